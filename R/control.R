@@ -350,6 +350,18 @@ check_leaves <- function(x, arg) {
   x
 }
 
+# The same of what the function `f` of the user's gives.
+check_given <- function(x) {
+  map_leaves(x, function(leaf) {
+    if (is_operand(leaf)) return()
+    abort_arg(
+      "f", "a function that gives tensors or R numbers, or lists of these",
+      paste("one that gives", describe(leaf))
+    )
+  })
+  x
+}
+
 is_operand <- function(x) {
   inherits(x, "AnvilValue") || !is.object(x) && (is.numeric(x) || is.logical(x) || is.complex(x))
 }

@@ -61,7 +61,7 @@ jvp <- function(f, primals, tangents) {
   f <- match_function(f)
   primals <- named_arguments(f, primals, "primals")
   tangents <- named_tangents(f, primals, tangents, "tangents")
-  at_once(function() push_forward(f, primals, tangents, "tangents"))
+  at_once(function() push_forward(f, primals, tangents, "tangents", "jvp()"))
 }
 
 #' @rdname jvp
@@ -73,7 +73,7 @@ linearize <- function(f, ...) {
   at <- which(vapply(leaves, function(x) is_operand(x) && is_differentiable(dtype(x)), NA))
   map <- NULL
   made <- at_once(function() {
-    traced <- trace_moving(f, args, at)
+    traced <- trace_moving(f, args, at, "linearize()")
     made <- .Call(anvil_linearize, traced$graph, traced$leaves)
     map <<- made[[2L]][[2L]]
     list(value = made[[1L]], residuals = made[[2L]][[1L]])
@@ -102,8 +102,8 @@ hvp <- function(f, args, v) {
   if (!any(moves)) abort_arg("v", "a direction for at least one argument", "NULL for all")
   # Paths are of arguments that are not NULL.
   paths <- wrt_paths(NULL, args)[moves[!vapply(args, is.null, NA)]]
-  slope <- function(...) gradient_along(f, list(...), paths)$gradient
-  at_once(function() push_forward(slope, args, v, "v")$tangent)
+  slope <- function(...) gradient_along(f, list(...), paths, "hvp()")$gradient
+  at_once(function() push_forward(slope, args, v, "v", "hvp()")$tangent)
 }
 
 # A list of arguments of f, with their names.
@@ -143,31 +143,33 @@ named_tangents <- function(f, primals, tangents, arg) {
   out
 }
 
-# Value and tangent of f at arguments whose tangents are given, in the open trace.
-push_forward <- function(f, primals, tangents, arg) {
+# Value and tangent of f at arguments whose tangents are given, in the open trace. `by` is the transformation
+# that the user called.
+push_forward <- function(f, primals, tangents, arg, by) {
   pairs <- moving_leaves(primals, tangents, arg)
-  push_leaves(f, primals, pairs$at, pairs$tangents)
+  push_leaves(f, primals, pairs$at, pairs$tangents, by)
 }
 
 # The same for tangents of the leaves of these numbers.
-push_leaves <- function(f, primals, at, tangents) {
-  traced <- trace_moving(f, primals, at)
+push_leaves <- function(f, primals, at, tangents, by) {
+  traced <- trace_moving(f, primals, at, by)
   made <- .Call(anvil_push_forward, traced$graph, traced$leaves, tangents)
   list(value = made[[1L]], tangent = restore(traced$value, made[[2L]]))
 }
 
 # f in a nested trace with inputs for the leaves of these numbers: list(graph, leaves, value).
-trace_moving <- function(f, primals, at) {
-  leaves <- lapply(unlist_leaves(primals)[at], value_of)
+trace_moving <- function(f, primals, at, by) {
+  given <- unlist_leaves(primals)[at]
+  leaves <- lapply(given, value_of)
   prepare <- function(args, input) {
     all <- unlist_leaves(args)
-    all[at] <- lapply(leaves, input)
+    all[at] <- Map(function(value, x) with_names(input(value), axis_names(x)), leaves, given)
     restore(args, all)
   }
   value <- NULL
   graph <- trace_with(
-    f, primals, "a function that is differentiated", nested = TRUE, prepare = prepare,
-    finish = function(out) value <<- check_leaves(out, "f")
+    f, primals, paste("a function given to", by), nested = TRUE, prepare = prepare,
+    finish = function(out) value <<- check_given(out)
   )
   list(graph = graph, leaves = leaves, value = value)
 }
@@ -180,7 +182,12 @@ moving_leaves <- function(primals, tangents, arg) {
   refuse <- function(expected, got, path) {
     abort_arg(arg, paste0(expected, " for ", path_of_leaf(path)), got)
   }
-  structure <- "a list of the structure of the arguments, with a tangent or NULL"
+  refuse_structure <- function(got, path) {
+    abort_arg(
+      arg, "a list of the structure of the arguments", paste(got, path_of_leaf(path)),
+      "Give `NULL` for an argument, or a part of one, that does not move."
+    )
+  }
   # A `NULL` stands for all leaves below it.
   below <- function(path) {
     after <- nchar(path) + 1L
@@ -189,12 +196,12 @@ moving_leaves <- function(primals, tangents, arg) {
   still <- Reduce(`|`, lapply(given[[2L]][stay], below), logical(length(of[[2L]])))
   at <- match(given[[2L]][!stay], of[[2L]])
   if (anyNA(at)) {
-    refuse(structure, "another one", given[[2L]][!stay][is.na(at)][1L])
+    refuse_structure("one with", given[[2L]][!stay][is.na(at)][1L])
   }
   moves <- seq_along(of[[2L]]) %in% at
   lost <- which(!moves & !still)
   if (length(lost)) {
-    refuse(structure, "one without", of[[2L]][lost[1L]])
+    refuse_structure("one without", of[[2L]][lost[1L]])
   }
   found <- given[[1L]][!stay]
   Map(function(i, tangent) {
@@ -227,3 +234,16 @@ moving_leaves <- function(primals, tangents, arg) {
 
 # How a message names a leaf of a list of arguments.
 path_of_leaf <- function(path) paste0("`", sub("^\\$", "", path), "`")
+
+# ---- names along axes ----
+
+# Names along the axes of a tensor or an R array, a list as long as it has axes; NULL without any.
+axis_names <- function(x) {
+  if (is.null(dimnames(x)) && !is.null(names(x))) list(names(x)) else dimnames(x)
+}
+
+# A value with names along its axes.
+with_names <- function(x, names) {
+  if (any(lengths(names) > 0L)) dimnames(x) <- names
+  x
+}

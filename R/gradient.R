@@ -87,7 +87,7 @@ vjp <- function(f, ...) {
   check_taken(f, names(args))
   pullback <- saying_what_is_missing(function(gradient) {
     at_once(function() {
-      pulled <- pull_back(f, args, NULL, identity, function(graph, leaves) {
+      pulled <- pull_along(f, args, wrt_paths(NULL, args), "vjp()", identity, function(graph, leaves) {
         .Call(anvil_pull_back, graph, leaves, gradients_of(gradient, .Call(anvil_graph_types, graph)))
       })
       pulled$gradient
@@ -103,7 +103,7 @@ derived <- function(f, wrt, select, has_aux = FALSE) {
     given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
     names(given) <- argument_names(f, given)
     select(at_once(function() {
-      result <- gradient_along(f, given, wrt_paths(wrt, given), has_aux)
+      result <- gradient_along(f, given, wrt_paths(wrt, given), "gradient()", has_aux)
       if (!has_aux) return(result)
       list(value = result$value[[1L]], aux = result$value[[2L]], gradient = result$gradient)
     }))
@@ -115,18 +115,17 @@ derived <- function(f, wrt, select, has_aux = FALSE) {
 # Evaluates as part of the open trace; without one, as a program of its own, run at once.
 at_once <- function(f) if (.Call(anvil_trace_depth) > 0L) f() else jit(f)()
 
-# Traces f with new inputs in place of the leaves of `wrt`, and pulls gradients back through the graph. Gives
-# list(value, gradient) in the structures of the result and of the arguments.
-pull_back <- function(f, given, wrt, finish, pull) pull_along(f, given, wrt_paths(wrt, given), finish, pull)
-
-# list(value, gradient) of a function that returns one float, with respect to what is at these paths.
-gradient_along <- function(f, given, paths, has_aux = FALSE) {
-  pull_along(f, given, paths, function(out) check_loss(out, has_aux), function(graph, leaves) {
+# list(value, gradient) of a function that returns one float, with respect to what is at these paths. `by` is
+# the transformation that the user called.
+gradient_along <- function(f, given, paths, by, has_aux = FALSE) {
+  pull_along(f, given, paths, by, function(out) check_loss(out, has_aux), function(graph, leaves) {
     .Call(anvil_pull_back, graph, leaves, NULL)
   })
 }
 
-pull_along <- function(f, given, paths, finish, pull) {
+# Traces f with new inputs in place of the leaves at these paths, and pulls gradients back through the graph.
+# Gives list(value, gradient) in the structures of the result and of the arguments.
+pull_along <- function(f, given, paths, by, finish, pull) {
   check_apart(paths, given)
   targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
   leaves <- unlist_leaves(targets)
@@ -135,7 +134,7 @@ pull_along <- function(f, given, paths, finish, pull) {
     args
   }
   graph <- trace_with(
-    f, given, "a function that is differentiated", nested = TRUE, finish = finish, prepare = prepare
+    f, given, paste("a function given to", by), nested = TRUE, finish = finish, prepare = prepare
   )
   result <- pull(graph, leaves)
   list(value = result[[1L]], gradient = restore(targets, result[[2L]]))

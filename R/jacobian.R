@@ -23,8 +23,8 @@
 #' @param mode `"forward"`, `"reverse"`, or `"auto"` for the one that takes fewer passes.
 #' @param flat Whether the result is one matrix, with a row for each element of the results (of the arguments,
 #'   for a Hessian) and a column for each element of the arguments, in column-major order. Its row and column
-#'   names are made of the paths: `w[1,2]`, `params$b[3]`; a result that is no list is called `value`. Within
-#'   another traced function it is a tensor without names.
+#'   names are made of the paths: `w[1,2]`, `params$b[3]`, or `w[age]` where the axis has names; a result that
+#'   is no list is called `value`. In a traced function it is a tensor, and [jit()] returns one without names.
 #' @return `jacobian()`: a function that returns, in place of each result, a list by the names of `wrt` with
 #'   the structure of the arguments there, whose elements have the axes of the result and then those of the
 #'   argument.
@@ -109,8 +109,10 @@ with_blocks <- function(f, wrt, flat, derive) {
       made$wrap(restore(made$like, lapply(made$blocks, function(row) restore(targets, row))))
     })
     if (!flat) return(found)
-    # A matrix of R; in a trace it stays what it is.
-    named <- function(x) if (inherits(x, "AnvilTensor")) matrix(as_array(x), nrow(x), dimnames = names) else x
+    # A matrix of R; in a trace what has no elements yet.
+    named <- function(x) {
+      if (inherits(x, "AnvilTensor")) matrix(as_array(x), nrow(x), dimnames = names) else with_names(x, names)
+    }
     if (is.list(found)) modifyList(found, list(hessian = named(found$hessian))) else named(found)
   }
   formals(out) <- formals_of(f)
@@ -120,10 +122,10 @@ with_blocks <- function(f, wrt, flat, derive) {
 # Value, gradient and Hessian of a function of one float, in the form of `with_blocks()`.
 second_derivatives <- function(f, wrap) {
   function(given, paths, at, targets) {
-    slope <- function(...) gradient_along(f, list(...), paths)
+    slope <- function(...) gradient_along(f, list(...), paths, "hessian()")
     made <- in_all_directions(
       targets, function(...) {
-        moved <- push_leaves(slope, given, at, list(...))
+        moved <- push_leaves(slope, given, at, list(...), "hessian()")
         list(moved$value, moved$tangent$gradient)
       },
       function(out) rep(c(FALSE, TRUE), lengths(lapply(out, unlist_leaves)))
@@ -175,7 +177,7 @@ unit_vectors <- function(leaves) {
 # For each result and each leaf, a block with the axes of both.
 forward_blocks <- function(f, given, paths, at, targets, results) {
   tangents <- in_all_directions(targets, function(...) {
-    push_leaves(f, given, at, list(...))$tangent
+    push_leaves(f, given, at, list(...), "jacobian()")$tangent
   }, function(out) rep(TRUE, length(unlist_leaves(out))))
   leaves <- unlist_leaves(targets)
   lapply(unlist_leaves(tangents), function(tangent) {
@@ -187,7 +189,7 @@ forward_blocks <- function(f, given, paths, at, targets, results) {
 reverse_blocks <- function(f, given, paths, at, targets, results) {
   gradients <- in_all_directions(results, function(...) {
     seeds <- list(...)
-    pull_along(f, given, paths, identity, function(graph, leaves) {
+    pull_along(f, given, paths, "jacobian()", identity, function(graph, leaves) {
       .Call(anvil_pull_back, graph, leaves, seeds)
     })$gradient
   }, function(out) rep(TRUE, length(unlist_leaves(out))))
@@ -230,7 +232,11 @@ leaf_names <- function(x, root) {
     sizes <- shape(leaf)
     if (!length(sizes)) return(path)
     index <- arrayInd(seq_len(prod(sizes)), sizes)
-    paste0(path, "[", apply(index, 1L, paste, collapse = ","), "]", recycle0 = TRUE)
+    names <- axis_names(leaf)
+    labels <- lapply(seq_along(sizes), function(axis) {
+      (names[[axis]] %||% seq_len(sizes[axis]))[index[, axis]]
+    })
+    paste0(path, "[", do.call(paste, c(labels, sep = ",")), "]", recycle0 = TRUE)
   }, found[[1L]], paths), use.names = FALSE)
 }
 
@@ -265,7 +271,14 @@ check_real <- function(x, name) {
 
 # The results of a function that has a Jacobian.
 check_results <- function(out) {
-  map_leaves(check_leaves(out, "f"), function(leaf) {
+  if (!length(unlist_leaves(out))) {
+    abort(
+      "anvil_error_grad",
+      paste0("Only a function that gives floats has a Jacobian, not one that gives ", describe(out), "."),
+      op = "jacobian", reason = describe(out)
+    )
+  }
+  map_leaves(check_given(out), function(leaf) {
     if (is_float(dtype(leaf))) return()
     abort(
       "anvil_error_grad",

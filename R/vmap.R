@@ -116,8 +116,16 @@ map_examples <- function(f, given, in_axes, out_axes) {
   axes <- axes_of_leaves(in_axes, given, "in_axes")
   batched <- which(!is.na(axes))
   if (!length(batched)) {
+    other <- which(!vapply(leaves, is_operand, NA))[1L]
+    if (is.null(in_axes) || is.na(other)) {
+      abort_arg(
+        "in_axes", "an axis for at least one argument", "NULL for all", "Without a batch, call `f` itself."
+      )
+    }
     abort_arg(
-      "in_axes", "an axis for at least one argument", "NULL for all", "Without a batch, call `f` itself."
+      "in_axes", "an axis for at least one tensor",
+      paste0("for `", paths[other], "` alone, which is ", describe(leaves[[other]])),
+      if (is.list(leaves[[other]])) "Convert it, such as with `as.list()` or `nv_tensor(as.matrix())`."
     )
   }
   for (i in batched) {
@@ -132,9 +140,10 @@ map_examples <- function(f, given, in_axes, out_axes) {
   for (i in seq_along(at)) at[i] <- axis_within(at[i], ndims(values[[i]]), "in_axes", paths[batched][i])
   size <- examples_of(values, at, paths[batched])
   values <- Map(function(x, axis) moved_axis(x, axis, ndims(x)), values, at)
+  names <- Map(function(x, axis) axis_names(x)[-axis], leaves[batched], at)
   stacked <- over_examples(f, given, batched, values, size, function(out) {
     !is.na(axes_of_leaves(out_axes, out, "out_axes"))
-  })
+  }, names)
   to <- axes_of_leaves(out_axes, stacked$result, "out_axes")
   results <- unlist_leaves(stacked$result)
   paths <- .Call(anvil_paths, stacked$result, "the result")[[2L]]
@@ -157,13 +166,13 @@ map_examples <- function(f, given, in_axes, out_axes) {
 }
 
 # f on a batch: the leaves of these numbers have the batch axis last. `repeated(out)` says which leaves of the
-# result get it although they may be the same for all examples. Gives list(result, batched), with the batch
-# axis last.
-over_examples <- function(f, given, batched, values, size, repeated) {
+# result get it although they may be the same for all examples; `names` are those along the other axes. Gives
+# list(result, batched), with the batch axis last.
+over_examples <- function(f, given, batched, values, size, repeated, names = list(NULL)) {
   one <- function(x) nv_abstract(dtype(x), shape(x)[-ndims(x)], ambiguous(x))
   prepare <- function(args, input) {
     all <- unlist_leaves(args)
-    all[batched] <- lapply(values, function(x) input(one(x)))
+    all[batched] <- Map(function(x, names) with_names(input(one(x)), names), values, names)
     restore(args, all)
   }
   result <- NULL
@@ -171,7 +180,7 @@ over_examples <- function(f, given, batched, values, size, repeated) {
   graph <- trace_with(
     f, given, "a function given to vmap()", nested = TRUE, prepare = prepare,
     finish = function(out) {
-      result <<- check_leaves(out, "f")
+      result <<- check_given(out)
       marks <<- repeated(out)
       out
     }
@@ -240,12 +249,14 @@ axes_of_leaves <- function(axes, x, arg) {
   if (is.null(axes)) return(rep(NA_integer_, length(unlist_leaves(x))))
   if (!is.list(axes)) {
     leaves <- unlist_leaves(x)
+    if (!length(leaves)) return(integer())
     # What is no data has no axes, unless it is asked for by itself.
     data <- vapply(leaves, is_operand, NA)
     if (length(leaves) > 1L || is.list(x)) return(ifelse(data, as.integer(axes), NA_integer_))
-    return(if (is.null(leaves[[1L]])) NA_integer_ else as.integer(axes))
+    return(as.integer(axes))
   }
   what <- if (arg == "in_axes") "the arguments" else "the result"
+  x <- .Call(anvil_items, x)
   if (!is.list(x) || is.object(x)) {
     abort_arg(arg, paste("of the structure of", what), paste("a list for", describe(x)))
   }

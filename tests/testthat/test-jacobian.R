@@ -92,8 +92,37 @@ test_that("what has no matrix is refused", {
   refused(jacobian(function(x) x > 1)(x), "anvil_error_grad", "results are all floats")
   refused(jacobian(function(x) x)(nv_tensor(1:2)), "anvil_error_grad", "not of i32")
   refused(jacobian(function(x) x)(nv_tensor(1i)), "anvil_error_grad", "real numbers")
+  refused(jacobian(function(x) list())(x), "anvil_error_grad", "not one that gives a list of length 0")
+  refused(jacobian(function(x) "a")(x), "anvil_error_arg", "a function that gives tensors")
+  refused(hessian(function(x) NULL)(x), "anvil_error_grad", "0-d float")
   refused(jacobian(function(x) x, mode = "sideways"), "anvil_error_arg", "`mode`")
   refused(jacobian(function(x) x, flat = 1), "anvil_error_arg", "`flat`")
   refused(jacobian(function(x) x, wrt = "y"), "anvil_error_arg", "`wrt`")
   refused(jacobian(3), "anvil_error_arg", "`f`")
+})
+
+test_that("names of axes are those of rows and columns, eager and in a trace", {
+  p <- numbers(c(mu = 1, sigma = 2))
+  f <- function(p) p["mu"]^2 * p["sigma"]
+  want <- list(c("p[mu]", "p[sigma]"), c("p[mu]", "p[sigma]"))
+  expect_identical(hessian(f, flat = TRUE)(p), matrix(c(4, 2, 2, 0), 2, dimnames = want))
+  expect_identical(plain(jit(hessian(f))(p)$p$p), matrix(c(4, 2, 2, 0), 2))
+  m <- numbers(matrix(1:4, 2, dimnames = list(NULL, c("a", "b"))))
+  by <- jacobian(function(w) list(total = sum(w[, "b"])), flat = TRUE)(m)
+  expect_identical(dimnames(by), list("total", c("w[1,a]", "w[2,a]", "w[1,b]", "w[2,b]")))
+  # What a trace makes of the names can be used there; a program returns tensors without.
+  corner <- jit(function(p) {
+    h <- hessian(f, flat = TRUE)(p)
+    list(h, h["p[mu]", "p[sigma]"])
+  })(p)
+  expect_null(dimnames(corner[[1L]]))
+  expect_identical(plain(corner[[2L]]), 2)
+})
+
+test_that("R data frames and vectors are data of the function", {
+  line <- function(b) sum((cars$dist - b[1] - b[2] * cars$speed)^2)
+  want <- 2 * crossprod(cbind(1, cars$speed))
+  expect_equal(unname(hessian(line, flat = TRUE)(numbers(c(1, 2)))), want)
+  given <- function(b, d) sum((d$dist - b[1] - b[2] * d$speed)^2)
+  expect_equal(plain(hessian(given, "b")(numbers(c(1, 2)), cars)$b$b), want)
 })

@@ -1,10 +1,10 @@
-# Programs whose derivatives and batches JAX computed: see tests/testdata/transforms/make.py, which has the same
-# programs in the same order.
+# Programs whose derivatives and batches JAX computed: see tests/testdata/transforms/make.py, which has the
+# same programs in the same order.
 #
-# Each result is held to `roundings` units of its dtype (2^-53 or 2^-24) times its largest element. The number is
-# about how many operations follow one another from an argument to a result, terms of a sum counted one by one,
-# and twice as many for each derivative: JAX adds in another order and uses other formulas, so each of them may
-# round another way. Where a division by a small number loses digits that were there, the comment says so.
+# Each result is held to `roundings` units of its dtype (2^-53 or 2^-24) times its largest element. That is
+# about how many operations follow one another from an argument to a result, terms of a sum counted one by
+# one: JAX adds in another order and has other formulas, so that each of them may round another way. Where
+# more is lost, by the division by what is left of a difference, the comment says so.
 
 read_transforms <- function() {
   path <- testthat::test_path("..", "testdata", "transforms", "transforms.csv")
@@ -28,7 +28,7 @@ with_roundings <- function(roundings, f) list(roundings = roundings, f = f)
 column <- function(x) nv_reshape(x, c(length(x), 1L))
 times <- function(x, v) nv_reshape(x %*% column(v), shape(x)[1L])
 rows_like <- function(v, x) nv_broadcast_to(v, shape(x))
-stacked <- function(...) do.call(nv_concatenate, c(lapply(list(...), nv_reshape, 1L), axis = 1L))
+stacked <- function(...) do.call(nv_concatenate, c(lapply(list(...), nv_flatten), axis = 1L))
 
 network <- function(p, x) {
   hidden <- x %*% p$w1
@@ -53,7 +53,7 @@ lotka_volterra <- function(start, rates, steps, h) {
 
 programs <- list(
   # exp() of sums of 3, summed over 12; a Hessian is such a sum of products of three.
-  poisson_regression = with_roundings(100, function(beta, x, offset, y) {
+  poisson_regression = with_roundings(30, function(beta, x, offset, y) {
     loss <- function(beta) {
       eta <- times(x, beta) + offset
       sum(exp(eta) - y * eta)
@@ -61,7 +61,7 @@ programs <- list(
     out <- value_gradient_hessian(loss)(beta)
     list(value = out$value, gradient = out$gradient$beta, hessian = out$hessian$beta$beta)
   }),
-  logistic_regression = with_roundings(100, function(beta, x, y) {
+  logistic_regression = with_roundings(50, function(beta, x, y) {
     loss <- function(beta) {
       eta <- times(x, beta)
       mean(nv_softplus(eta) - y * eta)
@@ -69,7 +69,7 @@ programs <- list(
     out <- value_gradient_hessian(loss, flat = TRUE)(beta)
     list(gradient = out$gradient$beta, hessian = out$hessian)
   }),
-  # By elimination instead of a Cholesky factor: 7 steps of which each divides by what the ones before left, and
+  # By elimination instead of a Cholesky factor: 7 steps, of which each divides by what those before left; the
   # noise is half of the signal, so that up to a digit is lost.
   gaussian_process = with_roundings(2000, function(theta, x, y) {
     loss <- function(theta) {
@@ -89,19 +89,21 @@ programs <- list(
     out <- value_gradient_hessian(loss)(theta)
     list(value = out$value, gradient = out$gradient$theta, hessian = out$hessian$theta$theta)
   }),
-  network_hessian = with_roundings(100, function(w1, b1, w2, b2, x, y) {
+  network_hessian = with_roundings(50, function(w1, b1, w2, b2, x, y) {
     p <- list(w1 = w1, b1 = b1, w2 = w2, b2 = b2)
     h <- hessian(network_loss, "p")(p, x, y)$p
-    list(w1_w1 = h$w1$w1, w1_b2 = h$w1$b2, w2_b1 = h$w2$b1, b2_b2 = h$b2$b2)
+    list(w1_w1 = h$w1$p$w1, w1_b2 = h$w1$p$b2, w2_b1 = h$w2$p$b1, b2_b2 = h$b2$p$b2)
   }),
-  network_hessian_vector_product = with_roundings(200, function(w1, b1, w2, b2, x, y, v, u) {
+  network_hessian_vector_product = with_roundings(100, function(w1, b1, w2, b2, x, y, v, u) {
     p <- list(w1 = w1, b1 = b1, w2 = w2, b2 = b2)
     hvp(network_loss, list(p, x, y), list(p = list(w1 = v, b1 = NULL, w2 = NULL, b2 = u)))$p[c("w1", "b2")]
   }),
-  mixture = with_roundings(200, function(theta, x) {
+  mixture = with_roundings(50, function(theta, x) {
     loss <- function(theta) {
-      part <- function(sign, k) -nv_softplus(-sign * theta[1]) - 0.5 * ((x - theta[1 + k]) / exp(theta[3 + k]))^2 -
-        theta[3 + k]
+      part <- function(sign, k) {
+        z <- (x - theta[1 + k]) / exp(theta[3 + k])
+        -nv_softplus(-sign * theta[1]) - 0.5 * z^2 - theta[3 + k]
+      }
       one <- part(1, 1)
       two <- part(-1, 2)
       top <- nv_stop_gradient(nv_max(one, two))
@@ -111,7 +113,7 @@ programs <- list(
     list(gradient = out$gradient$theta, hessian = out$hessian$theta$theta)
   }),
   # lgamma() and its derivatives have errors of some units, and what they differ by is smaller than they are.
-  negative_binomial = with_roundings(300, function(log_mu, log_r, y) {
+  negative_binomial = with_roundings(100, function(log_mu, log_r, y) {
     loss <- function(log_mu, log_r) {
       mu <- exp(log_mu)
       r <- exp(log_r)
@@ -122,7 +124,7 @@ programs <- list(
     list(mu_mu = h$log_mu$log_mu, mu_r = h$log_mu$log_r, r_mu = h$log_r$log_mu, r_r = h$log_r$log_r)
   }),
   # 12 steps of about 12 operations.
-  kalman_filter = with_roundings(600, function(log_q, log_r, y) {
+  kalman_filter = with_roundings(150, function(log_q, log_r, y) {
     loss <- function(log_q, log_r) {
       q <- exp(log_q)
       r <- exp(log_r)
@@ -140,22 +142,22 @@ programs <- list(
   products_with_zeros = with_roundings(10, function(x, w) {
     list(hessian = hessian(function(x) sum(w * prod(x, axes = 2L)))(x)$x$x)
   }),
-  third_derivatives = with_roundings(50, function(x) {
+  third_derivatives = with_roundings(20, function(x) {
     f <- function(x) sum(sin(x) * exp(rev(x))) * x[2]^2
     list(third = jacobian(function(x) hessian(f)(x)$x$x)(x)$x)
   }),
   # 25 steps of 4 stages of 8 operations; the orbit turns small differences into differences of its phase.
-  ode_jacobian = with_roundings(2000, function(start, rates) {
+  ode_jacobian = with_roundings(800, function(start, rates) {
     solve <- function(start, rates) lotka_volterra(start, rates, 25L, 0.1)
     j <- jacobian(solve, mode = "reverse")(start, rates)
     list(value = solve(start, rates), start = j$start, rates = j$rates)
   }),
-  batched_ode_jacobian = with_roundings(600, function(start, rates) {
+  batched_ode_jacobian = with_roundings(300, function(start, rates) {
     each <- jacobian(function(start) lotka_volterra(start, rates, 10L, 0.1), mode = "forward")
     list(start = vmap(each)(start)$start)
   }),
   # Some 100 steps of 10 operations, each of which takes up what is wrong in the ones before.
-  pendulum = with_roundings(4000, function(angle, length) {
+  pendulum = with_roundings(1000, function(angle, length) {
     solve <- function(angle, length) {
       zero <- nv_scalar(0, "f64")
       out <- nv_while(list(t = zero, a = angle, v = zero), \(t, a, v) t < 1, function(t, a, v) {
@@ -168,7 +170,7 @@ programs <- list(
     jacobian(solve, mode = "forward")(angle, length)
   }),
   # Newton's method corrects what came before its last step.
-  kepler = with_roundings(100, function(e, m, v) {
+  kepler = with_roundings(20, function(e, m, v) {
     solve <- function(e, m) {
       begin <- list(x = m, left = nv_scalar(1, "f64"))
       nv_while(begin, \(x, left) left > 1e-9, function(x, left) {
@@ -182,25 +184,25 @@ programs <- list(
     inside <- vmap(function(e, m, v) jvp(solve, list(e, m), list(v, one))$tangent)(e, m, v)
     list(value = forward$value, tangent = forward$tangent, tangent = inside)
   }),
-  scan_jacobian = with_roundings(50, function(x, decay) {
+  scan_jacobian = with_roundings(20, function(x, decay) {
     smooth <- function(x, decay) {
       nv_scan(\(s, x) list(decay * s + sin(x), s * x), nv_scalar(0, "f64"), x, reverse = TRUE)$ys
     }
     modes <- lapply(c("reverse", "forward"), function(mode) jacobian(smooth, mode = mode)(x, decay))
     c(modes[[1L]], modes[[2L]])
   }),
-  scatter_jacobian = with_roundings(50, function(x, update, at) {
+  scatter_jacobian = with_roundings(20, function(x, update, at) {
     f <- function(x, update, at) {
       added <- nv_scatter(
-        x, at, update^2L, update_window_axes = NULL, inserted_window_axes = 1L, scatter_axes_to_operand_axes = 1L,
-        index_vector_axis = 2L, update_computation = "add"
+        x, at, update^2L, update_window_axes = NULL, inserted_window_axes = 1L,
+        scatter_axes_to_operand_axes = 1L, index_vector_axis = 2L, update_computation = "add"
       )
       exp(added[at] * x[1])
     }
     vmap(jacobian(f, c("x", "update"), mode = "reverse"), list(update = 1L, at = 2L))(x, update, at)
   }),
   # Angles of small numbers: what is left of sums of 5 is divided by a number near 0.
-  spectrum = with_roundings(500, function(x, v) {
+  spectrum = with_roundings(50, function(x, v) {
     f <- function(x) {
       turn <- exp(nv_complex(nv_fill(0, c(5L, 5L), "f64"), -2 * pi / 5 * outer(0:4, 0:4)))
       z <- times(turn, nv_complex(x, x^2L))
@@ -209,7 +211,7 @@ programs <- list(
     out <- jvp(f, list(x), list(v))
     c(out$value, setNames(out$tangent, paste0(names(out$tangent), "_tangent")))
   }),
-  gauss_newton_product = with_roundings(200, function(w1, b1, w2, b2, x, v) {
+  gauss_newton_product = with_roundings(50, function(w1, b1, w2, b2, x, v) {
     f <- function(w1) network(list(w1 = w1, b1 = b1, w2 = w2, b2 = b2), x)
     along <- function(w1) jvp(f, list(w1), list(v))$tangent
     moved <- along(w1)
@@ -228,16 +230,16 @@ programs <- list(
       softplus(x) * x
     }))(x)$x$x)
   }),
-  per_example_gradients = with_roundings(200, function(w1, b1, w2, b2, x, y) {
+  per_example_gradients = with_roundings(100, function(w1, b1, w2, b2, x, y) {
     loss <- function(p, x, y) sum((network(p, nv_reshape(x, c(1L, 3L))) - nv_reshape(y, c(1L, 2L)))^2L)
     p <- list(w1 = w1, b1 = b1, w2 = w2, b2 = b2)
     each <- vmap(gradient(loss, "p"), list(x = 1L, y = 1L))(p, x, y)$p
     squares <- lapply(each, function(g) sum(g^2L, axes = seq_len(ndims(g))[-1L]))
     norm <- sqrt(Reduce(`+`, squares))
-    c(each, norm = norm, clipped = mean(each$b1 / nv_max(norm, 1), axes = 1L))
+    c(each, list(norm = norm, clipped = mean(each$b1 / nv_max(norm, 1), axes = 1L)))
   }),
   # The inverse by the adjugate: what cancels in its determinants is lost.
-  sandwich = with_roundings(1000, function(beta, x, y) {
+  sandwich = with_roundings(200, function(beta, x, y) {
     loss <- function(beta, x, y) {
       eta <- sum(x * beta)
       nv_softplus(eta) - y * eta
@@ -275,7 +277,7 @@ programs <- list(
     out <- vmap(one, list(x = 2L, start = 1L), out_axes = list(carry = 1L, ys = 2L))(x, start)
     list(last = out$carry, ys = out$ys)
   }),
-  gradients_of_scan = with_roundings(500, function(h, w, x, y) {
+  gradients_of_scan = with_roundings(100, function(h, w, x, y) {
     loss <- function(h, w, x, y) {
       step <- function(s, x) list(tanh(times(h, s) + times(w, x)), sum(s))
       out <- nv_scan(step, nv_fill(0, 3L, "f64"), x)
@@ -290,7 +292,7 @@ programs <- list(
     list(value = vmap(f)(x, y), x = each$x, y = each$y, second = vmap(hessian(f, "x"))(x, y)$x$x)
   }),
   # Newton's method corrects what came before its last step, which solves 2 equations.
-  newton_fits = with_roundings(200, function(x, y) {
+  newton_fits = with_roundings(50, function(x, y) {
     fit <- function(x, y) {
       loss <- function(b) {
         eta <- times(x, b)
@@ -324,7 +326,7 @@ programs <- list(
     out <- vmap(chain)(start, noise, unit)
     list(last = out$carry$x, accepted = out$carry$accepted, path = out$ys)
   }),
-  kernel_matrices = with_roundings(100, function(a, b) {
+  kernel_matrices = with_roundings(20, function(a, b) {
     k <- function(a, b) exp(-0.5 * sum((a - b)^2L)) * (1 + sum(a * b))
     pairs <- function(f) vmap(vmap(f, list(NULL, 1L)), list(1L, NULL))
     by_b <- function(a, b) gradient(k, "b")(a, b)$b
@@ -333,7 +335,7 @@ programs <- list(
       k = pairs(k)(a, b), mixed = pairs(mixed)(a, b), gradient = gradient(\(a) sum(pairs(k)(a, b)^2L))(a)$a
     )
   }),
-  bootstrap = with_roundings(100, function(x, y, at) {
+  bootstrap = with_roundings(30, function(x, y, at) {
     statistics <- function(at) {
       u <- x[at]
       v <- y[at]
@@ -343,9 +345,11 @@ programs <- list(
     }
     vmap(statistics)(at)
   }),
-  gradient_of_batched_gradients = with_roundings(200, function(w, x, y, rate) {
+  gradient_of_batched_gradients = with_roundings(50, function(w, x, y, rate) {
     loss <- function(w, x, y) mean((tanh(times(x, w)) - y)^2L)
-    after <- function(w, rate, x, y) loss(w - rate * gradient(loss, "w")(w, x[1:3, ], y[1:3])$w, x[4:6, ], y[4:6])
+    after <- function(w, rate, x, y) {
+      loss(w - rate * gradient(loss, "w")(w, x[1:3, ], y[1:3])$w, x[4:6, ], y[4:6])
+    }
     total <- function(w, rate) mean(vmap(after, list(NULL, NULL, 1L, 1L))(w, rate, x, y))
     slope <- gradient(total)(w, rate)
     list(w = slope$w, rate = slope$rate, hessian = hessian(total, "w")(w, rate)$w$w)
@@ -373,7 +377,8 @@ for (name in names(programs)) local({
       result <- names(eager)[i]
       want <- expected[[result]]
       # A flat Hessian is a matrix of R.
-      got <- if (inherits(eager[[i]], "AnvilTensor")) eager[[i]] else nv_tensor(eager[[i]], dtype = dtype(want))
+      got <- eager[[i]]
+      if (is.matrix(got) && !is.object(got)) got <- nv_tensor(got, dtype = dtype(want))
       expect_identical(list(dtype(got), shape(got)), list(dtype(want), shape(want)), label = result)
       unit <- c(i32 = 1, f32 = 2^-24, f64 = 2^-53)[[as.character(dtype(want))]]
       size <- max(abs(as.double(want)))

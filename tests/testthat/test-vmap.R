@@ -78,6 +78,70 @@ test_that("one and no example are batches", {
   expect_identical(plain(vmap(function(x) x + 1)(c(1, 2))), c(2, 3))
 })
 
+test_that("examples have the names of the other axes", {
+  data <- cbind(a = c(1, 2), b = c(3, 5))
+  f <- function(r) r["b"] - r["a"]
+  for (run in list(identity, jit)) {
+    expect_identical(plain(run(vmap(f))(numbers(data))), c(2, 3))
+    expect_identical(plain(run(vmap(f, 2L))(numbers(t(data)))), c(2, 3))
+    expect_identical(plain(nv_convert(run(vmap(f))(data), "f64")), c(2, 3))
+    second <- run(vmap(hessian(function(p) p["a"]^2 * p["b"])))(numbers(data))$p$p
+    expect_identical(plain(second[2, , ]), matrix(c(10, 4, 4, 0), 2))
+  }
+})
+
+test_that("vmap() takes what R's functions that repeat others take", {
+  x <- numbers(matrix(1:4, 2))
+  expect_identical(plain(vmap(\(r) sum(r^2))(x)), c(10, 20))
+  expect_identical(plain(vmap(sum)(x)), c(4, 6))
+  expect_identical(plain(do.call(vmap(function(x, y) sum(x) * y), list(y = numbers(1:2), x = x))), c(4, 12))
+  expect_null(vmap(function(x) NULL)(x))
+  expect_identical(vmap(function(x) list(a = NULL, b = list()))(x), list(a = NULL, b = list()))
+  expect_identical(plain(vmap(function(x) list(NULL, sum(x)), out_axes = list(NULL, 1L))(x)[[2L]]), c(4, 6))
+  expect_identical(plain(vmap(function(p) sum(p[[1]]) + sum(p[[2]]))(list(x, x))), c(8, 12))
+  # Other sizes are another program.
+  f <- jit(vmap(function(x) x / sum(x)))
+  for (n in c(2L, 5L, 2L)) expect_identical(shape(f(nv_fill(1, c(n, 3L)))), c(n, 3L))
+  expect_identical(cache_info(f)$misses, 2L)
+  shown <- capture.output(out <- vmap(function(x) nv_print(x * 2, "twice"))(numbers(1:2)))
+  expect_identical(shown[1:3], c("twice", " 2", " 4"))
+  folded <- gradient(function(x) sum(vmap(function(z) nv_if(z > 0, z^2, -z))(x)))(numbers(c(-1, 2)))$x
+  expect_identical(plain(folded), c(-1, 4))
+})
+
+test_that("a tracer that is used outside says which transformation it is of", {
+  x <- numbers(c(1, 2))
+  kept <- NULL
+  keep <- function(f) function(x) {
+    kept <<- x * 2
+    f(x)
+  }
+  leaks <- list(
+    "gradient()" = function() gradient(keep(sum))(x),
+    "vjp()" = function() vjp(keep(sum), x)$pullback(nv_scalar(1, "f64")),
+    "jvp()" = function() jvp(keep(sum), list(x), list(x)),
+    "hvp()" = function() hvp(keep(sum), list(x), list(x)),
+    "linearize()" = function() linearize(keep(sum), x), "hessian()" = function() hessian(keep(sum))(x),
+    "jacobian()" = function() jacobian(keep(identity))(x), "vmap()" = function() vmap(keep(identity))(x)
+  )
+  for (name in names(leaks)) {
+    leaks[[name]]()
+    e <- expect_error(kept + 1, class = "anvil_error_leaked_tracer")
+    expect_match(conditionMessage(e), paste("a function given to", name), fixed = TRUE, label = name)
+  }
+  # Also from one of them into another that has not ended.
+  inside <- vmap(function(x) {
+    gradient(keep(identity))(x)
+    kept + 1
+  })
+  e <- expect_error(inside(x), class = "anvil_error_leaked_tracer")
+  expect_match(conditionMessage(e), "gradient()", fixed = TRUE)
+  expect_error(jit(function(x) {
+    vmap(keep(identity))(x)
+    kept + 1
+  })(x), class = "anvil_error_leaked_tracer", "vmap")
+})
+
 test_that("bad batches are refused", {
   x <- numbers(matrix(1:6, 3))
   refused <- function(expr, class, text) {
@@ -98,6 +162,9 @@ test_that("bad batches are refused", {
   refused(vmap(f, out_axes = NULL)(x, x), "anvil_error_batch", "differs between examples")
   refused(vmap(f, out_axes = 4L)(x, x), "anvil_error_arg", "`out_axes`")
   refused(vmap(2), "anvil_error_arg", "`f`")
+  refused(vmap(function(r) r$speed)(cars), "anvil_error_arg", "not for `r` alone, which is an object")
+  refused(vmap(function(x) "a")(x), "anvil_error_arg", "a function that gives tensors")
+  refused(vmap(function(x) if (x > 0) x else -x)(numbers(1:3)), "anvil_error_concrete", "nv_if()")
   refused(vmap(function(x, g) x, list(1L, 1L))(x, sum), "anvil_error_arg", "NULL for `g`")
 })
 
