@@ -12,7 +12,7 @@
 #'
 #' `vmap()` may be used within itself, within [gradient()], [jvp()] and [jit()] and around them, in any order
 #' and to any depth: `vmap(gradient(loss), in_axes = list(w = NULL, x = 1L))` gives a gradient for each
-#' example.
+#' example. Names along the other axes, such as those of columns, are the names of each example.
 #'
 #' @section Branches and loops: Where the condition of [nv_if()] differs between examples, both branches are
 #'   run and each example keeps the result of its own. Where that of [nv_while()] does, the loop goes on until
@@ -27,8 +27,8 @@
 #' @param f A function of tensors, jitted or not; for `nv_map()` of one argument.
 #' @param in_axes The axis of each argument along which the examples lie: one number for all, or a list with
 #'   such for each argument, by name or position. `NULL` stands for an argument that is the same for all
-#'   examples, as does an argument that a named list leaves out. For an argument that is a list itself, it may
-#'   be a list of that structure. Negative axes count from the end.
+#'   examples, as does an argument that a named list leaves out. For an argument that is a list or an object
+#'   itself, it may be a list of that structure. Negative axes count from the end.
 #' @param out_axes The axis along which the results of the examples lie: one number, or a list of the
 #'   structure of the result. `NULL` for results that are the same for all examples.
 #' @param xs Tensors or R arrays of the same first size, in nested lists if needed.

@@ -87,6 +87,7 @@ test_that("what has no matrix is refused", {
   refused <- function(expr, class, text) {
     e <- expect_error(expr, class = class)
     expect_match(conditionMessage(e), text, fixed = TRUE)
+    expect_match(deparse1(conditionCall(e)), "^(jacobian|hessian)\\(")
   }
   refused(hessian(function(x) x * 2)(x), "anvil_error_grad", "0-d float")
   refused(jacobian(function(x) x > 1)(x), "anvil_error_grad", "results are all floats")

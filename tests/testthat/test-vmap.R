@@ -90,6 +90,24 @@ test_that("examples have the names of the other axes", {
   }
 })
 
+test_that("in_axes and out_axes lead into objects", {
+  new <- function(at, b, label) structure(list(at = at, b = b, label = label), class = "plane")
+  register_tree_class(
+    "plane", function(x) list(children = list(at = x$at, b = x$b), static = x$label),
+    function(children, static) new(children$at, children$b, static)
+  )
+  plane <- new(numbers(matrix(1:4, 2)), numbers(c(10, 20)), "p")
+  f <- function(p, s) sum(p$at) * s + p$b
+  expect_identical(plain(vmap(f, list(p = 1L))(plane, 2)), c(18, 32))
+  expect_identical(plain(vmap(f, list(p = list(at = 2L, b = 1L), s = NULL))(plane, 2)), c(16, 34))
+  shared <- vmap(function(p) sum(p$at) + p$b[1], list(list(at = 2L)))(plane)
+  expect_identical(plain(shared), c(13, 17))
+  moved <- vmap(function(p) new(p$at * 2, p$b, p$label), out_axes = list(at = 2L, b = 1L))(plane)
+  expect_s3_class(moved, "plane")
+  expect_identical(plain(moved$at), t(matrix(1:4, 2)) * 2)
+  expect_error(vmap(f, list(p = list(c = 1L)))(plane, 2), class = "anvil_error_arg", "`c`")
+})
+
 test_that("vmap() takes what R's functions that repeat others take", {
   x <- numbers(matrix(1:4, 2))
   expect_identical(plain(vmap(\(r) sum(r^2))(x)), c(10, 20))
@@ -147,6 +165,7 @@ test_that("bad batches are refused", {
   refused <- function(expr, class, text) {
     e <- expect_error(expr, class = class)
     expect_match(conditionMessage(e), text, fixed = TRUE)
+    if (class != "anvil_error_concrete") expect_match(deparse1(conditionCall(e)), "^vmap\\(")
   }
   f <- function(x, y) x * y
   e <- expect_error(vmap(f)(numbers(1:3), numbers(1:4)), class = "anvil_error_batch")
