@@ -215,7 +215,7 @@ nv_while <- function(init, cond, body, max_steps = NULL) {
       if (counts) step < as.integer(max_steps) & out else out
     })
     next_state <- region(body, of_body(init), "the body of nv_while()", function(out, step) {
-      check_state(init, check_leaves(out, "body"))
+      check_state(init, check_given(out, "body"))
       if (counts) list(step + 1L, out) else out
     })
     bound <- if (counts) as.integer(max_steps)
@@ -251,7 +251,7 @@ repeat_traced <- function(n, init, body, of_body) {
     test <- trace_region(function(done, state) done < n, list(done, init), "the condition of nv_for()")
     step <- trace_region(function(done, state) {
       i <- done + 1L
-      list(i, check_state(init, check_leaves(call_function(body, of_body(state, i)), "body")))
+      list(i, check_state(init, check_given(call_function(body, of_body(state, i)), "body")))
     }, list(done, init), "the body of nv_for()")
     restore(init, .Call(anvil_repeat, test, step, c(list(done), unlist_leaves(init)), NULL)[-1L])
   })
@@ -299,8 +299,8 @@ scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f
     ys <- NULL
     body <- trace_region(f, given(init, slices), "the body of a loop", function(out) {
       out <- carry_and_ys(out)
-      check_state(init, check_leaves(out[[1L]], arg))
-      ys <<- check_leaves(out[[2L]], arg)
+      check_state(init, check_given(out[[1L]], arg))
+      ys <<- check_given(out[[2L]], arg)
       out
     })
     options <- as.integer(c(length, reverse, checkpoint))
@@ -350,12 +350,12 @@ check_leaves <- function(x, arg) {
   x
 }
 
-# The same of what the function `f` of the user's gives.
-check_given <- function(x) {
+# The same of what a function of the user's gives.
+check_given <- function(x, arg = "f") {
   map_leaves(x, function(leaf) {
     if (is_operand(leaf)) return()
     abort_arg(
-      "f", "a function that gives tensors or R numbers, or lists of these",
+      arg, "a function that gives tensors or R numbers, or lists of these",
       paste("one that gives", describe(leaf))
     )
   })

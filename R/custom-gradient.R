@@ -183,7 +183,7 @@ custom_call <- function(f, forward, backward, given) {
 custom_jvp_call <- function(f, rule, given) {
   value <- NULL
   call <- custom_region(f, given, "a function with a custom derivative", function(out) {
-    value <<- check_leaves(out, "f")
+    value <<- check_given(out)
   })
   names(given) <- argument_names(f, given)
   prepare <- function(args, input) {

@@ -104,7 +104,7 @@ with_blocks <- function(f, wrt, flat, derive) {
       numbers <- restore(given, as.list(seq_along(unlist_leaves(given))))
       at <- unlist(lapply(paths, function(path) unlist_leaves(pluck(numbers, path))))
       made <- derive(given, paths, at, targets)
-      names <<- list(made$rows, unlist(Map(leaf_names, targets, names(targets)), use.names = FALSE))
+      names <<- list(made$rows, target_names(targets))
       if (flat) return(made$wrap(bound(made$blocks, unlist_leaves(made$like), unlist_leaves(targets))))
       made$wrap(restore(made$like, lapply(made$blocks, function(row) restore(targets, row))))
     })
@@ -146,9 +146,8 @@ second_derivatives <- function(f, wrap) {
         nv_convert(block, common_dtype(dtype(leaves[[i]]), dtype(leaves[[k]]))$dtype)
       })
     })
-    rows <- unlist(Map(leaf_names, targets, names(targets)), use.names = FALSE)
     list(
-      blocks = blocks, rows = rows, like = targets,
+      blocks = blocks, rows = target_names(targets), like = targets,
       wrap = function(hessian) wrap(made[[1L]]$value, made[[1L]]$gradient, hessian)
     )
   }
@@ -238,6 +237,12 @@ leaf_names <- function(x, root) {
     })
     paste0(path, "[", do.call(paste, c(labels, sep = ",")), "]", recycle0 = TRUE)
   }, found[[1L]], paths), use.names = FALSE)
+}
+
+# The same of what is differentiated by; what was given in `...` without a name has a number.
+target_names <- function(targets) {
+  names <- ifelse(nzchar(names(targets)), names(targets), paste0("[[", seq_along(targets), "]]"))
+  unlist(Map(leaf_names, targets, names), use.names = FALSE)
 }
 
 # Number of elements of all leaves.

@@ -19,8 +19,8 @@
 #'   all examples have ended, and those that have keep their state. An index that is out of range raises an
 #'   error only in a branch or an iteration that its example takes. [nv_print()] shows all examples at once,
 #'   also in a branch that only some of them take.
-#' @section Random numbers: Each example needs a state of its own, such as from [nv_split_state()]; its draws
-#'   are those that it would get alone.
+#' @section Random numbers: Each example needs a state of its own, such as those that [nv_split_state()] gives,
+#'   as columns of one tensor; its draws are those that it would get alone.
 #' @section Cost: That of `f` on a single example, times their number, but for what examples share; much less
 #'   than so many calls, since each op runs once. Memory: every intermediate value of `f` for all examples.
 #'
@@ -49,6 +49,10 @@
 #' x <- nv_tensor(c(1, 2, 3))
 #' y <- nv_tensor(rbind(c(2, 4, 6), c(1, 1, 1)))
 #' vmap(slope, in_axes = list(NULL, 1L))(x, y)
+#'
+#' # Draws for three examples
+#' states <- do.call(nv_concatenate, nv_split_state(nv_rng_state(1), 3))
+#' vmap(function(state) nv_rnorm(2, state)$value, in_axes = 2L)(nv_reshape(states, c(2, 3)))
 #'
 #' nv_map(function(x) x / sum(x), points, batch_size = 2L)
 #' @export
@@ -229,8 +233,12 @@ axis_within <- function(axis, rank, arg, path) {
 check_axes <- function(axes, arg) {
   if (is.null(axes)) return()
   if (is.list(axes) && !is.object(axes)) return(for (one in axes) check_axes(one, arg))
-  if (!is_whole(axes) || axes == 0) {
-    abort_arg(arg, "an axis (from 1, or negative from the end), NULL, or a list of these", describe(axes))
+  named <- !is.null(names(axes))
+  if (!is_whole(axes) || axes == 0 || named) {
+    abort_arg(
+      arg, "an axis (from 1, or negative from the end), NULL, or a list of these",
+      if (named) "a vector with names" else describe(axes), if (named) "As in `list(x = 1L)`."
+    )
   }
 }
 

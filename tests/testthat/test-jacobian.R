@@ -120,6 +120,14 @@ test_that("names of axes are those of rows and columns, eager and in a trace", {
   expect_identical(plain(corner[[2L]]), 2)
 })
 
+test_that("what is given in dots has a name or a number", {
+  f <- function(...) Reduce(`*`, list(...))
+  one <- nv_scalar(1, "f64")
+  want <- matrix(c(0, 1, 1, 0), 2)
+  expect_identical(hessian(f, flat = TRUE)(one, one), `dimnames<-`(want, rep(list(c("[[1]]", "[[2]]")), 2L)))
+  expect_identical(hessian(f, flat = TRUE)(a = one, b = one), `dimnames<-`(want, rep(list(c("a", "b")), 2L)))
+})
+
 test_that("R data frames and vectors are data of the function", {
   line <- function(b) sum((cars$dist - b[1] - b[2] * cars$speed)^2)
   want <- 2 * crossprod(cbind(1, cars$speed))

@@ -160,6 +160,13 @@ test_that("a tracer that is used outside says which transformation it is of", {
   })(x), class = "anvil_error_leaked_tracer", "vmap")
 })
 
+test_that("examples draw what they would draw alone", {
+  states <- nv_split_state(nv_rng_state(1), 3L)
+  draw <- function(state) nv_rnorm(2L, state, dtype = "f64")$value
+  got <- vmap(draw, 2L)(nv_reshape(do.call(nv_concatenate, states), c(2L, 3L)))
+  expect_identical(plain(got), t(sapply(states, function(state) plain(draw(state)))))
+})
+
 test_that("bad batches are refused", {
   x <- numbers(matrix(1:6, 3))
   refused <- function(expr, class, text) {
@@ -177,6 +184,7 @@ test_that("bad batches are refused", {
   refused(vmap(f, list(z = 1L)), "anvil_error_arg", "arguments of `f` (x, y)")
   refused(vmap(f, 0L), "anvil_error_arg", "`in_axes`")
   refused(vmap(f, "x"), "anvil_error_arg", "`in_axes`")
+  refused(vmap(f, c(x = 1L)), "anvil_error_arg", "list(x = 1L)")
   refused(vmap(f, list(list(a = 1L), NULL))(x, x), "anvil_error_arg", "structure")
   refused(vmap(f, out_axes = NULL)(x, x), "anvil_error_batch", "differs between examples")
   refused(vmap(f, out_axes = 4L)(x, x), "anvil_error_arg", "`out_axes`")
