@@ -68,6 +68,56 @@ def mlp_loop(m, w1, b1, w2, b2, x, y, rate, steps):
     return m.loop(steps, lambda i, *ws: mlp_step(m, *ws, x, y, rate), (w1, b1, w2, b2))
 
 
+# ---- transformations ----
+
+
+def softplus_loss(m, b, x, y):
+    eta = x @ b
+    return m.sum(m.softplus(eta) - y * eta)
+
+
+def hessian(m, b, x, y):
+    return only_jax(m).hessian(lambda b: softplus_loss(m, b, x, y))(b)
+
+
+def per_example(m, w1, b1, w2, b2, x, y):
+    jax = only_jax(m)
+
+    def loss(w, x, y):
+        w1, b1, w2, b2 = w
+        eta = m.tanh(x @ w1 + b1) @ w2 + b2
+        top = m.max(eta)
+        return m.log(m.sum(m.exp(eta - top))) + top - m.sum(eta * y)
+
+    return tuple(jax.vmap(jax.grad(loss), (None, 0, 0))((w1, b1, w2, b2), x, y))
+
+
+def solve_of_three(m, h, g):
+    c11 = h[1, 1] * h[2, 2] - h[1, 2] * h[1, 2]
+    c12 = h[0, 2] * h[1, 2] - h[0, 1] * h[2, 2]
+    c13 = h[0, 1] * h[1, 2] - h[0, 2] * h[1, 1]
+    c22 = h[0, 0] * h[2, 2] - h[0, 2] * h[0, 2]
+    c23 = h[0, 1] * h[0, 2] - h[0, 0] * h[1, 2]
+    c33 = h[0, 0] * h[1, 1] - h[0, 1] * h[0, 1]
+    parts = (
+        c11 * g[0] + c12 * g[1] + c13 * g[2],
+        c12 * g[0] + c22 * g[1] + c23 * g[2],
+        c13 * g[0] + c23 * g[1] + c33 * g[2],
+    )
+    return m.jnp.stack(parts) / (h[0, 0] * c11 + h[0, 1] * c12 + h[0, 2] * c13)
+
+
+def newton(m, x, y):
+    jax = only_jax(m)
+
+    def fit(x, y):
+        loss = lambda b: softplus_loss(m, b, x, y) + 0.05 * m.sum(b * b)
+        step = lambda i, b: b - solve_of_three(m, jax.hessian(loss)(b), jax.grad(loss)(b))
+        return jax.lax.fori_loop(0, 8, step, m.zeros(3, dtype=x.dtype))
+
+    return jax.vmap(fit)(x, y)
+
+
 # ---- the programs in inst/examples ----
 
 
@@ -245,6 +295,10 @@ WORKLOADS = {
     "qr": lambda m, x: abs(m.qr(x)[1]),  # signs are free
     "svd": lambda m, x: m.svd(x),
     "eigh": lambda m, x: m.eigh(x)[0],
+    # transformations
+    "hessian": hessian,
+    "per_example": per_example,
+    "newton": newton,
     # programs
     "linear_model": linear_model,
     "logistic_regression": logistic_regression,

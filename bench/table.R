@@ -12,11 +12,11 @@
 library(anvil)
 
 bench_folder <- normalizePath(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])))
-for (file in c("peers.R", "workloads.R", "programs.R", "measure.R", "report.R")) {
+for (file in c("peers.R", "workloads.R", "programs.R", "transforms.R", "measure.R", "report.R")) {
   source(file.path(bench_folder, file))
 }
 # The programs of users come early: where time runs out, it is the end of the list that is left out.
-groups <- c("call", "program", paste0("W", 1:10))
+groups <- c("call", "program", "transform", paste0("W", 1:10))
 workloads <- workloads[order(match(vapply(workloads, function(w) w$group, ""), groups))]
 
 asked <- commandArgs(trailingOnly = TRUE)

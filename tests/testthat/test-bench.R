@@ -4,7 +4,7 @@ bench <- function() {
   folder <- test_path("..", "..", "bench")
   skip_if_not(dir.exists(folder), "bench/ is not part of what is tested")
   env <- new.env(parent = globalenv())
-  for (file in c("peers.R", "workloads.R", "programs.R", "measure.R")) {
+  for (file in c("peers.R", "workloads.R", "programs.R", "transforms.R", "measure.R")) {
     source(file.path(folder, file), local = env)
   }
   env

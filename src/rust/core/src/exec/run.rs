@@ -71,6 +71,12 @@ impl Executable {
         if let Some(chosen) = passes::if_conversion(&graph)? {
             graph = passes::optimise(&chosen)?;
         }
+        if let Some(fused) = passes::outer_products(&graph)? {
+            graph = passes::optimise(&fused)?;
+        }
+        if let Some(turned) = passes::transposes(&graph)? {
+            graph = turned;
+        }
         let plan = plan(&graph, donated, leaves, control)?;
         let may_share = plan.steps.iter().any(may_share);
         let may_raise = graph.nodes().iter().any(|node| node.op.may_raise());

@@ -5,7 +5,7 @@ use super::contract::{Form, Linear, OpDef, Promotion, Ready};
 use super::derive::Var;
 use super::lower::{axes, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
-use super::{written, Op, Row};
+use super::{written, Binary, BroadcastInDim, Op, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -258,6 +258,55 @@ impl DotGeneral {
     fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
         let named = |a: &Axis| self.contracting[side].contains(a) || self.batching[side].contains(a);
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
+    }
+
+    /// Whether it has no sum, and an elementwise product of such operands has the same bits. (Complex products
+    /// round otherwise, and those of 16 bits lose a sign when they vanish in f32.)
+    pub(crate) fn is_outer(&self, operands: [&Aval; 2]) -> bool {
+        let dtype = operands[0].dtype;
+        self.contracting[0].iter().all(|a| operands[0].shape[a.0] == 1)
+            && operands.iter().all(|x| x.ambiguous.is_none())
+            && !dtype.is_half()
+            && !dtype.is_complex()
+    }
+
+    /// The product of operands as [`DotGeneral::is_outer`] has them, as an elementwise product.
+    pub(crate) fn outer<'m, 'b>(&self, operands: [Var<'m, 'b>; 2]) -> Var<'m, 'b> {
+        let avals = operands.map(Var::aval);
+        let batch = self.batching[0].len();
+        let rests = [0, 1].map(|i| self.rest(i, &avals[i].shape));
+        // Where the batching axes are in the result, and those of each operand.
+        let (first, batches) =
+            if self.batch_last { (0, rests[0].len() + rests[1].len()) } else { (batch, 0) };
+        let own = [first, first + rests[0].len()];
+        let shape = match self.infer(&[&avals[0], &avals[1]]) {
+            Ok(made) => made[0].shape.clone(),
+            Err(error) => return operands[0].failed(error),
+        };
+        let spread = |i: usize| {
+            let from = &avals[i].shape;
+            let place = |axis: Axis| {
+                let at = |list: &[Axis], start: usize| Some(start + list.iter().position(|&a| a == axis)?);
+                at(&self.batching[i], batches).or(at(&rests[i], own[i]))
+            };
+            let kept: Vec<(usize, Axis)> =
+                (0..from.rank()).filter_map(|axis| Some((from[axis], Axis(place(Axis(axis))?)))).collect();
+            let sizes = Shape::try_new(kept.iter().map(|(size, _)| *size).collect());
+            let axes: Vec<Axis> = kept.into_iter().map(|(_, axis)| axis).collect();
+            match sizes {
+                Ok(sizes) => {
+                    operands[i].reshaped(&sizes).apply(BroadcastInDim { shape: shape.clone(), axes }, &[])
+                }
+                Err(error) => operands[i].failed(error),
+            }
+        };
+        let product = spread(0).binary(Binary::mul, spread(1));
+        // A sum starts at 0, so it is never -0.
+        if avals[0].dtype.is_float() {
+            product + 0.0
+        } else {
+            product
+        }
     }
 
     /// The gradient of one operand: the other operand times the result's gradient, contracted over the axes

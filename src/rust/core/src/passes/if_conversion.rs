@@ -2,10 +2,10 @@
 //! the results of both regions, which can be fused with the nodes around them. Only the engine runs this
 //! pass: graphs that are shown or exported keep their branches.
 
-use super::flagged;
+use super::{flagged, rebuilt};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::graph::{Def, Value};
+use crate::graph::Value;
 use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Ternary};
 
 /// The graph with selections for its short branches; `None` if it has no such branches.
@@ -16,33 +16,20 @@ pub fn if_conversion(graph: &Graph) -> Result<Option<Graph>> {
     if !graph.nodes().iter().any(|node| short(&node.op).is_some()) {
         return Ok(None);
     }
-    let mut b = Builder::default();
-    let mut new: Vec<Value> = Vec::with_capacity(graph.values().count());
-    for value in graph.values() {
-        let aval = graph.aval(value);
-        new.push(match graph.def(value) {
-            Def::Input(_) => b.input(aval.clone()),
-            Def::Constant(_) => b.constant(aval.clone()),
-            Def::Literal(literal) => b.literal(literal, aval.ambiguous),
-            Def::Result(number, k) => {
-                let node = &graph.nodes()[number];
-                let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
-                match short(&node.op) {
-                    Some(op) => {
-                        let (first, second) = operands[1..].split_at(op.branches[0].inputs().len());
-                        let (yes, no) =
-                            (b.inline(&op.branches[0], first)?[k], b.inline(&op.branches[1], second)?[k]);
-                        let chosen = select(&mut b, operands[0], yes, no)?;
-                        // Ambiguity inside of a branch may differ from that of the op's result.
-                        flagged(&mut b, chosen, aval.ambiguous)?
-                    }
-                    None => b.node(node.op.clone(), &operands)?[k],
-                }
-            }
-        });
-    }
-    let outputs = graph.outputs().iter().map(|v| new[v.index()]).collect();
-    Ok(Some(b.finish(outputs)))
+    let made = rebuilt(graph, |b, number, operands| {
+        let node = &graph.nodes()[number];
+        let Some(op) = short(&node.op) else { return Ok(None) };
+        let (first, second) = operands[1..].split_at(op.branches[0].inputs().len());
+        let (yes, no) = (b.inline(&op.branches[0], first)?, b.inline(&op.branches[1], second)?);
+        let mut made = Vec::new();
+        for ((&result, yes), no) in node.results.iter().zip(yes).zip(no) {
+            let chosen = select(b, operands[0], yes, no)?;
+            // Ambiguity inside of a branch may differ from that of the op's result.
+            made.push(flagged(b, chosen, graph.aval(result).ambiguous)?);
+        }
+        Ok(Some(made))
+    });
+    made.map(Some)
 }
 
 /// The op, if it is a branch op with two short regions.

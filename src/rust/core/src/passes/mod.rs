@@ -6,12 +6,16 @@
 
 mod alias;
 mod if_conversion;
+mod outer_products;
 mod regions;
+mod transposes;
 mod views;
 
 pub(crate) use alias::candidates;
 pub use alias::input_output_aliases;
 pub use if_conversion::if_conversion;
+pub use outer_products::outer_products;
+pub use transposes::transposes;
 pub use views::Views;
 
 use crate::dtype::DType;
@@ -110,6 +114,38 @@ fn walk_into(b: &mut Builder, graph: &Graph, inputs: &[Value], constants: &[Valu
         }
     }
     Ok(graph.outputs().iter().map(|v| new[v.index()].expect("outputs are live")).collect())
+}
+
+/// The graph with other values for the results of some nodes: `each` gives them for a node, by its number and
+/// the values that its operands have become, or `None` to keep the node.
+fn rebuilt(
+    graph: &Graph,
+    mut each: impl FnMut(&mut Builder, usize, &[Value]) -> Result<Option<Vec<Value>>>,
+) -> Result<Graph> {
+    let mut b = Builder::default();
+    let mut new: Vec<Value> = Vec::with_capacity(graph.values().count());
+    let mut made = Vec::new();
+    for value in graph.values() {
+        let aval = graph.aval(value);
+        new.push(match graph.def(value) {
+            Def::Input(_) => b.input(aval.clone()),
+            Def::Constant(_) => b.constant(aval.clone()),
+            Def::Literal(literal) => b.literal(literal, aval.ambiguous),
+            Def::Result(number, k) => {
+                if k == 0 {
+                    let node = &graph.nodes()[number];
+                    let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
+                    made = match each(&mut b, number, &operands)? {
+                        Some(made) => made,
+                        None => b.node(node.op.clone(), &operands)?,
+                    };
+                }
+                made[k]
+            }
+        });
+    }
+    let outputs = graph.outputs().iter().map(|v| new[v.index()]).collect();
+    Ok(b.finish(outputs))
 }
 
 /// The value with this ambiguity.

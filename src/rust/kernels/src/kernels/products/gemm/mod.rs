@@ -9,6 +9,7 @@
 //! that both give the same bits; where it stands in, with other instructions or on other processors, is
 //! the choice of `dot`.
 
+mod few;
 mod pack;
 mod tile;
 
@@ -116,6 +117,10 @@ unsafe fn blocks<T: Tiled>(
     out: Target<T>,
     scratch: &mut Vec<Line>,
 ) {
+    if m.max(n) <= few::MOST {
+        stop::work(m * k * n / PRODUCTS);
+        return T::KERNELS[n - 1][m - 1](lhs, rhs, k, out);
+    }
     let [tall, broad] = kernels.most;
     let height = ROWS / tall * tall;
     let in_place = [
@@ -139,7 +144,7 @@ unsafe fn blocks<T: Tiled>(
                 kernels.pack[1](
                     rhs.at(l, j + start),
                     [across, down],
-                    [columns, depth],
+                    [columns, columns.next_multiple_of(kernels.group), depth],
                     right.add(start * depth),
                 );
             }
@@ -153,7 +158,7 @@ unsafe fn blocks<T: Tiled>(
                     kernels.pack[0](
                         lhs.at(i + start, l),
                         lhs.strides,
-                        [rows, depth],
+                        [rows, rows.next_multiple_of(kernels.lanes), depth],
                         left.add(start * depth),
                     );
                 }
@@ -288,8 +293,16 @@ mod tests {
 
     #[test]
     fn each_element_is_a_sum_in_order_however_matrices_lie() {
-        let sizes =
-            [[1, 1, 1], [5, 3, 2], [17, 9, 13], [48, 257, 8], [31, 520, 6], [150, 40, 21], [70, 30, 300]];
+        let sizes = [
+            [1, 1, 1],
+            [5, 3, 2],
+            [3, 300, 2],
+            [17, 9, 13],
+            [48, 257, 8],
+            [31, 520, 6],
+            [150, 40, 21],
+            [70, 30, 300],
+        ];
         for (sizes, ways) in sizes.into_iter().flat_map(|sizes| (0..16).map(move |i| (sizes, [i % 4, i / 4])))
         {
             check::<f32>(sizes, ways);

@@ -53,7 +53,8 @@ impl Packed for f64 {
 }
 
 /// Packs a panel: element `l` of line `i` goes to `l * W + i`. `line` and `stride` are the strides of lines
-/// and of their elements, `lines` and `depth` how many there are of both; missing lines are zeros.
+/// and of their elements, `lines` and `depth` how many there are of both; lines that are missing up to `read`
+/// of them are zeros.
 ///
 /// # Safety
 /// The elements are there, and there is room for `W` lines of as many; to be inlined where AVX is.
@@ -61,12 +62,12 @@ impl Packed for f64 {
 pub(super) unsafe fn pack<T: Packed, const W: usize>(
     x: *const T,
     [line, stride]: [isize; 2],
-    [lines, depth]: [usize; 2],
+    [lines, read, depth]: [usize; 3],
     out: *mut T,
 ) {
     let at = |i: usize, l: usize| x.wrapping_offset(i as isize * line + l as isize * stride);
-    for l in 0..if lines < W { depth } else { 0 } {
-        (lines..W).for_each(|i| out.add(l * W + i).write(T::default()));
+    for l in 0..if lines < read { depth } else { 0 } {
+        (lines..read).for_each(|i| out.add(l * W + i).write(T::default()));
     }
     if line == 1 && lines == W {
         for l in 0..depth {

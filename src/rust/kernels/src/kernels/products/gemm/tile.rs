@@ -1,6 +1,7 @@
 //! Microkernels of matrix products: tiles that stay in registers, a few vectors of rows times a few columns,
 //! for each set of instructions.
 
+use super::few::Few;
 use super::pack::{pack, Packed};
 use crate::kernels::math::Level;
 use std::arch::x86_64::*;
@@ -48,11 +49,11 @@ pub struct Kernels<T: 'static> {
     /// By groups of columns, vectors of rows, and whether columns are packed.
     pub tiles: &'static [&'static [[TileKernel<T>; 2]]],
     /// [`pack`] for rows, and for columns.
-    pub pack: [unsafe fn(*const T, [isize; 2], [usize; 2], *mut T); 2],
+    pub pack: [unsafe fn(*const T, [isize; 2], [usize; 3], *mut T); 2],
 }
 
 /// A float whose products have kernels of their own.
-pub trait Tiled: Packed + std::ops::Add<Output = Self> + 'static {
+pub trait Tiled: Packed + Few {
     /// The kernels of a level, if it has some.
     fn kernels(level: Level) -> Option<&'static Kernels<Self>>;
 }
@@ -207,7 +208,7 @@ macro_rules! level {
             }
 
             #[target_feature(enable = $feature)]
-            unsafe fn packed<T: Packed, const W: usize>(x: *const T, strides: [isize; 2], sizes: [usize; 2], out: *mut T) {
+            unsafe fn packed<T: Packed, const W: usize>(x: *const T, strides: [isize; 2], sizes: [usize; 3], out: *mut T) {
                 pack::<T, W>(x, strides, sizes, out)
             }
 

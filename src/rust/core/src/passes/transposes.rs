@@ -1,0 +1,126 @@
+//! Transposes of results of elementwise ops become transposes of the operands, where that leaves fewer
+//! elements to be gathered: those of inputs cost no step, and two cancel. So a program on a batch whose axis
+//! comes first is computed in that order. Only the engine runs this pass: graphs that are shown or exported
+//! keep their transposes.
+
+use super::{optimise, rebuilt, Views};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::graph::{Node, Value, NODE};
+use crate::growth::table;
+use crate::ops::{BroadcastInDim, Builder, Graph, Op, Transpose};
+use crate::shape::{Axis, Shape};
+use crate::stop;
+use std::collections::HashSet;
+
+/// The graph with its transposes before elementwise ops; `None` if none moves, or it would not be cheaper.
+///
+/// # Errors
+/// Those of [`Builder::node`]; one would be a bug of the pass.
+pub fn transposes(graph: &Graph) -> Result<Option<Graph>> {
+    if !graph.nodes().iter().any(|node| node.op.get::<Transpose>().is_some()) {
+        return Ok(None);
+    }
+    let turned = turned(graph);
+    if turned.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let made = optimise(&rebuilt(graph, |b, number, operands| turn(b, graph, number, operands, &turned))?)?;
+    Ok((gathered(&made) < gathered(graph)).then_some(made))
+}
+
+/// For each value, the permutation in which alone it is read: a result of an elementwise op whose readers
+/// transpose it so, are elementwise ops that are read so, or broadcast it, which reads any order.
+fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
+    let count = graph.values().count();
+    let mut turned: Vec<Option<Vec<Axis>>> = table(None, count);
+    let mut kept = table(false, count);
+    graph.outputs().iter().for_each(|v| kept[v.index()] = true);
+    // Readers come after what they read.
+    for node in graph.nodes().iter().rev() {
+        stop::work(NODE);
+        let asked = match node.results.as_slice() {
+            &[result] if is_elementwise(graph, node) => {
+                if kept[result.index()] {
+                    turned[result.index()] = None;
+                }
+                turned[result.index()].clone()
+            }
+            _ => node.op.get::<Transpose>().map(|op| op.permutation.clone()),
+        };
+        if asked.is_none() && node.op.get::<BroadcastInDim>().is_some() {
+            continue;
+        }
+        for v in &node.operands {
+            let i = v.index();
+            kept[i] |= asked.is_none() || turned[i].is_some() && turned[i] != asked;
+            turned[i].clone_from(&asked);
+        }
+    }
+    for v in graph.values() {
+        let made = graph.made_by(v).is_some_and(|node| is_elementwise(graph, node));
+        if kept[v.index()] || !made {
+            turned[v.index()] = None;
+        }
+    }
+    turned
+}
+
+/// Whether each element of its result is a function of the operands' at the same index.
+fn is_elementwise(graph: &Graph, node: &Node<Op>) -> bool {
+    let from: Vec<DType> = node.operands.iter().map(|&v| graph.aval(v).dtype).collect();
+    let &[result] = node.results.as_slice() else { return false };
+    let alike = |&v: &Value| graph.aval(v).shape == graph.aval(result).shape;
+    node.op.is_elementwise(&from) && node.operands.iter().all(alike)
+}
+
+/// The results of a node if some of its operands, or its result, are `turned`.
+fn turn(
+    b: &mut Builder,
+    graph: &Graph,
+    number: usize,
+    operands: &[Value],
+    turned: &[Option<Vec<Axis>>],
+) -> Result<Option<Vec<Value>>> {
+    let node = &graph.nodes()[number];
+    let first = node.operands.first().and_then(|v| turned[v.index()].as_ref());
+    if let (Some(_), Some(_)) = (first, node.op.get::<Transpose>()) {
+        return Ok(Some(vec![operands[0]]));
+    }
+    if let (Some(order), Some(op)) = (first, node.op.get::<BroadcastInDim>()) {
+        let axes = order.iter().map(|a| op.axes[a.0]).collect();
+        return Ok(Some(vec![b.node1(BroadcastInDim { shape: op.shape.clone(), axes }, operands)?]));
+    }
+    let Some(order) = node.results.first().and_then(|v| turned[v.index()].as_ref()) else { return Ok(None) };
+    let mut given = Vec::new();
+    for (old, &new) in node.operands.iter().zip(operands) {
+        given.push(match turned[old.index()] {
+            Some(_) => new,
+            None => b.node1(Transpose { permutation: order.clone() }, &[new])?,
+        });
+    }
+    Ok(Some(vec![b.node1(node.op.clone(), &given)?]))
+}
+
+/// Elements that are copied because they are read in another order than they lie in memory. Products read
+/// any.
+fn gathered(graph: &Graph) -> usize {
+    let views = Views::of(graph);
+    let size = |v: Value| graph.aval(v).shape.size();
+    let strided = |v: Value| {
+        let (shape, layout): (&Shape, _) = (&graph.aval(v).shape, views.layout(graph, v));
+        let first = shape.iter().zip(&layout.strides).find(|(&size, _)| size > 1);
+        first.is_some_and(|(_, &stride)| stride > 1)
+    };
+    let mut read: HashSet<Value> = HashSet::new();
+    let mut count = 0;
+    for node in graph.nodes().iter().filter(|node| !node.results.first().is_some_and(|&v| views.is_view(v))) {
+        for &v in &node.operands {
+            if !node.op.reads_transposed() && read.insert(v) && strided(v) {
+                count += size(v);
+            }
+        }
+    }
+    // A copy is a step of its own.
+    count + graph.outputs().iter().filter(|&&v| strided(v)).map(|&v| 2 * size(v)).sum::<usize>()
+}
