@@ -40,7 +40,7 @@ custom_gradient <- function(f, forward, backward) {
   out <- function() {
     given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
     if (.Call(anvil_trace_depth) == 0L) return(call_function(f, given))
-    custom_call(f, forward, backward, given)
+    while_tracing(backward, "backward", custom_call(f, forward, backward, given))
   }
   formals(out) <- formals_of(f)
   out
@@ -99,10 +99,28 @@ custom_jvp <- function(f, rule) {
   out <- function() {
     given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
     if (.Call(anvil_trace_depth) == 0L) return(call_function(f, given))
-    custom_jvp_call(f, rule, given)
+    while_tracing(rule, "rule", custom_jvp_call(f, rule, given))
   }
   formals(out) <- formals_of(f)
   out
+}
+
+# Derivatives that are being traced. One that uses the function that it derives is traced again where it does:
+# without end, unless a static argument ends it.
+traced_rules <- new.env(parent = emptyenv())
+traced_rules$open <- list()
+
+while_tracing <- function(rule, arg, expr) {
+  before <- traced_rules$open
+  if (sum(vapply(before, identical, NA, rule)) >= 20L) {
+    abort_arg(
+      arg, "a function that can be traced", "one that uses the function that it derives, over and over",
+      "Compute the value in it by another function, one without this derivative."
+    )
+  }
+  on.exit(traced_rules$open <- before)
+  traced_rules$open <- c(before, list(rule))
+  expr
 }
 
 # Formats two types that differ, for a message.
