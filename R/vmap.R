@@ -19,8 +19,8 @@
 #'   all examples have ended, and those that have keep their state. An index that is out of range raises an
 #'   error only in a branch or an iteration that its example takes. [nv_print()] shows all examples at once,
 #'   also in a branch that only some of them take.
-#' @section Random numbers: Each example needs a state of its own, such as those that [nv_split_state()] gives,
-#'   as columns of one tensor; its draws are those that it would get alone.
+#' @section Random numbers: Each example needs a state of its own, such as those of [nv_split_state()] as
+#'   columns of one tensor; its draws are those that it would get alone.
 #' @section Cost: That of `f` on a single example, times their number, but for what examples share; much less
 #'   than so many calls, since each op runs once. Memory: every intermediate value of `f` for all examples.
 #'
@@ -179,13 +179,11 @@ over_examples <- function(f, given, batched, values, size, repeated, names = lis
     all[batched] <- Map(function(x, names) with_names(input(one(x)), names), values, names)
     restore(args, all)
   }
-  result <- NULL
   marks <- logical()
   graph <- trace_with(
     f, given, "a function given to vmap()", nested = TRUE, prepare = prepare,
     finish = function(out) {
-      result <<- check_given(out)
-      marks <<- repeated(out)
+      marks <<- repeated(check_given(out))
       out
     }
   )

@@ -96,6 +96,32 @@ test_that("hvp() takes directions for some arguments", {
   expect_equal(lapply(got, plain), list(x = c(12, 0), y = c(4, 0)))
 })
 
+test_that("hvp() is the product in conjugate gradients, in a loop of a program", {
+  a <- matrix(c(4, 1, 0, 1, 3, 1, 0, 1, 2), 3)
+  loss <- function(x) 0.5 * sum(x * (numbers(a) %*% x)) + sum(x)
+  solve_cg <- jit(function(b) {
+    zero <- nv_fill(0, 3L, "f64")
+    step <- function(i, x, r, p) {
+      product <- hvp(loss, list(zero), list(p))[[1L]]
+      length <- sum(r^2) / sum(p * product)
+      left <- r - length * product
+      list(x = x + length * p, r = left, p = left + sum(left^2) / sum(r^2) * p)
+    }
+    nv_for(3L, list(x = zero, r = b, p = b), step)$x
+  })
+  expect_equal(plain(solve_cg(numbers(1:3))), solve(a, 1:3))
+})
+
+test_that("tangents go by the names of elements, eager and in a trace", {
+  p <- numbers(c(mu = 1, sigma = 2))
+  f <- function(p) p["mu"]^2 * p["sigma"]
+  v <- numbers(c(1, 1))
+  expect_identical(plain(jvp(f, list(p), list(v))$tangent), 5)
+  expect_identical(plain(jit(function(p, v) jvp(f, list(p), list(v))$tangent)(p, v)), 5)
+  expect_identical(plain(jit(function(p, v) hvp(f, list(p), list(v))$p)(p, v)), c(6, 2))
+  expect_identical(plain(linearize(f, p)$pushforward(v)), 5)
+})
+
 test_that("bad directions are refused", {
   f <- function(x, n) x * n
   x <- numbers(c(1, 2))
