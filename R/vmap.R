@@ -54,7 +54,7 @@
 #' states <- do.call(nv_concatenate, nv_split_state(nv_rng_state(1), 3))
 #' vmap(function(state) nv_rnorm(2, state)$value, in_axes = 2L)(nv_reshape(states, c(2, 3)))
 #'
-#' nv_map(function(x) x / sum(x), points, batch_size = 2L)
+#' nv_map(function(x) sqrt(sum(x^2)), points, batch_size = 2L)
 #' @export
 vmap <- function(f, in_axes = 1L, out_axes = 1L) {
   f <- match_function(f)
