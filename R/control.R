@@ -4,10 +4,10 @@
 #' These functions put the choice and the repetition into the program itself, where they depend on values.
 #'
 #' `nv_if()` runs one of two branches; where both cost no more than the branching itself, it runs both and
-#' selects the results of one. `nv_switch()` runs one of several, by number. `nv_while()` repeats a body as long as a condition on its state holds.
-#' `nv_for()` repeats a body a given number of times. `nv_scan()` loops over the slices of tensors along their
-#' first axis and stacks the results of its body. All of them work in [jit()] and outside of it, can be
-#' nested, and capture the variables that their functions use.
+#' selects the results of one. `nv_switch()` runs one of several, by number. `nv_while()` repeats a body as
+#' long as a condition on its state holds. `nv_for()` repeats a body a given number of times. `nv_scan()`
+#' loops over the slices of tensors along their first axis and stacks the results of its body. All of them
+#' work in [jit()] and outside of it, can be nested, and capture the variables that their functions use.
 #'
 #' The functions of a loop take the parts of a named state if their arguments have the names of the parts
 #' (`function(i, x)` for `list(i = 0L, x = x)`; after the number of the repetition for `nv_for()`, before the
@@ -19,12 +19,12 @@
 #' as a number, and the body gives a known one, it is known from the beginning; branches that differ in
 #' ambiguity give the known dtype.
 #'
-#' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_switch()`, `nv_scan()`, and `nv_for()` with a
-#' number of R for `n`. The loops store the intermediate values that the derivative of the body reads, for each
-#' repetition: the memory is that of these values times the number of repetitions. With `checkpoint = TRUE`
-#' they store only the state of each repetition, and compute the body once more in the backward pass. How
-#' often `nv_while()` repeats, or `nv_for()` with a tensor for `n`, is not known in advance, and the memory is
-#' neither: reverse mode goes through `nv_while()` only with `max_steps`. Then it makes `max_steps`
+#' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_switch()`, `nv_scan()`, and `nv_for()` with
+#' a number of R for `n`. The loops store the intermediate values that the derivative of the body reads, for
+#' each repetition: the memory is that of these values times the number of repetitions. With `checkpoint =
+#' TRUE` they store only the state of each repetition, and compute the body once more in the backward pass.
+#' How often `nv_while()` repeats, or `nv_for()` with a tensor for `n`, is not known in advance, and the
+#' memory is neither: reverse mode goes through `nv_while()` only with `max_steps`. Then it makes `max_steps`
 #' repetitions, of which those after the end keep the state, and stores values for all of them. Forward mode
 #' ([jvp()]) goes through all of these loops and stores nothing.
 #'
@@ -38,10 +38,10 @@
 #' @param cond A function of the state, or of its parts, that gives a 0-d boolean.
 #' @param body A function that gives the next state: of the state, or of its parts, for `nv_while()`, of the
 #'   number of the repetition (an `i32` from 1) and the same for `nv_for()`.
-#' @param max_steps Number of repetitions after which the loop ends even if the condition holds, a whole number;
-#'   `NULL` for no bound.
-#' @param n Number of repetitions: a whole number, or a 0-d `i32` or `i64` tensor, whose dtype the number of the
-#'   repetition has then. Below 1 there are none.
+#' @param max_steps Number of repetitions after which the loop ends even if the condition holds, a whole
+#'   number; `NULL` for no bound.
+#' @param n Number of repetitions: a whole number, or a 0-d `i32` or `i64` tensor, whose dtype the number of
+#'   the repetition has then. Below 1 there are none.
 #' @param f A function of the state, or of its parts, and of slices of `xs` that gives the next state and the
 #'   result that is stacked: by name as `list(carry = , ys = )`, in any order, or without names as
 #'   `list(state, y)`.
@@ -49,8 +49,9 @@
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
-#' @return `nv_if()` and `nv_switch()`: the result of the branch. `nv_while()` and `nv_for()`: the last state. `nv_scan()`:
-#'   `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of `xs`.
+#' @return `nv_if()` and `nv_switch()`: the result of the branch. `nv_while()` and `nv_for()`: the last state.
+#'   `nv_scan()`: `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of
+#'   `xs`.
 #' @section Properties:
 #' * Dtypes:
 #'     * `nv_if()`: `pred`: booleans; values of the branches: any dtype.

@@ -21,12 +21,12 @@
 #'   Products of matrices, and sums of products, are differentiated as products of matrices, in which 0 times
 #'   infinity is NaN as in the product itself.
 #'
-#' @section Complex numbers: The gradient of a real function `f` of `z = x + iy` is its derivative by `x` minus
-#'   `i` times that by `y`, as in JAX: twice the Wirtinger derivative by `z`,
-#'   `(df/dx - i * df/dy) / 2`. Its conjugate points uphill. For a holomorphic function `h`, the gradient of
-#'   `Re(h(z))` is `h'(z)`. A change `dz` changes `f` by the real part of `sum(gradient * dz)`; in forward mode a
-#'   tangent is the change of the value itself, so that ops that are not holomorphic, such as `Conj()`,
-#'   `Mod()`, `Arg()` and `Re()`, have tangents too.
+#' @section Complex numbers: The gradient of a real function `f` of `z = x + iy` is its derivative by `x`
+#'   minus `i` times that by `y`, as in JAX: twice the Wirtinger derivative by `z`, `(df/dx - i * df/dy) / 2`.
+#'   Its conjugate points uphill. For a holomorphic function `h`, the gradient of `Re(h(z))` is `h'(z)`. A
+#'   change `dz` changes `f` by the real part of `sum(gradient * dz)`; in forward mode a tangent is the change
+#'   of the value itself, so that ops that are not holomorphic, such as `Conj()`, `Mod()`, `Arg()` and `Re()`,
+#'   have tangents too.
 #'
 #' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one
 #'   0-d float.
