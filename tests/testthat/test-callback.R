@@ -514,7 +514,8 @@ test_that("objects of registered classes are arguments and results", {
       list(m)
     }, model, result = list(model))
   }, static = "name")
-  expect_identical(f(model, "m"), list(structure(list(w = f64(c(2, 4)), name = "m"), class = "callback_model")))
+  doubled <- structure(list(w = f64(c(2, 4)), name = "m"), class = "callback_model")
+  expect_identical(f(model, "m"), list(doubled))
   expect_fields(
     f(model, "other"), "anvil_error_callback", path = "result[[1]]",
     expected = "an object of class <callback_model> as `result` has it"
