@@ -77,7 +77,10 @@ measure_cold <- function(w, dtype, jax, times) {
   reply <- jax$ask("load", w$id, 0L, times, arguments_for_peers(args, folder))
   jax$ask("drop")
   if (reply[1L] == "ok") {
-    list(what = w$what, dtype = dtype, anvil = stats::median(seconds), jax = as.double(reply[2L]))
+    list(
+      what = w$what, dtype = dtype, anvil = stats::median(seconds), jax = as.double(reply[2L]),
+      target = w$cold_target
+    )
   }
 }
 

@@ -13,7 +13,8 @@ workload("hessian", "Hessian of a logistic model", "transform", function(n, dtyp
   p <- plogis(as.vector(x %*% b))
   crossprod(x, p * (1 - p) * x)
 }, dtypes = "f64", sizes = 1e4, quick = 1e4, target = 1.0, source = "Hessian 1e4x50",
-  result = function(out, args) out$b$b, size_label = function(n) paste0(format_size(n), "x50"), cold = 8L)
+  result = function(out, args) out$b$b, size_label = function(n) paste0(format_size(n), "x50"), cold = 8L,
+  cold_target = 0.05)
 
 # The loss of one example, of a network with 32 units.
 example_loss <- function(w, x, y) {
@@ -31,7 +32,7 @@ workload("per_example", "gradient of each example", "transform", function(n, dty
   list(w, uniform_matrix(n, 64L, dtype), nv_tensor(classes, dtype = dtype))
 }, function(w, x, y) vmap(gradient(example_loss, "w"), in_axes = list(w = NULL, x = 1L, y = 1L))(w, x, y)$w,
 dtypes = "f32", sizes = 256, quick = 256, target = 1.0, source = "per-example gradients", tolerance = 1e-3,
-size_label = function(n) paste("batch", n), cold = 8L)
+size_label = function(n) paste("batch", n), cold = 8L, cold_target = 0.05)
 
 # Newton's method on small logistic models with three coefficients and a ridge.
 penalised_loss <- function(b, x, y) softplus_loss(b, x, y) + 0.05 * sum(b * b)
@@ -58,4 +59,4 @@ workload("newton", "Newton fits of 50x3", "transform", function(n, dtype) {
   list(nv_tensor(array(rnorm(n * 150), c(n, 50L, 3L)), dtype = dtype),
     nv_tensor(matrix(outcomes(n * 50L), n), dtype = dtype))
 }, function(x, y) vmap(newton_fit)(x, y), dtypes = "f64", sizes = 1000, quick = 1000, target = 0.5,
-source = "vmap of Newton fits", cold = 8L)
+source = "vmap of Newton fits", cold = 8L, cold_target = 0.05)

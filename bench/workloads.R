@@ -10,7 +10,7 @@
 #   where the target comes from; or a function of the size compare      "values", or "moments" where random
 #   numbers can agree in these only tolerance    largest difference, relative to the mean size; the default
 #   goes with the dtype cold         the size at which tracing and compiling is measured, which should leave
-#   little to run carry        the first argument is given away, and the result takes its place
+#   little to run; cold_target, the largest ratio to JAX there carry        the first argument is given away, and the result takes its place
 
 workloads <- list()
 
@@ -18,14 +18,16 @@ workload <- function(id, what, group, data, anvil = NULL, r = NULL, dtypes = c("
                      quick = sizes[1L],
                      tiny = 8L, target = NULL, source = group, needs = character(), static = character(),
                      carry = FALSE, make = NULL, result = function(out, args) out, compare = "values",
-                     tolerance = NULL, size_label = format_size, cold = NULL) {
+                     tolerance = NULL, size_label = format_size, cold = NULL,
+                     cold_target = 0.01) {
   if (is.null(make)) make <- function() jit(anvil, static = static, donate = names(formals(anvil))[carry])
   entry <- list(
     id = id, what = what, group = group, data = data, make = make, r = r, dtypes = dtypes, sizes = sizes,
     quick = quick, tiny = tiny,
     target = if (is.function(target) || is.null(target)) target else function(dtype, n) target,
     source = if (is.function(source)) source else function(n) source, needs = needs, carry = carry,
-    result = result, compare = compare, tolerance = tolerance, size_label = size_label, cold = cold
+    result = result, compare = compare, tolerance = tolerance, size_label = size_label, cold = cold,
+    cold_target = cold_target
   )
   workloads[[length(workloads) + 1L]] <<- entry
 }

@@ -9,7 +9,7 @@ use anvil_core::graph::Value;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Graph, Op, Reduction, Unary};
+use anvil_core::ops::{Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Transpose, Unary};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use common::{disagreement, random_tensor, Rng};
@@ -153,4 +153,83 @@ fn pairs_of_arithmetic_agree_with_single_steps() {
             agrees(&b.finish(outputs), n as u64);
         }
     }
+}
+
+fn transpose(b: &mut Builder, x: Value, order: &[usize]) -> Value {
+    let permutation = order.iter().copied().map(Axis).collect();
+    b.node1(Transpose { permutation }, &[x]).unwrap()
+}
+
+#[test]
+fn products_without_a_sum_are_fused() {
+    let axes = |axes: &[usize]| axes.iter().copied().map(Axis).collect::<Vec<_>>();
+    for dtype in
+        [DType::F32, DType::F64, DType::I32, DType::I1, DType::UI8, DType::BF16, DType::F16, DType::C64]
+    {
+        // Shapes, contracted axes of one element, batching axes.
+        let cases: [([&[usize]; 2], [&[usize]; 2], [&[usize]; 2]); 6] = [
+            ([&[7], &[5]], [&[], &[]], [&[], &[]]),
+            ([&[40, 1], &[1, 50]], [&[1], &[0]], [&[], &[]]),
+            ([&[3, 1, 4], &[2, 4, 1]], [&[1], &[2]], [&[2], &[1]]),
+            ([&[6, 3], &[3, 6]], [&[], &[]], [&[1, 0], &[0, 1]]),
+            ([&[0, 1], &[1, 5]], [&[1], &[0]], [&[], &[]]),
+            ([&[1, 1], &[1, 1]], [&[1], &[0]], [&[], &[]]),
+        ];
+        for ((i, (sizes, contracting, batching)), last) in
+            cases.into_iter().enumerate().zip([true, false].into_iter().cycle())
+        {
+            for batch_last in [last, !last] {
+                let mut b = Builder::default();
+                let [x, y] = sizes.map(|sizes| input(&mut b, dtype, sizes));
+                let (contracting, batching) = (contracting.map(axes), batching.map(axes));
+                let z = b.node1(DotGeneral { contracting, batching, batch_last }, &[x, y]).unwrap();
+                let z = binary(&mut b, Binary::add, z, z);
+                let text = agrees(&b.finish(vec![z]), i as u64);
+                let keeps = dtype.is_half() || dtype.is_complex();
+                assert_eq!(text.contains("dot_general"), keeps, "{dtype:?} {i} {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn transposes_around_elementwise_ops_cancel() {
+    for (sizes, order, back) in
+        [(&[30, 50][..], &[1, 0][..], &[1, 0][..]), (&[4, 5, 6], &[1, 2, 0], &[2, 0, 1])]
+    {
+        // Of a batch that comes first: moved to the end, and back.
+        let mut b = Builder::default();
+        let x = input(&mut b, DType::F32, sizes);
+        let y = input(&mut b, DType::F32, sizes);
+        let [turned, other] = [x, y].map(|v| transpose(&mut b, v, order));
+        let tanh = unary(&mut b, Unary::tanh, turned);
+        let product = binary(&mut b, Binary::mul, tanh, other);
+        let made = transpose(&mut b, product, back);
+        let text = agrees(&b.finish(vec![made]), 3);
+        assert!(steps(&text) == 1 && !text.contains("copy"), "{text}");
+    }
+    // One that is read in both orders stays, and so does one that would cost more gathers than it saves.
+    let mut b = Builder::default();
+    let [x, y, z] = [0; 3].map(|_| input(&mut b, DType::F32, &[30, 50]));
+    let first = binary(&mut b, Binary::mul, x, y);
+    let second = binary(&mut b, Binary::sub, first, z);
+    let turned = transpose(&mut b, second, &[1, 0]);
+    let sum = reduce(&mut b, Fold::Sum, second, &[0]);
+    agrees(&b.finish(vec![turned, sum]), 4);
+}
+
+#[test]
+fn an_outer_product_of_each_example_is_written_in_its_order() {
+    // What is broadcast is read in any order: `z` is an output with the batch first, and a factor.
+    let mut b = Builder::default();
+    let (x, y) = (input(&mut b, DType::F32, &[20, 8]), input(&mut b, DType::F32, &[6, 20]));
+    let x = transpose(&mut b, x, &[1, 0]);
+    let y = unary(&mut b, Unary::exp, y);
+    let batching = [vec![Axis(1)], vec![Axis(1)]];
+    let op = DotGeneral { contracting: [vec![], vec![]], batching, batch_last: true };
+    let z = b.node1(op, &[x, y]).unwrap();
+    let z = transpose(&mut b, z, &[2, 0, 1]);
+    let y = transpose(&mut b, y, &[1, 0]);
+    let text = agrees(&b.finish(vec![z, y]), 5);
+    assert!(!text.contains("copy") && !text.contains("dot_general"), "{text}");
 }

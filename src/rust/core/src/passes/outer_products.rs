@@ -1,20 +1,47 @@
 //! Products without a sum, such as the outer product of two vectors, become elementwise products of
 //! broadcasts, which fuse with the nodes around them and are written where they are read. Only the engine
 //! runs this pass: graphs that are shown or exported keep their products.
+//!
+//! Broadcasts are gathered in runs along the first axis: that takes longer than the product itself, but saves
+//! what reads the product a step and the memory between. So a product stays that something else reads, or
+//! whose runs are short.
 
 use super::rebuilt;
+use super::transposes::is_elementwise;
 use crate::error::Result;
-use crate::ops::{DotGeneral, Graph, Math};
+use crate::growth::table;
+use crate::kernels::tile::TILE;
+use crate::ops::{DotGeneral, Graph, Math, Transpose};
+use crate::shape::Shape;
+
+/// Elements of a run that takes as long as its elements, at least.
+const RUN: usize = 16;
 
 /// The graph with elementwise products; `None` if it has no product without a sum.
 ///
 /// # Errors
 /// Those of [`Builder::node`](crate::ops::Builder::node); one would be a bug of the pass.
 pub fn outer_products(graph: &Graph) -> Result<Option<Graph>> {
+    if !graph.nodes().iter().any(|node| node.op.get::<DotGeneral>().is_some()) {
+        return Ok(None);
+    }
+    let mut kept = table(false, graph.values().count());
+    graph.outputs().iter().for_each(|v| kept[v.index()] = true);
+    for node in graph.nodes() {
+        if !is_elementwise(graph, node) && node.op.get::<Transpose>().is_none() {
+            node.operands.iter().for_each(|v| kept[v.index()] = true);
+        }
+    }
     let outer = |number: usize| {
         let node = &graph.nodes()[number];
         let is_outer = |op: &&DotGeneral| op.is_outer([0, 1].map(|i| graph.aval(node.operands[i])));
-        node.op.get::<DotGeneral>().filter(is_outer)
+        let has_runs = |shape: &Shape| {
+            shape.size() <= TILE || shape.iter().find(|&&size| size > 1).is_some_and(|&size| size >= RUN)
+        };
+        let result = node.results.first().copied();
+        let fast =
+            |_: &&DotGeneral| result.is_some_and(|v| !kept[v.index()] && has_runs(&graph.aval(v).shape));
+        node.op.get::<DotGeneral>().filter(is_outer).filter(fast)
     };
     if !(0..graph.nodes().len()).any(|number| outer(number).is_some()) {
         return Ok(None);

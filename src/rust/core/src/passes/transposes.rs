@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{BroadcastInDim, Builder, Graph, Op, Transpose};
-use crate::shape::{Axis, Shape};
+use crate::shape::Axis;
 use crate::stop;
 use std::collections::HashSet;
 
@@ -67,7 +67,7 @@ fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
 }
 
 /// Whether each element of its result is a function of the operands' at the same index.
-fn is_elementwise(graph: &Graph, node: &Node<Op>) -> bool {
+pub(super) fn is_elementwise(graph: &Graph, node: &Node<Op>) -> bool {
     let from: Vec<DType> = node.operands.iter().map(|&v| graph.aval(v).dtype).collect();
     let &[result] = node.results.as_slice() else { return false };
     let alike = |&v: &Value| graph.aval(v).shape == graph.aval(result).shape;
@@ -102,25 +102,31 @@ fn turn(
     Ok(Some(vec![b.node1(node.op.clone(), &given)?]))
 }
 
-/// Elements that are copied because they are read in another order than they lie in memory. Products read
-/// any.
+/// The time of elements that are copied because they are read in another order than they lie in memory, in
+/// that of an element of a small value. Products read any.
 fn gathered(graph: &Graph) -> usize {
+    /// Bytes of a value that stays in the second-level cache while it is gathered, tile by tile.
+    const CACHED: usize = 1 << 18;
+    /// The time of an element of another one: lines of the cache are read again for each of their elements.
+    const FAR: usize = 4;
+    /// That of an output, which is copied block by block, in a step of its own.
+    const COPY: usize = 2;
     let views = Views::of(graph);
     let size = |v: Value| graph.aval(v).shape.size();
     let strided = |v: Value| {
-        let (shape, layout): (&Shape, _) = (&graph.aval(v).shape, views.layout(graph, v));
-        let first = shape.iter().zip(&layout.strides).find(|(&size, _)| size > 1);
+        let layout = views.layout(graph, v);
+        let first = graph.aval(v).shape.iter().zip(&layout.strides).find(|(&size, _)| size > 1);
         first.is_some_and(|(_, &stride)| stride > 1)
     };
+    let far = |v: Value| if graph.aval(views.root(v)).bytes() > CACHED { FAR } else { 1 };
     let mut read: HashSet<Value> = HashSet::new();
-    let mut count = 0;
+    let mut time: usize = 0;
     for node in graph.nodes().iter().filter(|node| !node.results.first().is_some_and(|&v| views.is_view(v))) {
         for &v in &node.operands {
             if !node.op.reads_transposed() && read.insert(v) && strided(v) {
-                count += size(v);
+                time += size(v) * far(v);
             }
         }
     }
-    // A copy is a step of its own.
-    count + graph.outputs().iter().filter(|&&v| strided(v)).map(|&v| 2 * size(v)).sum::<usize>()
+    time + graph.outputs().iter().filter(|&&v| strided(v)).map(|&v| COPY * size(v)).sum::<usize>()
 }

@@ -1,7 +1,7 @@
 //! Products of few rows and few columns: each sum in a register of its own, and operands read in place,
 //! however they lie. Vectors would be filled up with zeros, after copies.
 
-use super::{Operand, Target, DEPTH};
+use super::operand::{Operand, Target, DEPTH};
 use std::arch::x86_64::*;
 
 /// Rows and columns of a result, at most.

@@ -10,20 +10,20 @@
 //! the choice of `dot`.
 
 mod few;
+mod operand;
 mod pack;
 mod tile;
 
 use super::matrix::PRODUCTS;
 use crate::kernels::math::Level;
 use crate::stop;
+use operand::DEPTH;
 use std::cell::Cell;
 use std::mem::{size_of, MaybeUninit};
 use tile::{Kernels, Tile, TileKernel, LARGEST};
 
+pub use operand::{Operand, Target};
 pub use tile::Tiled;
-
-/// Products in a block of a sum.
-const DEPTH: usize = 256;
 
 /// Rows of the left operand that are packed at once, at most.
 const ROWS: usize = 144;
@@ -37,37 +37,6 @@ const MAX_UNPACKED_LINES: usize = 16;
 
 /// Bytes of an operand up to which it is read in place.
 const MAX_UNPACKED_BYTES: usize = 1 << 16;
-
-/// A matrix by its first element and its strides.
-#[derive(Clone, Copy, Debug)]
-pub struct Operand<T> {
-    /// The first element.
-    pub first: *const T,
-    /// From one row, and from one column, to the next.
-    pub strides: [isize; 2],
-}
-
-impl<T> Operand<T> {
-    fn at(&self, row: usize, column: usize) -> *const T {
-        let [i, j] = self.strides;
-        self.first.wrapping_offset(row as isize * i + column as isize * j)
-    }
-}
-
-/// A matrix that is written.
-#[derive(Clone, Copy, Debug)]
-pub struct Target<T> {
-    /// The first element.
-    pub first: *mut T,
-    /// From one row, and from one column, to the next.
-    pub strides: [usize; 2],
-}
-
-impl<T> Target<T> {
-    fn at(&self, row: usize, column: usize) -> *mut T {
-        self.first.wrapping_add(row * self.strides[0] + column * self.strides[1])
-    }
-}
 
 /// `out = lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`. Returns whether the
 /// processor has kernels for it.
