@@ -129,6 +129,7 @@ nv_if <- function(pred, true, false) {
 #' @rdname control
 #' @export
 nv_switch <- function(index, ..., mode = "error") {
+  check_dots(..., .values = TRUE)
   force(index)
   frame <- parent.frame()
   lapply(substitute(...()), settle, frame)
