@@ -42,7 +42,7 @@ impl Applier<'_> {
     /// The next state, and bits of ThreeFry.
     fn bits(&mut self, state: Value, dtype: DType, shape: &Shape) -> Result<[Value; 2]> {
         let op = RngBits { algorithm: Algorithm::ThreeFry, dtype, shape: shape.clone(), with_state: true };
-        check_state(&self.aval(state))?;
+        check_state(self.aval(state))?;
         let results = self.builder.node(Op::RngBits(op), &[state])?;
         Ok([results[0], results[1]])
     }
