@@ -183,8 +183,7 @@ xtfrm.AnvilValue <- on_array(xtfrm)
 # What match() and %in% compare: from R 4.3 on, other objects are strings to them.
 #' @export
 mtfrm.AnvilValue <- function(x) {
-  # match() itself says that it cannot read a traced value.
-  if (inherits(x, "AnvilTracer")) unclass(x) else array_names(as_array(x))
+  concrete_array(x, "match")
 }
 
 #' @export

@@ -101,7 +101,7 @@ any_function_of_case <- function(holds) {
 # What R says of calls of primitives before it looks for methods, or without saying what was called.
 said_by_r <- paste0(
   "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|",
-  "^Incompatible methods|",
+  "^Incompatible methods|^NaNs produced|",
   "in coercion to raw$|^requires numeric/complex|^cannot coerce type 'closure' to vector"
 )
 
