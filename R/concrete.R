@@ -16,7 +16,8 @@ abort_concrete <- function(what, x) {
   while (at > 0L && is_ours(sys.function(at))) {
     # A method is called by the name of its generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
-    if (is.character(generic)) what <- paste0(generic, "()")
+    # R's match() calls mtfrm().
+    if (is.character(generic)) what <- if (generic == "mtfrm") "match()" else paste0(generic, "()")
     at <- if (parents[at] < at) parents[at] else at - 1L
   }
   if (at > 0L && is_of_package(sys.function(at))) {

@@ -5,7 +5,8 @@
 
 op_table <- as.data.frame(.Call(anvil_space$wrap__anvil_ops_table), stringsAsFactors = FALSE)
 # Those that take functions are made by hand below; what prints has no value of its own.
-op_table <- op_table[!op_table$fun %in% c("nv_if", "nv_while", "nv_scan", "custom_gradient", "custom_jvp", "nv_print"), ]
+by_hand <- c("nv_if", "nv_while", "nv_scan", "custom_gradient", "custom_jvp", "nv_print")
+op_table <- op_table[!op_table$fun %in% by_hand, ]
 
 # Numbers of a dtype, the same for the same `seed`: small, with some that are not.
 numbers <- function(dtype, shape, seed) {

@@ -110,7 +110,8 @@ test_that("no exported function swallows an argument that it does not know", {
   given <- list(
     explain_dtypes = list(f, x), explain_plan = list(f, x), memory_plan = list(f, x), stablehlo = list(f, x),
     vjp = list(f, x), linearize = list(f, x), trace_fn = list(f, x), eval_shape = list(f, x),
-    compile_for = list(jit(f), x), tree_map = list(f, x), nv_broadcast_scalars = list(x), nv_broadcast_tensors = list(x),
+    compile_for = list(jit(f), x), tree_map = list(f, x), nv_broadcast_scalars = list(x),
+    nv_broadcast_tensors = list(x),
     nv_concatenate = list(x), nv_promote_to_common = list(x), nv_dynamic_slice = list(x, 1, slice_sizes = 1),
     nv_dynamic_update_slice = list(x, nv_tensor(1), 1), nv_subset = list(x, 1),
     nv_subset_assign = list(x, 1, value = 0), nv_switch = list(1L, x)

@@ -205,7 +205,9 @@ test_that("arguments of a rule are nested lists by name; what has no tangent is 
     seen$tangents <- lapply(tangents, class)
     seen$how <- primals$how
     list(
-      tangent = list(sum = tangents$p$a * primals$p$b[[1L]] + 10 * primals$p$a * tangents$p$b[[1L]], count = NULL),
+      tangent = list(
+        sum = tangents$p$a * primals$p$b[[1L]] + 10 * primals$p$a * tangents$p$b[[1L]], count = NULL
+      ),
       value = list(sum = primals$p$a * primals$p$b[[1L]], count = primals$n + 1L)
     )
   }, seen = seen)
@@ -243,7 +245,8 @@ test_that("empty tensors and complex numbers have tangents in a rule", {
   empty <- nv_empty("f64", c(0L, 2L))
   expect_identical(jvp(square, list(empty), list(empty))$tangent, empty)
   z <- nv_scalar(1 + 2i, dtype = "c128")
-  expect_equal(as.vector(jvp(square, list(z), list(nv_scalar(1i, dtype = "c128")))$tangent), 2 * (1 + 2i) * 1i)
+  got <- jvp(square, list(z), list(nv_scalar(1i, dtype = "c128")))$tangent
+  expect_equal(as.vector(got), 2 * (1 + 2i) * 1i)
   size <- user_env(function(z) Re(square(z)), square = square)
   # The derivative by x minus i times that by y, of x^2 - y^2.
   expect_equal(as.vector(gradient(size)(z)$z), 2 + 4i)
