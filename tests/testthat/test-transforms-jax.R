@@ -27,7 +27,6 @@ for (name in names(transform_programs)) local({
       unit <- c(i32 = 1, f32 = 2^-24, f64 = 2^-53)[[as.character(dtype(want))]]
       size <- max(abs(as.double(want)))
       distance <- max(abs(as.double(got) - as.double(want))) / (unit * size)
-      if (nzchar(Sys.getenv("PAPERS"))) cat(name, result, distance, program$roundings, "\n")
       expect_lte(distance, program$roundings, label = paste(result, "in units"))
       expect_identical(as.double(jitted[[i]]), as.double(got), label = paste("jitted", result))
     }

@@ -16,6 +16,14 @@ pub const MAX_SIZE: u64 = 1 << 52;
 pub struct Shape(Vec<usize>);
 
 impl Shape {
+    /// The shape with one more axis, the last.
+    ///
+    /// # Errors
+    /// As [`Shape::try_new`].
+    pub fn with_last(&self, size: usize) -> Result<Shape> {
+        Shape::try_new(self.0.iter().copied().chain([size]).collect())
+    }
+
     /// A shape of these sizes.
     ///
     /// # Errors

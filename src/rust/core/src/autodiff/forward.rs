@@ -187,7 +187,6 @@ fn linear(
     operands: &[Value],
     tangents: &[Option<Value>],
 ) -> Result<Vec<Option<Value>>> {
-    let all: Vec<usize> = (0..operands.len()).collect();
     // The op with the tangents of these operands, with 0 for those that have none.
     let on = |b: &mut Builder, these: &[usize]| -> Result<Vec<Value>> {
         let mut moved = operands.to_vec();
@@ -198,11 +197,8 @@ fn linear(
         b.node(op.clone(), &moved)
     };
     let made = match op.linear() {
-        Linear::InAll => on(b, &all)?,
-        Linear::In(these) => {
-            // With as many operands as a call has: the last role of a family may stand for several.
-            on(b, these)?
-        }
+        Linear::InAll => on(b, &(0..operands.len()).collect::<Vec<_>>())?,
+        Linear::In(these) => on(b, these)?,
         Linear::InEach(these) => {
             let mut sum: Option<Vec<Value>> = None;
             for &i in these.iter().filter(|&&i| tangents[i].is_some()) {

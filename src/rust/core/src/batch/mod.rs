@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::{Batch, Batched, BroadcastInDim, Builder, Control, Convert, Graph, Math, Op, Var};
-use crate::shape::{Axis, Shape};
+use crate::shape::Axis;
 use crate::tensor::Aval;
 
 /// Values of a graph, of which some have the batch axis.
@@ -37,7 +37,7 @@ pub struct Examples {
 /// # Errors
 /// Those of [`Shape::try_new`]: too many axes or elements.
 pub fn stacked_type(aval: &Aval, size: usize) -> Result<Aval> {
-    Ok(Aval { shape: Shape::try_new(aval.shape.iter().copied().chain([size]).collect())?, ..aval.clone() })
+    Ok(Aval { shape: aval.shape.with_last(size)?, ..aval.clone() })
 }
 
 /// Copies the nodes of a graph without constants into `b`, with these values for its inputs, those that are
@@ -106,9 +106,9 @@ impl Stacked {
 /// # Errors
 /// As [`stacked_type`].
 pub fn repeat(b: &mut Builder, value: Value, size: usize) -> Result<Value> {
-    let aval = stacked_type(b.graph().aval(value), size)?;
-    let axes = (0..aval.shape.rank() - 1).map(Axis).collect();
-    b.node1(BroadcastInDim { shape: aval.shape, axes }, &[value])
+    let math = Math::new(b);
+    let whole = math.var(value).along_batch(size).value();
+    math.finish().map(|()| whole)
 }
 
 /// A value that is ambiguous if one of this type is: a rule may put it together of others that are not.

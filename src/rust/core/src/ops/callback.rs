@@ -97,8 +97,7 @@ impl Callback {
     /// The rule for a batch of a function that takes one: a single call, if it runs for any example.
     fn at_once<'m, 'b>(&self, at: &Batched<'_, 'm, 'b>) -> Result<Vec<Var<'m, 'b>>> {
         let stacked = |aval: &Aval| -> Result<Aval> {
-            let sizes = aval.shape.iter().copied().chain([at.size]).collect();
-            Ok(Aval { shape: Shape::try_new(sizes)?, ..aval.clone() })
+            Ok(Aval { shape: aval.shape.with_last(at.size)?, ..aval.clone() })
         };
         let results = self.results.iter().map(stacked).collect::<Result<_>>()?;
         let op = Callback { results, ..self.clone() };

@@ -312,7 +312,7 @@ impl<'m, 'b> Var<'m, 'b> {
     pub(crate) fn along_batch(self, size: usize) -> Var<'m, 'b> {
         let shape = self.aval().shape;
         let axes: Vec<Axis> = (0..shape.rank()).map(Axis).collect();
-        match Shape::try_new(shape.iter().copied().chain([size]).collect()) {
+        match shape.with_last(size) {
             Ok(shape) => self.repeated(&shape, &axes),
             Err(error) => self.failed(error),
         }

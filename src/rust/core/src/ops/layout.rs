@@ -129,7 +129,7 @@ impl OpDef for Reshape {
             let x = at.whole(0);
             let sizes = self.shape.iter().copied();
             if self.order == Order::Column {
-                return match Shape::try_new(sizes.chain([at.size]).collect()) {
+                return match self.shape.with_last(at.size) {
                     Ok(shape) => x.reshaped(&shape),
                     Err(error) => x.failed(error),
                 };
@@ -435,7 +435,7 @@ impl OpDef for BroadcastInDim {
     fn batch(&self) -> Batch<'_> {
         Batch::of_one(|at| {
             let last = Axis(self.shape.rank());
-            match Shape::try_new(self.shape.iter().copied().chain([at.size]).collect()) {
+            match self.shape.with_last(at.size) {
                 Ok(shape) => {
                     let axes = self.axes.iter().copied().chain([last]).collect();
                     at.whole(0).apply(BroadcastInDim { shape, axes }, &[])
