@@ -96,20 +96,27 @@ vjp <- function(f, ...) {
   list(value = at_once(function() call_function(f, args)), pullback = pullback)
 }
 
-# A function with the formals of f that gives what `select` takes of value and gradient.
-derived <- function(f, wrt, select, has_aux = FALSE) {
-  force(wrt)
+# A function with the formals of f that hands its arguments to `call` as a list.
+with_formals_of <- function(f, call) {
   out <- function() {
     given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
     names(given) <- argument_names(f, given)
+    call(given)
+  }
+  formals(out) <- formals_of(f)
+  out
+}
+
+# A function with the formals of f that gives what `select` takes of value and gradient.
+derived <- function(f, wrt, select, has_aux = FALSE) {
+  force(wrt)
+  with_formals_of(f, function(given) {
     select(at_once(function() {
       result <- gradient_along(f, given, wrt_paths(wrt, given), "gradient()", has_aux)
       if (!has_aux) return(result)
       list(value = result$value[[1L]], aux = result$value[[2L]], gradient = result$gradient)
     }))
-  }
-  formals(out) <- formals_of(f)
-  out
+  })
 }
 
 # Evaluates as part of the open trace; without one, as a program of its own, run at once.

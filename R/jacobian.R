@@ -91,9 +91,7 @@ value_gradient_hessian <- function(f, wrt = NULL, flat = FALSE) {
 with_blocks <- function(f, wrt, flat, derive) {
   check_flag("flat", flat)
   force(wrt)
-  out <- function() {
-    given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
-    names(given) <- argument_names(f, given)
+  with_formals_of(f, function(given) {
     names <- NULL
     found <- at_once(function() {
       paths <- wrt_paths(wrt, given)
@@ -114,9 +112,7 @@ with_blocks <- function(f, wrt, flat, derive) {
       if (inherits(x, "AnvilTensor")) matrix(as_array(x), nrow(x), dimnames = names) else with_names(x, names)
     }
     if (is.list(found)) modifyList(found, list(hessian = named(found$hessian))) else named(found)
-  }
-  formals(out) <- formals_of(f)
-  out
+  })
 }
 
 # Value, gradient and Hessian of a function of one float, in the form of `with_blocks()`.

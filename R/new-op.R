@@ -75,17 +75,6 @@ new_op <- function(name, infer = NULL, eval_r, vjp = NULL, jvp = NULL, batch = N
   structure(op, class = c("AnvilOp", "function"), name = name)
 }
 
-# A function with the formals of f that hands its arguments to `call` as a list.
-with_formals_of <- function(f, call) {
-  out <- function() {
-    given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
-    names(given) <- argument_names(f, given)
-    call(given)
-  }
-  formals(out) <- formals_of(f)
-  out
-}
-
 # eval_r as a callback.
 in_r <- function(eval_r, infer, batch) {
   with_formals_of(eval_r, function(args) {

@@ -61,13 +61,7 @@ vmap <- function(f, in_axes = 1L, out_axes = 1L) {
   check_axes(in_axes, "in_axes")
   check_axes(out_axes, "out_axes")
   check_axis_names(in_axes, f)
-  out <- function() {
-    given <- given_arguments(match.call(expand.dots = TRUE), parent.frame())
-    names(given) <- argument_names(f, given)
-    at_once(function() map_examples(f, given, in_axes, out_axes))
-  }
-  formals(out) <- formals_of(f)
-  out
+  with_formals_of(f, function(given) at_once(function() map_examples(f, given, in_axes, out_axes)))
 }
 
 #' @rdname vmap
