@@ -2,9 +2,9 @@
 //! broadcasts, which fuse with the nodes around them and are written where they are read. Only the engine
 //! runs this pass: graphs that are shown or exported keep their products.
 //!
-//! Broadcasts are gathered in runs along the first axis: that takes longer than the product itself, but saves
-//! what reads the product a step and the memory between. So a product stays that something else reads, or
-//! whose runs are short.
+//! Broadcasts are read in runs along the first axis, short ones from a copy: that may take longer than the
+//! product itself, but saves what reads the product a step and the memory between. So a product stays that
+//! something else reads, or whose runs are short.
 
 use super::rebuilt;
 use super::transposes::is_elementwise;

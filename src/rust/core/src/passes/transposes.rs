@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::{BroadcastInDim, Builder, Graph, Op, Transpose};
+use crate::ops::{BroadcastInDim, Builder, Graph, Op, Reshape, Transpose};
 use crate::shape::Axis;
 use crate::stop;
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ pub fn transposes(graph: &Graph) -> Result<Option<Graph>> {
 }
 
 /// For each value, the permutation in which alone it is read: a result of an elementwise op whose readers
-/// transpose it so, are elementwise ops that are read so, or broadcast it, which reads any order.
+/// transpose it so, are elementwise ops that are read so, or read any order: broadcasts, and products.
 fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
     let count = graph.values().count();
     let mut turned: Vec<Option<Vec<Axis>>> = table(None, count);
@@ -48,7 +48,8 @@ fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
             }
             _ => node.op.get::<Transpose>().map(|op| op.permutation.clone()),
         };
-        if asked.is_none() && node.op.get::<BroadcastInDim>().is_some() {
+        let any = broadcast(graph, node).is_some() || node.op.reads_transposed();
+        if asked.is_none() && any {
             continue;
         }
         for v in &node.operands {
@@ -74,6 +75,21 @@ pub(super) fn is_elementwise(graph: &Graph, node: &Node<Op>) -> bool {
     node.op.is_elementwise(&from) && node.operands.iter().all(alike)
 }
 
+/// What a node is as a broadcast, if it is one: a reshape is that only adds axes of one element.
+fn broadcast(graph: &Graph, node: &Node<Op>) -> Option<BroadcastInDim> {
+    if node.op.get::<Reshape>().is_none() {
+        return node.op.get::<BroadcastInDim>().cloned();
+    }
+    let [from, to] = [node.operands[0], node.results[0]].map(|v| &graph.aval(v).shape);
+    let (mut axes, mut next) = (Vec::new(), 0);
+    for &size in from.iter() {
+        let at = next + to[next..].iter().position(|&other| other == size)?;
+        axes.push(Axis(at));
+        next = at + 1;
+    }
+    (from.size() == to.size()).then(|| BroadcastInDim { shape: to.clone(), axes })
+}
+
 /// The results of a node if some of its operands, or its result, are `turned`.
 fn turn(
     b: &mut Builder,
@@ -87,9 +103,12 @@ fn turn(
     if let (Some(_), Some(_)) = (first, node.op.get::<Transpose>()) {
         return Ok(Some(vec![operands[0]]));
     }
-    if let (Some(order), Some(op)) = (first, node.op.get::<BroadcastInDim>()) {
-        let axes = order.iter().map(|a| op.axes[a.0]).collect();
-        return Ok(Some(vec![b.node1(BroadcastInDim { shape: op.shape.clone(), axes }, operands)?]));
+    if let (Some(order), Some(BroadcastInDim { shape, axes })) = (first, broadcast(graph, node)) {
+        let axes = order.iter().map(|a| axes[a.0]).collect();
+        return Ok(Some(vec![b.node1(BroadcastInDim { shape, axes }, operands)?]));
+    }
+    if node.op.reads_transposed() {
+        return back(b, node, operands, turned);
     }
     let Some(order) = node.results.first().and_then(|v| turned[v.index()].as_ref()) else { return Ok(None) };
     let mut given = Vec::new();
@@ -100,6 +119,30 @@ fn turn(
         });
     }
     Ok(Some(vec![b.node1(node.op.clone(), &given)?]))
+}
+
+/// The results of a node that reads what is `turned` as it was before, in place; `None` if it reads no such.
+fn back(
+    b: &mut Builder,
+    node: &Node<Op>,
+    operands: &[Value],
+    turned: &[Option<Vec<Axis>>],
+) -> Result<Option<Vec<Value>>> {
+    if node.operands.iter().all(|v| turned[v.index()].is_none()) {
+        return Ok(None);
+    }
+    let mut given = Vec::new();
+    for (old, &new) in node.operands.iter().zip(operands) {
+        given.push(match &turned[old.index()] {
+            Some(order) => {
+                let mut permutation = order.clone();
+                order.iter().enumerate().for_each(|(i, axis)| permutation[axis.0] = Axis(i));
+                b.node1(Transpose { permutation }, &[new])?
+            }
+            None => new,
+        });
+    }
+    b.node(node.op.clone(), &given).map(Some)
 }
 
 /// The time of elements that are copied because they are read in another order than they lie in memory, in

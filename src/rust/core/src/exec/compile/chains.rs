@@ -3,6 +3,8 @@
 use super::draft::{Draft, Item, Location, Make, Virtual};
 use crate::dtype::DType;
 use crate::exec::vm::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
+use crate::exec::vm::Runs;
+use std::collections::HashMap;
 
 /// Ops of a chain, at most: more would only lengthen the code.
 const MAX_OPS: usize = 128;
@@ -30,17 +32,31 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Dra
         return Err(drafts);
     }
     let links = links(&drafts, values);
-    let found: Vec<Option<Joined>> = links.iter().map(|link| joined(link, &drafts, values)).collect();
+    let mut in_place = in_place(&links, &drafts, values);
+    let found = loop {
+        let found: Vec<Option<Joined>> =
+            links.iter().map(|link| joined(link, &drafts, values, &in_place)).collect();
+        // What one reader does not read in place is gathered for all.
+        let before = in_place.len();
+        let is_read = |value: &usize| {
+            links.iter().zip(&found).all(|(link, joined)| joined.is_some() || !link.reads.contains(value))
+        };
+        in_place.retain(|value, _| is_read(value));
+        if in_place.len() == before {
+            break found;
+        }
+    };
     let chains: Vec<Chain> = found.iter().flatten().map(|joined| joined.chain.clone()).collect();
     let Some(natives) = native::compile(&chains) else { return Err(drafts) };
     let (mut natives, mut drafts) = (natives.into_iter(), drafts.into_iter().map(Some).collect::<Vec<_>>());
     found.iter().flatten().flat_map(|joined| &joined.copies).for_each(|&at| drafts[at] = None);
+    in_place.values().for_each(|&at| drafts[at] = None);
     let mut items = vec![];
     for (link, joined) in links.into_iter().zip(found) {
         match joined.and_then(|joined| Some((joined, natives.next()?))) {
-            Some((Joined { reads, writes, .. }, native)) => {
+            Some((Joined { reads, runs, writes, .. }, native)) => {
                 items.push(Item {
-                    make: Make::Native(native),
+                    make: Make::Native(native, runs),
                     reads,
                     writes,
                     folded: link.folded,
@@ -57,6 +73,8 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Dra
 struct Joined {
     chain: Chain,
     reads: Vec<usize>,
+    /// Those of `reads`, by number, that lie in runs.
+    runs: Vec<(usize, Runs)>,
     writes: Vec<usize>,
     /// Instructions that would only copy its results: it stores the results in their place.
     copies: Vec<usize>,
@@ -141,22 +159,47 @@ impl Link {
     }
 }
 
-/// The chain of a link; `None` if it is no gain.
-fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
+/// Gathered values that chains alone read, all of which can do so in place, with the instruction that gathers
+/// each.
+fn in_place(links: &[Link], drafts: &[Draft], values: &[Virtual]) -> HashMap<usize, usize> {
+    let gathered =
+        drafts.iter().enumerate().filter_map(|(at, draft)| draft.runs.as_ref().map(|runs| (at, runs)));
+    let readable = |&(at, runs): &(usize, &Runs)| {
+        let value = drafts[at].result;
+        let dtype = values[value].dtype;
+        // One element is repeated as it is.
+        let fits = |link: &Link| !runs.repeated() || dtype == DType::I1 || link.width == Some(dtype.bytes());
+        let reads = |link: &&Link| link.members.iter().any(|&at| drafts[at].operands.contains(&value));
+        links.iter().filter(reads).all(|link| link.open && fits(link))
+    };
+    gathered.filter(readable).map(|(at, _)| (drafts[at].result, at)).collect()
+}
+
+/// The chain of a link that reads some values where they lie; `None` if it is no gain.
+fn joined(
+    link: &Link,
+    drafts: &[Draft],
+    values: &[Virtual],
+    in_place: &HashMap<usize, usize>,
+) -> Option<Joined> {
     if !link.open {
         return None;
     }
     let mut chain = Chain { width: link.width.unwrap_or(1), ..Chain::default() };
-    let (mut reads, mut writes, mut numbers) = (vec![], vec![], vec![usize::MAX; values.len()]);
+    let (mut reads, mut runs, mut writes) = (vec![], vec![], vec![]);
+    let mut numbers = vec![usize::MAX; values.len()];
     for &value in link.reads.iter().chain(&link.constants) {
         let Virtual { dtype, constant, literal, .. } = values[value];
+        let gather = in_place.get(&value).map(|&at| &drafts[at]);
+        let lies = gather.and_then(|gather| gather.runs.as_ref());
         let origin = match literal {
             Some(literal) => Origin::Literal(literal),
-            None if constant => Origin::Repeated,
+            None if constant || lies.is_some_and(Runs::repeated) => Origin::Repeated,
             None => Origin::Elements,
         };
+        runs.extend(lies.map(|lies| (reads.len(), lies.clone())));
         if literal.is_none() {
-            reads.push(value);
+            reads.push(gather.map_or(value, |gather| gather.operands[0]));
         }
         numbers[value] = chain.values.len();
         chain.values.push(native::Value { dtype, origin });
@@ -195,7 +238,7 @@ fn joined(link: &Link, drafts: &[Draft], values: &[Virtual]) -> Option<Joined> {
         }
         chain.outputs.push(numbers[result]);
     }
-    // One op alone is a kernel, but for a copy.
-    let worth = link.members.len() > 1 || !copies.is_empty();
-    (worth && chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, writes, copies })
+    // One op alone is a kernel, but for a copy, and where it spares one.
+    let worth = link.members.len() > 1 || !copies.is_empty() || !runs.is_empty();
+    (worth && chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, runs, writes, copies })
 }

@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 use crate::exec::vm::superinstruction::RingOp;
-use crate::exec::vm::{native, Kernel};
+use crate::exec::vm::{native, Kernel, Runs};
 use crate::kernels::reductions::fold::Accumulators;
 use crate::tensor::Literal;
 
@@ -41,6 +41,8 @@ pub struct Draft {
     pub native: Option<native::Op>,
     /// Whether it copies its operand past the caches.
     pub past: bool,
+    /// Where its operand lies, if it gathers one that native code can read in place.
+    pub runs: Option<Runs>,
 }
 
 /// An instruction, final but for registers.
@@ -56,7 +58,8 @@ pub struct Item {
 /// Makes the work of an instruction.
 pub enum Make {
     Kernel(Box<dyn FnOnce() -> Kernel>),
-    Native(native::Native),
+    /// A chain, with the operands, by number, that lie in runs.
+    Native(native::Native, Vec<(usize, Runs)>),
     /// A fold across the tiles of columns.
     Fold(Accumulators),
 }
@@ -76,6 +79,6 @@ impl Draft {
 
     /// A draft that does this work.
     pub fn of(make: Make, operands: Vec<usize>, result: usize) -> Draft {
-        Draft { make, operands, result, folded: false, ring: None, native: None, past: false }
+        Draft { make, operands, result, folded: false, ring: None, native: None, past: false, runs: None }
     }
 }

@@ -7,7 +7,7 @@ use crate::dtype::{dispatch, DType};
 use crate::exec::partition::Group;
 use crate::exec::place::Place;
 use crate::exec::schedule::{Body, NodePlan, Schedule};
-use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Slot, Walk, Work};
+use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Runs, Slot, Walk, Work};
 use crate::graph::{Def, Value};
 use crate::kernels::cast::by_width;
 use crate::ops::{Graph, Source};
@@ -156,7 +156,7 @@ pub fn compile(
     for (aval, load) in operands.iter().map(|(aval, _)| aval).zip(&loads) {
         picoseconds += match load {
             Load::Gather => group.len * 1_000,
-            Load::Direct | Load::Splat => group.len * 25 * aval.dtype.bytes(),
+            Load::Direct | Load::Runs | Load::Splat => group.len * 25 * aval.dtype.bytes(),
             // It is part of what the product costs.
             Load::Whole => 0,
         };
@@ -282,9 +282,12 @@ impl Compiler<'_> {
             }
             _ => {
                 let result = self.value(Location::Register, dtype);
+                let runs = Runs::of(&shape, &layout, dtype.bytes());
+                let load = if runs.is_some() { Load::Runs } else { Load::Gather };
                 let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
-                self.each.push(Draft { folded: self.is_folded(v), ..Draft::new(make, vec![stream], result) });
-                (Load::Gather, result)
+                let gather = Draft::new(make, vec![stream], result);
+                self.each.push(Draft { folded: self.is_folded(v), runs, ..gather });
+                (load, result)
             }
         };
         self.operands.push((aval, place));
@@ -387,9 +390,11 @@ impl Compiler<'_> {
                     operands.iter_mut().zip(&reads).for_each(|(operand, &value)| *operand = slot(value));
                     Work::Kernel { kernel: make(), operands, result: slot(writes[0]) }
                 }
-                Make::Native(native) => {
-                    Work::Native(native, reads.iter().chain(&writes).map(|&value| slot(value)).collect())
-                }
+                Make::Native(native, runs) => Work::Native(
+                    native,
+                    reads.iter().chain(&writes).map(|&value| slot(value)).collect(),
+                    runs,
+                ),
                 Make::Fold(accumulators) => {
                     let (operand, width) = (slot(reads[0]), values[reads[0]].dtype.bytes());
                     let Slot::Stream(result) = slot(writes[0]) else {

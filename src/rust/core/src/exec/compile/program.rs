@@ -35,6 +35,8 @@ pub enum Load {
     Direct,
     /// Its tiles are gathered.
     Gather,
+    /// It lies in long runs, which native code reads in place; they are gathered otherwise.
+    Runs,
     /// It is one element.
     Splat,
     /// Each tile reads all of it.

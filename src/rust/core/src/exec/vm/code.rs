@@ -4,6 +4,7 @@ use super::binding::Binding;
 use super::cut::Cut;
 use super::kernel::{Kernel, Slot};
 use super::native::Native;
+use super::runs::Runs;
 use crate::kernels::reductions::fold::Accumulators;
 use crate::kernels::reductions::partials::PARTIAL;
 use crate::kernels::tile::TILE;
@@ -22,8 +23,8 @@ pub enum Work {
         /// Slot of its result.
         result: Slot,
     },
-    /// A chain of ops, and the slots of its arguments.
-    Native(Native, Vec<Slot>),
+    /// A chain of ops, and the slots of its arguments; some, by number, lie in runs.
+    Native(Native, Vec<Slot>, Vec<(usize, Runs)>),
 }
 
 /// One instruction.

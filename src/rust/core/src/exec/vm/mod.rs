@@ -2,7 +2,8 @@
 //!
 //! An instruction is a kernel on slices, the same that runs when its op stands alone, with the *slots* of its
 //! operands and its result. A slot is a register, or a window of a *stream*, which is a dense value in
-//! memory. A value that is not dense is first gathered into a register. A constant is filled into a register
+//! memory. A value that is not dense is first gathered into a register, but
+//! for one in long runs that native code reads in place. A constant is filled into a register
 //! once.
 
 mod across;
@@ -14,6 +15,7 @@ pub mod native;
 mod product_blocks;
 mod resolve;
 mod run;
+mod runs;
 pub mod superinstruction;
 mod vector_product;
 
@@ -22,3 +24,4 @@ pub use cut::{Cut, CONSTANT};
 pub use kernel::{Kernel, Slot};
 pub use product_blocks::{is_wide, Lines};
 pub use run::Bound;
+pub use runs::Runs;

@@ -6,6 +6,7 @@ use super::code::{Code, Instruction, Walk, Work};
 use super::cut::Cut;
 use super::kernel::{Extent, Kernel, Run, Slot, Window};
 use super::native::{Native, MAX_ARGUMENTS};
+use super::runs::Runs;
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
 use crate::kernels::reductions::partials::PARTIAL;
@@ -153,13 +154,23 @@ impl<'c> Room<'c, '_> {
                     at += len;
                 }
             }
-            (Work::Native(native, _), Resolved::Native(all)) => {
-                let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
-                for (address, resolved) in addresses.iter_mut().zip(all) {
-                    // SAFETY: as above.
-                    *address = unsafe { resolved.at(self.bases, range.start, 0, segments.start) };
+            (Work::Native(native, _, runs), Resolved::Native(all)) => {
+                let mut at = 0;
+                while at < range.len() {
+                    let mut len = range.len() - at;
+                    let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
+                    for (address, resolved) in addresses.iter_mut().zip(all) {
+                        // SAFETY: as above.
+                        *address = unsafe { resolved.at(self.bases, range.start, at, segments.start) };
+                    }
+                    for (argument, runs) in runs {
+                        let (offset, left) = runs.at(range.start + at);
+                        addresses[*argument] = addresses[*argument].wrapping_offset(offset);
+                        len = len.min(left);
+                    }
+                    call(Call::Native(native, addresses, len));
+                    at += len;
                 }
-                call(Call::Native(native, addresses, range.len()));
             }
             _ => unreachable!("an instruction was resolved as what it is"),
         }
@@ -253,7 +264,7 @@ impl Binder<'_> {
         );
         match work {
             Work::Kernel { kernel, operands, result } => self.kernel(kernel, operands, *result, *folded),
-            Work::Native(native, slots) => self.native(native, slots, *folded),
+            Work::Native(native, slots, runs) => self.native(native, slots, runs, *folded),
         }
     }
 
@@ -286,13 +297,22 @@ impl Binder<'_> {
         Resolved::Kernel { reads, write, whole, chunk, copies }
     }
 
-    fn native(&self, native: &Native, slots: &[Slot], folded: bool) -> Resolved {
+    fn native(&self, native: &Native, slots: &[Slot], runs: &[(usize, Runs)], folded: bool) -> Resolved {
         let arguments = native.arguments();
         assert!(arguments.len() == slots.len() && slots.len() <= MAX_ARGUMENTS, "code has other arguments");
         let mut all = Vec::with_capacity(slots.len());
         let mut touched: Vec<Bytes> = Vec::with_capacity(slots.len());
         // Arguments that are read come first.
-        for (argument, &slot) in arguments.iter().zip(slots) {
+        for (number, (argument, &slot)) in arguments.iter().zip(slots).enumerate() {
+            if let Some((_, runs)) = runs.iter().find(|(at, _)| *at == number) {
+                let (address, bytes) = self.locate(slot, Extent::Whole, folded, false);
+                let (within, there) = (runs.bytes(), bytes.2 as isize);
+                assert!(runs.repeated() == argument.repeated && !argument.written, "code reads other runs");
+                assert!(within.start >= 0 && within.end <= there, "runs outside of their stream");
+                all.push(address);
+                touched.push(bytes);
+                continue;
+            }
             let is_constant = matches!(slot, Slot::Constant(_));
             assert!(
                 is_constant == argument.repeated,

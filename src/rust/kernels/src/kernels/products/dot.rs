@@ -14,6 +14,7 @@ use super::crossprod::{crossprod, MAX_SIDE};
 use super::gemm;
 use super::matrix::{Block, Matrix, MULTIPLY_ADD, PRODUCTS};
 use super::matvec::matvec;
+use super::matvecs::matvecs;
 use crate::dtype::{dispatch, Bool, Element, Int};
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
@@ -46,6 +47,12 @@ pub trait Dot: Element {
 
     /// `out = matrix * x`, if there is a kernel for it.
     fn vector(_matrix: Matrix<Self>, _x: &[Self], _out: &mut [Self]) -> bool {
+        false
+    }
+
+    /// `out = matrix * xs` for a matrix `[m, k]` and `xs [k, b]`, each column as [`Dot::vector`] has it, if
+    /// there is a kernel for it that takes less time.
+    fn vectors(_matrix: Matrix<Self>, _xs: Matrix<Self>, _sizes: [usize; 3], _out: &mut [Self]) -> bool {
         false
     }
 
@@ -119,6 +126,9 @@ macro_rules! dot_float {
             fn vector(matrix: Matrix<$type>, x: &[$type], out: &mut [$type]) -> bool {
                 matvec(matrix, x, out);
                 true
+            }
+            fn vectors(matrix: Matrix<$type>, xs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
+                matvecs(matrix, xs, sizes, out)
             }
             fn by_partial_sums(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
                 if sizes[0].max(sizes[2]) > MAX_SIDE {
@@ -260,6 +270,17 @@ impl<'a, T> Batch<'a, T> {
         let Matrix { data, first, strides } = self.first;
         Matrix { data, first: (first as isize + number as isize * self.stride) as usize, strides }
     }
+
+    /// The first column of each, as one matrix.
+    fn columns(&self) -> Matrix<'a, T> {
+        Matrix { strides: [self.first.strides[0], self.stride], ..self.first }
+    }
+
+    /// Their transposes, in place.
+    fn transposed(&self) -> Batch<'a, T> {
+        let Matrix { strides: [down, across], .. } = self.first;
+        Batch { first: Matrix { strides: [across, down], ..self.first }, stride: self.stride }
+    }
 }
 
 /// How an operand is read as a batch of matrices: rows, columns and batch are sets of its axes.
@@ -338,6 +359,17 @@ fn one_by_one<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], ou
     /// Chunks that a batch is cut into at least, if it is worth sharing, for two threads and more to take
     /// turns.
     const CHUNKS: usize = 16;
+    // One matrix and many vectors: columns of the right operand, or else rows of the left one.
+    let made = match (m, n) {
+        (_, 1) if lhs.stride == 0 => T::vectors(lhs.first, rhs.columns(), [m, k, b], out),
+        (1, 2..) if rhs.stride == 0 => {
+            T::vectors(rhs.first.transposed(), lhs.transposed().columns(), [n, k, b], out)
+        }
+        _ => false,
+    };
+    if made {
+        return;
+    }
     let (size, each) = (m * n, (m * k * n).saturating_mul(MULTIPLY_ADD));
     let per = (pool::WORTH_SHARING / each.max(1)).clamp(1, b.div_ceil(CHUNKS));
     pool::for_each_chunk(out, size * per, each.saturating_mul(b), |i, chunk| {

@@ -15,7 +15,7 @@ use crate::kernels::tile::{gather_run, TILE};
 use crate::kernels::wide::{wide_loop, Loop};
 
 /// Products below which a sum has one lane.
-const SHORT: usize = 64;
+pub const SHORT: usize = 64;
 
 /// Results that are computed together where rows are contiguous.
 const LINES: usize = 4;

@@ -7,3 +7,4 @@ pub mod gemm;
 mod inner_products;
 pub mod matrix;
 pub mod matvec;
+mod matvecs;
