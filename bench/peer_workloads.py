@@ -118,6 +118,16 @@ def newton(m, x, y):
     return jax.vmap(fit)(x, y)
 
 
+def chains(m, theta, states, steps):
+    """Other random numbers than anvil's, as in metropolis()."""
+    jax = only_jax(m)
+
+    def chain(theta, seed):
+        return metropolis(m, theta, metropolis_density(theta), 0, [seed], int(steps), 0.8)
+
+    return m.mean(jax.vmap(chain)(theta, states[0]))
+
+
 # ---- the programs in inst/examples ----
 
 
@@ -173,18 +183,19 @@ def mlp(m, *args):
     return m.loop(steps, body, tuple(ws))
 
 
+def metropolis_density(theta):
+    spread, bend = 1.5, 0.5
+    return -0.5 * ((theta[0] / spread) ** 2 + (theta[1] - bend * (theta[0] ** 2 - spread**2)) ** 2)
+
+
 def metropolis(m, theta, log_density, accepted, state, steps, scale):
     """Other random numbers than anvil's: the share of accepted proposals is what both have in common."""
     jax = only_jax(m)
-    spread, bend = 1.5, 0.5
-
-    def density(theta):
-        return -0.5 * ((theta[0] / spread) ** 2 + (theta[1] - bend * (theta[0] ** 2 - spread**2)) ** 2)
 
     def body(i, theta, now, accepted, key):
         key, one, two = jax.random.split(key, 3)
         proposal = theta + scale * jax.random.normal(one, (2,), theta.dtype)
-        proposed = density(proposal)
+        proposed = metropolis_density(proposal)
         accept = m.log(jax.random.uniform(two, (), theta.dtype)) < proposed - now
         return m.where(accept, proposal, theta), m.where(accept, proposed, now), accepted + accept, key
 
@@ -299,6 +310,7 @@ WORKLOADS = {
     "hessian": hessian,
     "per_example": per_example,
     "newton": newton,
+    "chains": chains,
     # programs
     "linear_model": linear_model,
     "logistic_regression": logistic_regression,

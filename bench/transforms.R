@@ -60,3 +60,30 @@ workload("newton", "Newton fits of 50x3", "transform", function(n, dtype) {
     nv_tensor(matrix(outcomes(n * 50L), n), dtype = dtype))
 }, function(x, y) vmap(newton_fit)(x, y), dtypes = "f64", sizes = 1000, quick = 1000, target = 0.5,
 source = "vmap of Newton fits", cold = 8L, cold_target = 0.05)
+
+# Chains of a random walk by Metropolis in two dimensions. The random numbers are not those of the others: what
+# has to agree is the share of the proposals that were taken.
+chain_density <- function(theta) -0.5 * ((theta[1] / 1.5)^2 + (theta[2] - 0.5 * (theta[1]^2 - 2.25))^2)
+accepted_share <- function(theta, state, steps) {
+  start <- list(theta = theta, now = chain_density(theta), accepted = nv_scalar(0, dtype(theta)), state = state)
+  end <- nv_for(steps, start, function(i, theta, now, accepted, state) {
+    normal <- nv_rnorm(2L, state, dtype = dtype(theta))
+    proposal <- theta + 0.8 * normal[[2L]]
+    proposed <- chain_density(proposal)
+    uniform <- nv_runif(integer(), normal[[1L]], dtype = dtype(theta))
+    accept <- log(uniform[[2L]]) < proposed - now
+    list(
+      theta = nv_ifelse(accept, proposal, theta), now = nv_ifelse(accept, proposed, now),
+      accepted = accepted + nv_ifelse(accept, 1, 0), state = uniform[[1L]]
+    )
+  })
+  end$accepted / steps
+}
+workload("chains", "64 Metropolis chains", "transform", function(n, dtype) {
+  states <- nv_split_state(nv_rng_state(1L), 64L)
+  states <- nv_reshape(do.call(nv_concatenate, c(states, axis = 1L)), c(2L, 64L))
+  list(nv_fill(0, c(64L, 2L), dtype), states, n)
+}, function(theta, states, steps) {
+  mean(vmap(accepted_share, in_axes = list(theta = 1L, state = 2L, steps = NULL))(theta, states, steps))
+}, dtypes = "f64", sizes = 1e4, quick = 1000, target = 0.5, source = "64 chains", static = "steps",
+tolerance = 0.1, size_label = function(n) paste(format_size(n), "steps"), cold = 8L, cold_target = 0.05)
