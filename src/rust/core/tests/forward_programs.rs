@@ -10,17 +10,15 @@ mod gradients;
 mod writer;
 
 use anvil_core::error::Error;
-use anvil_core::graph::{Operation, Value};
+use anvil_core::graph::Operation;
 use anvil_core::kernels::memory::AlignedBytes;
-use anvil_core::ops::{rows, Graph};
-use common::{disagreement, random_tensor, Rng};
+use common::{disagreement, random_tensor};
 use forward::{
     coarsest, directions, floats, from_output, linearized, pairing, point, pulled, pushed, run, types, Tensor,
 };
 use num_complex::Complex;
 use std::collections::BTreeMap;
-use writer::control::without_constants;
-use writer::Writer;
+use writer::control::smooth_program;
 
 /// Programs that are tried; `ANVIL_PROGRAMS` says how many.
 const PROGRAMS: u64 = 2_000;
@@ -29,34 +27,12 @@ fn programs() -> u64 {
     std::env::var("ANVIL_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(PROGRAMS)
 }
 
-/// A random program, with random numbers.
-fn program(seed: u64) -> (Graph, Rng) {
-    let mut names: Vec<(&str, usize)> = rows().map(|row| (row.name, row.operands.len())).collect();
-    names.retain(|(name, _)| {
-        !["if", "while", "scan", "custom_gradient", "custom_jvp", "print"].contains(name)
-    });
-    for name in ["mul", "add", "sub", "sin", "tanh", "matmul", "gather", "scatter", "reshape", "transpose"] {
-        names.extend([(name, 2); 6]);
-    }
-    let mut writer = Writer::smooth(seed);
-    writer.depth = 2;
-    for _ in 0..2 + writer.rng.below(12) {
-        writer.step(&names);
-    }
-    if seed % 2 == 0 {
-        writer.control(&names);
-    }
-    let outputs: Vec<Value> = writer.outputs();
-    let Writer { rng, b, .. } = writer;
-    (without_constants(&b.finish(outputs)), rng)
-}
-
 #[test]
 fn forward_mode_of_random_programs() {
     let mut counts = BTreeMap::<String, usize>::new();
     let mut count = |what: &str| *counts.entry(what.into()).or_default() += 1;
     for seed in 1..=programs() {
-        let (graph, mut rng) = program(seed);
+        let (graph, mut rng) = smooth_program(seed);
         let avals = types(&graph, graph.inputs());
         let active: Vec<usize> =
             floats(&avals).into_iter().filter(|_| seed % 3 > 0 || rng.one_in(2)).collect();

@@ -1,11 +1,12 @@
 //! Branches, loops and functions of two elements: ops with random regions.
 
 use super::{Names, Writer};
+use crate::common::Rng;
 use anvil_core::autodiff::{is_differentiable, push};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::graph::{Def, Operation, Value};
 use anvil_core::ops::{
-    Binary, Builder, Compare, Convert, Custom, Derivative, Fill, Graph, If, Op, Region, Scan, While,
+    rows, Binary, Builder, Compare, Convert, Custom, Derivative, Fill, Graph, If, Op, Region, Scan, While,
 };
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
@@ -295,4 +296,28 @@ pub fn without_constants(graph: &Graph) -> Graph {
         }
     }
     b.finish(graph.outputs().iter().map(|v| new[v.index()].unwrap()).collect())
+}
+
+/// A random program of floats of 64 bits, mostly, for derivatives, in half of the cases with branches and loops;
+/// and random numbers.
+#[allow(dead_code)] // some test files derive
+pub fn smooth_program(seed: u64) -> (Graph, Rng) {
+    let mut names: Vec<(&str, usize)> = rows().map(|row| (row.name, row.operands.len())).collect();
+    names.retain(|(name, _)| {
+        !["if", "while", "scan", "custom_gradient", "custom_jvp", "print"].contains(name)
+    });
+    for name in ["mul", "add", "sub", "sin", "tanh", "matmul", "gather", "scatter", "reshape", "transpose"] {
+        names.extend([(name, 2); 6]);
+    }
+    let mut writer = Writer::smooth(seed);
+    writer.depth = 2;
+    for _ in 0..2 + writer.rng.below(12) {
+        writer.step(&names);
+    }
+    if seed % 2 == 0 {
+        writer.control(&names);
+    }
+    let outputs: Vec<Value> = writer.outputs();
+    let Writer { rng, b, .. } = writer;
+    (without_constants(&b.finish(outputs)), rng)
 }
