@@ -177,6 +177,16 @@ struct Segment {
     turn: usize,
 }
 
+impl Segment {
+    /// The position of an element, in elements from the first of the blocks on.
+    #[inline(always)]
+    fn position(&self, i: usize) -> usize {
+        // Modulo the stride, which is a power of two; of neighbours in blocks that are used up, 1.
+        i * self.stride
+            + if self.stride == 1 { self.part } else { (self.part + i * self.turn) & (self.stride - 1) }
+    }
+}
+
 // ---- elements ------------------------------------------------------------------------------------------------------
 
 /// An unsigned integer of random bits.
@@ -207,6 +217,9 @@ impl Bits for u64 {
     }
 }
 
+/// Blocks of a batch for some more elements than [`LANES`]: the memory for more would have to be cleared.
+const FEW: usize = 4 * LANES;
+
 /// Elements of a thread's piece.
 const PIECE: usize = 1 << 14;
 
@@ -223,14 +236,48 @@ pub struct Draw {
     len: usize,
     /// Blocks that a draw uses.
     used: u64,
+    /// Where its elements are, if it is small.
+    small: Option<Small>,
+}
+
+/// A draw of a few elements, of which a batch of states has many: where they are is found once.
+#[derive(Debug)]
+struct Small {
+    /// Numbers of blocks.
+    blocks: Vec<u64>,
+    /// For each element, the position of its words in those of the blocks.
+    at: Vec<usize>,
+}
+
+impl Small {
+    /// Elements, at most.
+    const LEN: usize = 8;
+
+    fn new(algorithm: Algorithm, order: &Order, len: usize, words: usize) -> Option<Small> {
+        if !(1..=Small::LEN).contains(&len) {
+            return None;
+        }
+        let mut small = Small { blocks: vec![], at: vec![] };
+        let mut cursor = Cursor::new(order, 0);
+        while small.at.len() < len {
+            let mut numbers = [0; Small::LEN];
+            let segment = cursor.next(len - small.at.len(), &mut numbers);
+            let first = small.blocks.len() * algorithm.words();
+            small.at.extend((0..segment.len).map(|i| first + segment.position(i) * words));
+            small.blocks.extend(&numbers[..segment.blocks]);
+        }
+        Some(small)
+    }
 }
 
 impl Draw {
     /// Draws of this shape, of elements of this many bytes.
     pub fn new(algorithm: Algorithm, shape: &[usize], bytes: usize) -> Draw {
         let used: usize = sharing(algorithm, shape, bytes).blocks.iter().product();
-        let len = shape.iter().product();
-        Draw { algorithm, order: Order::new(algorithm, shape, bytes), len, used: used as u64 }
+        let (len, order) = (shape.iter().product(), Order::new(algorithm, shape, bytes));
+        // As many words as the elements of this size take.
+        let small = Small::new(algorithm, &order, len, bytes.div_ceil(size_of::<u32>()));
+        Draw { algorithm, order, len, used: used as u64, small }
     }
 
     /// The next state, whose counter is advanced by the used blocks.
@@ -240,10 +287,15 @@ impl Draw {
 
     /// Computes a range of the elements, in the order of memory, for the states with these numbers.
     pub fn range<T: Bits>(&self, states: States, range: Range<usize>, out: &mut [T]) {
-        if range.len() <= LANES {
-            self.fill_piece::<T, LANES>(states, range, out);
-        } else {
-            self.fill_piece::<T, BATCH>(states, range, out);
+        let whole = |_: &&Small| range.start % self.len == 0 && range.len() % self.len == 0;
+        match (self.small.as_ref().filter(whole), range.len()) {
+            (Some(small), ..=LANES) => {
+                self.fill_small::<T, LANES>(small, states, range.start / self.len, out)
+            }
+            (Some(small), ..=FEW) => self.fill_small::<T, FEW>(small, states, range.start / self.len, out),
+            (Some(small), _) => self.fill_small::<T, BATCH>(small, states, range.start / self.len, out),
+            (None, ..=LANES) => self.fill_piece::<T, LANES>(states, range, out),
+            (None, _) => self.fill_piece::<T, BATCH>(states, range, out),
         }
     }
 
@@ -254,6 +306,34 @@ impl Draw {
         pool::for_each_chunk(out, PIECE, work, |i, piece| {
             self.range(states, i * PIECE..i * PIECE + piece.len(), piece);
         });
+    }
+
+    /// Whole draws, from this number on.
+    fn fill_small<T: Bits, const B: usize>(
+        &self,
+        small: &Small,
+        states: States,
+        first: usize,
+        out: &mut [T],
+    ) {
+        let (count, of_block) = (small.blocks.len(), self.algorithm.words());
+        let mut numbers = [0; B];
+        numbers.chunks_exact_mut(count).for_each(|own| own.copy_from_slice(&small.blocks));
+        let mut words = [[0; 4]; B];
+        let words = words.as_flattened_mut();
+        let mut runs = Vec::with_capacity(out.len().min(B));
+        let mut next = first;
+        for turn in out.chunks_mut(B / count * self.len) {
+            let draws = turn.len() / self.len;
+            runs.clear();
+            runs.extend((next..next + draws).map(|draw| Run { state: states(draw), blocks: count }));
+            next += draws;
+            let words = &mut words[..draws * count * of_block];
+            make_blocks::<B>(self.algorithm, &runs, &numbers[..draws * count], words);
+            for (own, words) in turn.chunks_exact_mut(self.len).zip(words.chunks_exact(count * of_block)) {
+                own.iter_mut().zip(&small.at).for_each(|(x, &at)| *x = T::from_words(&words[at..]));
+            }
+        }
     }
 
     fn fill_piece<T: Bits, const B: usize>(&self, states: States, range: Range<usize>, out: &mut [T]) {
@@ -297,9 +377,7 @@ impl Draw {
                     own.iter_mut().zip(from).for_each(|(x, words)| *x = T::from_words(words));
                 } else {
                     for (i, x) in own.iter_mut().enumerate() {
-                        // Modulo the stride, which is a power of two.
-                        let part = (segment.part + i * segment.turn) & (segment.stride - 1);
-                        *x = T::from_words(&from[(i * segment.stride + part) * T::WORDS..]);
+                        *x = T::from_words(&from[segment.position(i) * T::WORDS..]);
                     }
                 }
                 rest = after;
@@ -391,11 +469,19 @@ mod tests {
                 let count = 2 * PIECE / draw.len + 3;
                 let mut want = vec![0u64; count * draw.len];
                 for (i, own) in want.chunks_mut(draw.len).enumerate() {
-                    draw.fill(&|_| state(i), own);
+                    // Element by element: whole small draws are made in another way.
+                    for (j, x) in own.iter_mut().enumerate() {
+                        draw.fill_piece::<u64, LANES>(&|_| state(i), j..j + 1, std::slice::from_mut(x));
+                    }
                 }
                 let mut got = vec![0u64; want.len()];
                 draw.fill(&state, &mut got);
                 assert!(got == want, "{algorithm:?} {shape:?}");
+                for some in [3, 5, 40] {
+                    let (first, last) = (2 * draw.len, (2 + some) * draw.len);
+                    draw.range(&state, first..last, &mut got[first..last]);
+                    assert!(got == want, "{algorithm:?} {shape:?}");
+                }
             }
             let empty = Draw::new(algorithm, &[3, 0], 4);
             empty.fill::<u32>(&state, &mut []);
