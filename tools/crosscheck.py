@@ -2,7 +2,9 @@
 
 Each line of the standard input asks for one run, with four fields between tabs: a file with the program, a file with the
 bytes of its inputs one after the other, the file for those of its outputs, and types of the inputs (`f32:2,3 i1:`).
-Elements lie column-major, as anvil has them. The answer is one line: `ok`, or `error` and what XLA said.
+Elements lie column-major, as anvil has them. With a fifth field, transformations (`jvp:2 vmap:3:101`), JAX transforms
+the program, as stablehlo_in_jax.py has it. The answer is one line: `ok`, or `error` and what XLA said, or `absent` and
+what JAX cannot transform.
 
 Needs jax (https://pypi.org/project/jax), written for 0.10; nothing else.
 """
@@ -21,6 +23,7 @@ import jax
 import ml_dtypes
 import numpy as np
 from jaxlib import xla_client
+from stablehlo_in_jax import Absent, Program, transformed
 
 jax.config.update("jax_enable_x64", True)
 
@@ -57,6 +60,20 @@ def run(client, devices, options, program, inputs, outputs, types):
             file.write(np.asarray(shards[0]).tobytes(order="F"))
 
 
+def run_transformed(program, inputs, outputs, types, words):
+    with open(program, "rb") as file:
+        f = transformed(Program(file.read()), words)
+    try:
+        results = f(*[jax.numpy.asarray(x) for x in arrays(inputs, types)])
+    except ValueError as error:
+        if "Reverse-mode" in str(error):
+            raise Absent("reverse mode of a while loop")
+        raise
+    with open(outputs, "wb") as file:
+        for made in results:
+            file.write(np.asarray(made).tobytes(order="F"))
+
+
 def main():
     device = jax.devices()[0]
     devices = xla_client.DeviceList((device,))
@@ -64,8 +81,14 @@ def main():
     print("ready", jax.__version__, jax.lib.__version__, flush=True)
     for line in sys.stdin:
         try:
-            run(device.client, devices, options, *line.rstrip("\n").split("\t"))
+            fields = line.rstrip("\n").split("\t")
+            if len(fields) > 4:
+                run_transformed(*fields)
+            else:
+                run(device.client, devices, options, *fields)
             print("ok", flush=True)
+        except Absent as what:
+            print("absent", what, flush=True)
         except Exception as error:  # whatever XLA cannot do is an answer
             print("error", " ".join(str(error).split())[:2000], flush=True)
 

@@ -4,6 +4,8 @@
 //! reference interpreter on *XLA's* values of its operands, so that errors do not accumulate: bits are equal
 //! where rounding is specified, and within a stated number of ulps elsewhere.
 
+#[path = "../common/batches.rs"]
+mod batches;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
@@ -13,6 +15,9 @@ mod known;
 mod rcode;
 #[path = "../common/rows.rs"]
 mod row_programs;
+mod transformed;
+#[path = "../common/transforms.rs"]
+mod transforms;
 #[path = "../writer/mod.rs"]
 mod writer;
 mod xla;
@@ -379,6 +384,20 @@ fn random_programs_mean_the_same_to_xla() {
         version.into_inner().unwrap()
     );
     assert_eq!(reports, 0, "of {count} programs differ");
+}
+
+#[test]
+#[ignore = "needs a Python with jax: make crosscheck"]
+fn transformed_random_programs_mean_the_same_to_jax() {
+    let setting = |name: &str, default: u64| std::env::var(name).map_or(default, |x| x.parse().expect(name));
+    let python = std::env::var("ANVIL_PYTHON").expect("ANVIL_PYTHON is a Python with jax");
+    let (count, first) = (setting("ANVIL_CROSSCHECK", 300), setting("ANVIL_CROSSCHECK_SEED", 1));
+    // JAX compiles each operation of each program by itself: one takes as long as ten others.
+    let count = count.div_ceil(10);
+    let workers = setting("ANVIL_CROSSCHECK_WORKERS", 2);
+    let differing = transformed::check_all(&python, first, count, workers, SHOWN);
+    println!("{count} transformed programs from {first}, {differing} differ");
+    assert_eq!(differing, 0, "of {count} programs differ");
 }
 
 /// Writes what XLA makes of every op on special values: the data of `tests/xla_values.rs`.

@@ -52,6 +52,18 @@ impl Xla {
         inputs: &[(&Aval, &[u8])],
         outputs: &[&Aval],
     ) -> Result<Vec<Vec<u8>>, String> {
+        self.transformed(text, None, inputs, outputs)
+    }
+
+    /// Has JAX transform a program, and runs it, if transformations are given; inputs and outputs are those of the
+    /// program after them.
+    pub fn transformed(
+        &mut self,
+        text: &str,
+        transformations: Option<&str>,
+        inputs: &[(&Aval, &[u8])],
+        outputs: &[&Aval],
+    ) -> Result<Vec<Vec<u8>>, String> {
         let [program, given, made] = ["program.mlir", "inputs", "outputs"].map(|name| self.folder.join(name));
         std::fs::write(&program, text).expect("a program is written");
         std::fs::write(&given, inputs.iter().flat_map(|(_, x)| x.iter().copied()).collect::<Vec<u8>>())
@@ -59,7 +71,8 @@ impl Xla {
         let types: Vec<String> =
             inputs.iter().map(|(aval, _)| format!("{}:{}", aval.dtype, join(&aval.shape, ","))).collect();
         let paths = [&program, &given, &made].map(|p| p.display().to_string());
-        writeln!(self.requests, "{}\t{}", paths.join("\t"), types.join(" "))
+        let last = transformations.map_or(String::new(), |words| format!("\t{words}"));
+        writeln!(self.requests, "{}\t{}{last}", paths.join("\t"), types.join(" "))
             .map_err(|e| format!("XLA is gone: {e}"))?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer).map_err(|e| format!("XLA is gone: {e}"))?;
