@@ -134,6 +134,7 @@ pub fn check_all(python: &str, first: u64, count: u64, workers: u64, shown: usiz
     differing.iter().take(shown).for_each(|text| println!("\n{text}"));
     let compared: usize =
         counts.iter().filter(|(what, _)| what.starts_with("compared")).map(|(_, n)| n).sum();
-    assert!(compared as u64 > count / 5, "only {compared} of {count} programs were compared");
+    // Of few programs it may be none.
+    assert!(count < 100 || compared as u64 > count / 5, "only {compared} of {count} programs were compared");
     differing.len()
 }
