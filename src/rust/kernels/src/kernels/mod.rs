@@ -13,6 +13,7 @@
 //! processor has, and elementwise kernels on values of any layout.
 
 pub mod cast;
+pub mod linalg;
 pub mod math;
 pub mod memory;
 pub mod products;

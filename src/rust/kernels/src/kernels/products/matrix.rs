@@ -10,6 +10,17 @@ pub const MULTIPLY_ADD: usize = 50;
 /// Products that take about as long as an element of other work, as [`stop::work`] counts it.
 pub const PRODUCTS: usize = 16;
 
+/// What becomes of the sums of products.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sums {
+    /// They are written.
+    Set,
+    /// They are added to what is in the result.
+    Add,
+    /// They are subtracted from what is in the result.
+    Subtract,
+}
+
 /// A matrix that is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {

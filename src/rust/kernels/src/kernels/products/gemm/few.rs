@@ -3,6 +3,7 @@
 
 use super::operand::{Operand, Target, DEPTH};
 use std::arch::x86_64::*;
+use std::ops::{Add, Sub};
 
 /// Rows and columns of a result, at most.
 pub const MOST: usize = 3;
@@ -12,7 +13,7 @@ pub const MOST: usize = 3;
 pub type FewKernel<T> = unsafe fn(Operand<T>, Operand<T>, usize, Target<T>);
 
 /// A float with such products.
-pub trait Few: Copy + Default + std::ops::Add<Output = Self> + 'static {
+pub trait Few: Copy + Default + Add<Output = Self> + Sub<Output = Self> + 'static {
     /// By columns, and by rows, less 1.
     const KERNELS: [[FewKernel<Self>; MOST]; MOST];
 

@@ -14,7 +14,7 @@ mod operand;
 mod pack;
 mod tile;
 
-use super::matrix::PRODUCTS;
+use super::matrix::{Sums, PRODUCTS};
 use crate::kernels::math::Level;
 use crate::stop;
 use operand::DEPTH;
@@ -45,10 +45,24 @@ const MAX_UNPACKED_BYTES: usize = 1 << 16;
 /// All elements are there; those of the result are apart from each other and from the operands, and not in
 /// use.
 pub unsafe fn product<T: Tiled>(lhs: Operand<T>, rhs: Operand<T>, sizes: [usize; 3], out: Target<T>) -> bool {
+    update(lhs, rhs, sizes, Sums::Set, out)
+}
+
+/// As [`product`]; the products are written, added to the result, or subtracted from it.
+///
+/// # Safety
+/// As of [`product`].
+pub unsafe fn update<T: Tiled>(
+    lhs: Operand<T>,
+    rhs: Operand<T>,
+    sizes: [usize; 3],
+    sums: Sums,
+    out: Target<T>,
+) -> bool {
     let Some(kernels) = T::kernels(Level::current()) else { return false };
     SCRATCH.with(|cell| {
         let mut scratch = cell.take();
-        blocks(kernels, lhs, rhs, sizes, out, &mut scratch);
+        blocks(kernels, [lhs, rhs], sizes, sums, out, &mut scratch);
         cell.set(scratch);
     });
     true
@@ -80,13 +94,13 @@ fn room<T>(scratch: &mut Vec<Line>, elements: [usize; 2]) -> [*mut T; 2] {
 /// As of [`product`], and the processor has the instructions of the kernels.
 unsafe fn blocks<T: Tiled>(
     kernels: &Kernels<T>,
-    lhs: Operand<T>,
-    rhs: Operand<T>,
+    [lhs, rhs]: [Operand<T>; 2],
     [m, k, n]: [usize; 3],
+    sums: Sums,
     out: Target<T>,
     scratch: &mut Vec<Line>,
 ) {
-    if m.max(n) <= few::MOST {
+    if m.max(n) <= few::MOST && sums == Sums::Set {
         stop::work(m * k * n / PRODUCTS);
         return T::KERNELS[n - 1][m - 1](lhs, rhs, k, out);
     }
@@ -156,7 +170,7 @@ unsafe fn blocks<T: Tiled>(
                         c_stride,
                         rows,
                         columns,
-                        add: l > 0,
+                        sums: if l > 0 && sums == Sums::Set { Sums::Add } else { sums },
                     };
                     if out.strides[0] == 1 {
                         kernel(&tile);
@@ -176,12 +190,16 @@ unsafe fn blocks<T: Tiled>(
 unsafe fn apart<T: Tiled>(kernel: TileKernel<T>, tile: Tile<T>, [down, across]: [usize; 2]) {
     // The kernel writes all that is read: zeros before would take as long as a short sum.
     let mut sums = [const { MaybeUninit::<T>::uninit() }; LARGEST];
-    let Tile { c, rows, columns, add, .. } = tile;
-    kernel(&Tile { c: sums.as_mut_ptr().cast(), c_stride: rows, add: false, ..tile });
+    let Tile { c, rows, columns, sums: how, .. } = tile;
+    kernel(&Tile { c: sums.as_mut_ptr().cast(), c_stride: rows, sums: Sums::Set, ..tile });
     for j in 0..columns {
         for i in 0..rows {
             let (sum, out) = (sums[i + j * rows].assume_init(), c.add(i * down + j * across));
-            out.write(if add { *out + sum } else { sum });
+            out.write(match how {
+                Sums::Set => sum,
+                Sums::Add => *out + sum,
+                Sums::Subtract => *out - sum,
+            });
         }
     }
 }
@@ -249,7 +267,7 @@ mod tests {
                 let mut out = vec![T::of(7.0); stride * m * n];
                 let target = Target { first: out.as_mut_ptr(), strides: [stride, stride * m] };
                 // SAFETY: the elements are there, and so is the level.
-                unsafe { blocks(kernels, lhs, rhs, [m, k, n], target, &mut Vec::new()) };
+                unsafe { blocks(kernels, [lhs, rhs], [m, k, n], Sums::Set, target, &mut Vec::new()) };
                 let got: Vec<T> = out.iter().copied().step_by(stride).collect();
                 assert_eq!(got, want, "{m} {k} {n} {ways:?} {stride} {}", kernels.lanes);
                 assert!(

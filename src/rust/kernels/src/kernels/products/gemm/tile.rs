@@ -3,6 +3,7 @@
 
 use super::few::Few;
 use super::pack::{pack, Packed};
+use crate::kernels::products::matrix::Sums;
 use crate::kernels::math::Level;
 use std::arch::x86_64::*;
 
@@ -25,8 +26,8 @@ pub struct Tile<T> {
     /// columns as the kernel has.
     pub rows: usize,
     pub columns: usize,
-    /// Whether the sums are added to what is in the result.
-    pub add: bool,
+    /// What becomes of the sums.
+    pub sums: Sums,
 }
 
 /// Elements of the largest tile of all.
@@ -69,6 +70,7 @@ trait Vector: Copy {
     unsafe fn load(x: *const Self::Scalar) -> Self;
     unsafe fn store(self, out: *mut Self::Scalar);
     unsafe fn add(self, x: Self) -> Self;
+    unsafe fn subtract(self, x: Self) -> Self;
     /// `self + x * y`, rounded once.
     unsafe fn add_product(self, x: Self, y: Self) -> Self;
     /// The first `count` lanes, 1 to all.
@@ -103,6 +105,7 @@ vector! {
     fn load(x: *const f32) -> Self = _mm256_loadu_ps(x);
     fn store(self: Self, out: *mut f32) = _mm256_storeu_ps(out, self);
     fn add(self: Self, x: Self) -> Self = _mm256_add_ps(self, x);
+    fn subtract(self: Self, x: Self) -> Self = _mm256_sub_ps(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_ps(x, y, self);
     fn mask(count: usize) -> __m256i =
         _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -116,6 +119,7 @@ vector! {
     fn load(x: *const f64) -> Self = _mm256_loadu_pd(x);
     fn store(self: Self, out: *mut f64) = _mm256_storeu_pd(out, self);
     fn add(self: Self, x: Self) -> Self = _mm256_add_pd(self, x);
+    fn subtract(self: Self, x: Self) -> Self = _mm256_sub_pd(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_pd(x, y, self);
     fn mask(count: usize) -> __m256i = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3));
     fn load_some(x: *const f64, mask: __m256i) -> Self = _mm256_maskload_pd(x, mask);
@@ -131,6 +135,7 @@ vector! {
     fn load(x: *const f32) -> Self = _mm512_loadu_ps(x);
     fn store(self: Self, out: *mut f32) = _mm512_storeu_ps(out, self);
     fn add(self: Self, x: Self) -> Self = _mm512_add_ps(self, x);
+    fn subtract(self: Self, x: Self) -> Self = _mm512_sub_ps(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_ps(x, y, self);
     fn mask(count: usize) -> __mmask16 = (0xffff >> (16 - count)) as __mmask16;
     fn load_some(x: *const f32, mask: __mmask16) -> Self = _mm512_maskz_loadu_ps(mask, x);
@@ -145,6 +150,7 @@ vector! {
     fn load(x: *const f64) -> Self = _mm512_loadu_pd(x);
     fn store(self: Self, out: *mut f64) = _mm512_storeu_pd(out, self);
     fn add(self: Self, x: Self) -> Self = _mm512_add_pd(self, x);
+    fn subtract(self: Self, x: Self) -> Self = _mm512_sub_pd(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_pd(x, y, self);
     fn mask(count: usize) -> __mmask8 = (0xff >> (8 - count)) as __mmask8;
     fn load_some(x: *const f64, mask: __mmask8) -> Self = _mm512_maskz_loadu_pd(mask, x);
@@ -161,7 +167,7 @@ vector! {
 unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, const MASKED: usize>(
     tile: &Tile<V::Scalar>,
 ) {
-    let &Tile { depth, mut a, a_stride, mut b, b_strides, c, c_stride, rows, columns, add } = tile;
+    let &Tile { depth, mut a, a_stride, mut b, b_strides, c, c_stride, rows, columns, sums: how } = tile;
     let mask = V::mask(rows - (R - 1) * V::LANES);
     let [down, across] = if PACKED > 0 { [PACKED as isize, 1] } else { b_strides };
     let mut sums = [[V::zero(); R]; C];
@@ -186,10 +192,17 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, c
     for (j, sums) in sums.iter().enumerate().take(columns) {
         for (i, &sum) in sums.iter().enumerate() {
             let out = c.wrapping_add(j * c_stride + i * V::LANES);
-            if i + 1 < R || rows == R * V::LANES {
-                (if add { V::load(out) } else { V::zero() }).add(sum).store(out);
+            let whole = i + 1 < R || rows == R * V::LANES;
+            let before = match how {
+                Sums::Set => V::zero(),
+                _ if whole => V::load(out),
+                _ => V::load_some(out, mask),
+            };
+            let sum = if how == Sums::Subtract { before.subtract(sum) } else { before.add(sum) };
+            if whole {
+                sum.store(out);
             } else {
-                (if add { V::load_some(out, mask) } else { V::zero() }).add(sum).store_some(out, mask);
+                sum.store_some(out, mask);
             }
         }
     }

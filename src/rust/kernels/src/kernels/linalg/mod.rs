@@ -1,0 +1,15 @@
+//! Linear algebra: factorisations of matrices of floats and complex numbers.
+
+pub mod cholesky;
+pub mod eigen;
+pub mod lu;
+pub mod qr;
+mod reflector;
+mod scalar;
+mod secular;
+pub mod triangular;
+mod tridiagonal;
+mod view;
+
+pub use scalar::{multiply, Real, Scalar};
+pub use view::{MatMut, MatRef};

@@ -1,0 +1,233 @@
+//! Elements of matrices that can be factorised, and products of blocks.
+
+use super::view::{MatMut, MatRef};
+use crate::dtype::Element;
+use crate::kernels::memory::zeroed;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::products::gemm;
+use crate::kernels::products::matrix::{Sums, MULTIPLY_ADD, PRODUCTS};
+use crate::kernels::threads::pool;
+use crate::stop;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar, ShapeBuilder};
+use num_complex::Complex;
+use std::marker::PhantomData;
+use std::ops::{AddAssign, MulAssign, Neg, Range, SubAssign};
+
+/// An element: a float, or a complex number of floats.
+pub trait Scalar: Element + LinalgScalar + Neg<Output = Self> + AddAssign + SubAssign + MulAssign {
+    /// The type of its parts.
+    type Real: Real;
+    /// Whether it has an imaginary part.
+    const COMPLEX: bool;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// Its complex conjugate.
+    fn conj(self) -> Self;
+    /// Its real part.
+    fn re(self) -> Self::Real;
+    /// Its imaginary part.
+    fn im(self) -> Self::Real;
+    /// The element with this real part, and the imaginary part 0.
+    fn real(x: Self::Real) -> Self;
+    /// From its parts; the imaginary one of a real element is lost.
+    fn parts(re: Self::Real, im: Self::Real) -> Self;
+    /// From a double, rounded.
+    fn of(x: f64) -> Self {
+        Self::real(Self::Real::from_f64(x))
+    }
+    /// Its product with a real number.
+    fn times(self, x: Self::Real) -> Self;
+    /// The sum of the sizes of its parts, which is 0 only for 0.
+    fn size(self) -> Self::Real;
+    /// The square of its distance from 0.
+    fn square(self) -> Self::Real;
+    /// Whether all parts are finite.
+    fn is_finite(self) -> bool;
+    /// `out (+-)= lhs * rhs` on one thread, for sizes above 0.
+    fn multiply(out: MatMut<Self>, lhs: MatRef<Self>, rhs: MatRef<Self>, how: Sums);
+}
+
+/// A real element.
+pub trait Real: Scalar<Real = Self> + PartialOrd {
+    /// Half of the distance of 1 to the next number.
+    const EPSILON: f64;
+    /// As a double.
+    fn f64(self) -> f64;
+    /// Square root, correctly rounded.
+    fn root(self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+}
+
+/// The product by ndarray.
+fn by_ndarray<T: Scalar>(out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
+    let places = |sizes: [usize; 2], strides: [usize; 2]| (sizes[0], sizes[1]).strides((strides[0], strides[1]));
+    // SAFETY: the elements of the matrices, of which the result is borrowed exclusively.
+    let (x, y, mut z) = unsafe {
+        (
+            ArrayView2::from_shape_ptr(places(lhs.sizes, lhs.strides), lhs.first),
+            ArrayView2::from_shape_ptr(places(rhs.sizes, rhs.strides), rhs.first),
+            ArrayViewMut2::from_shape_ptr(places(out.sizes, out.strides), out.first),
+        )
+    };
+    if how == Sums::Set {
+        z.fill(T::ZERO);
+    }
+    general_mat_mul(if how == Sums::Subtract { -T::ONE } else { T::ONE }, &x, &y, T::ONE, &mut z);
+}
+
+macro_rules! floats {
+    ($($type:ident)+) => {$(
+        impl Scalar for $type {
+            type Real = $type;
+            const COMPLEX: bool = false;
+            const ZERO: $type = 0.0;
+            const ONE: $type = 1.0;
+            #[inline(always)]
+            fn conj(self) -> $type { self }
+            #[inline(always)]
+            fn re(self) -> $type { self }
+            #[inline(always)]
+            fn im(self) -> $type { 0.0 }
+            #[inline(always)]
+            fn real(x: $type) -> $type { x }
+            #[inline(always)]
+            fn parts(re: $type, _im: $type) -> $type { re }
+            #[inline(always)]
+            fn times(self, x: $type) -> $type { self * x }
+            #[inline(always)]
+            fn size(self) -> $type { self.abs() }
+            #[inline(always)]
+            fn square(self) -> $type { self * self }
+            #[inline(always)]
+            fn is_finite(self) -> bool { <$type>::is_finite(self) }
+            fn multiply(out: MatMut<$type>, lhs: MatRef<$type>, rhs: MatRef<$type>, how: Sums) {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    let operand = |x: MatRef<$type>| gemm::Operand {
+                        first: x.first,
+                        strides: x.strides.map(|s| s as isize),
+                    };
+                    let target = gemm::Target { first: out.first, strides: out.strides };
+                    let sizes = [lhs.rows(), lhs.columns(), rhs.columns()];
+                    // SAFETY: the elements of the matrices, of which the result is borrowed exclusively.
+                    if unsafe { gemm::update(operand(lhs), operand(rhs), sizes, how, target) } {
+                        return;
+                    }
+                }
+                by_ndarray(out, lhs, rhs, how)
+            }
+        }
+
+        impl Real for $type {
+            const EPSILON: f64 = $type::EPSILON as f64 / 2.0;
+            #[inline(always)]
+            fn f64(self) -> f64 { self as f64 }
+            #[inline(always)]
+            fn root(self) -> $type { self.sqrt() }
+            #[inline(always)]
+            fn abs(self) -> $type { <$type>::abs(self) }
+        }
+    )+};
+}
+floats! { f32 f64 }
+
+macro_rules! complex {
+    ($($part:ident)+) => {$(
+        impl Scalar for Complex<$part> {
+            type Real = $part;
+            const COMPLEX: bool = true;
+            const ZERO: Self = Complex::new(0.0, 0.0);
+            const ONE: Self = Complex::new(1.0, 0.0);
+            #[inline(always)]
+            fn conj(self) -> Self { Complex::new(self.re, -self.im) }
+            #[inline(always)]
+            fn re(self) -> $part { self.re }
+            #[inline(always)]
+            fn im(self) -> $part { self.im }
+            #[inline(always)]
+            fn real(x: $part) -> Self { Complex::new(x, 0.0) }
+            #[inline(always)]
+            fn parts(re: $part, im: $part) -> Self { Complex::new(re, im) }
+            #[inline(always)]
+            fn times(self, x: $part) -> Self { Complex::new(self.re * x, self.im * x) }
+            #[inline(always)]
+            fn size(self) -> $part { self.re.abs() + self.im.abs() }
+            #[inline(always)]
+            fn square(self) -> $part { self.re * self.re + self.im * self.im }
+            #[inline(always)]
+            fn is_finite(self) -> bool { self.re.is_finite() && self.im.is_finite() }
+            fn multiply(out: MatMut<Self>, lhs: MatRef<Self>, rhs: MatRef<Self>, how: Sums) {
+                by_ndarray(out, lhs, rhs, how)
+            }
+        }
+    )+};
+}
+complex! { f32 f64 }
+
+/// Rows and columns of a block of a product that threads share.
+const BLOCK: [usize; 2] = [256, 128];
+
+/// `out (+-)= lhs * rhs`; large products are shared by threads, which changes no bit.
+pub fn multiply<T: Scalar>(mut out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
+    let [m, n] = out.sizes;
+    let k = lhs.columns();
+    assert!(lhs.sizes == [m, k] && rhs.sizes == [k, n], "matrices that do not fit");
+    if m == 0 || n == 0 {
+        return;
+    }
+    if k == 0 {
+        if how == Sums::Set {
+            out.fill(T::ZERO);
+        }
+        return;
+    }
+    let each = if T::COMPLEX { 4 * MULTIPLY_ADD } else { MULTIPLY_ADD };
+    let picoseconds = (m * k * n).saturating_mul(each);
+    if picoseconds < pool::WORTH_SHARING {
+        stop::work(m * k * n / PRODUCTS);
+        return T::multiply(out, lhs, rhs, how);
+    }
+    // A block is large enough to be computed at full speed, and there are several for each thread.
+    let [rows, columns] = BLOCK.map(|most| most.min(m.max(n)));
+    let down = m.div_ceil(rows);
+    let all = Shared(out);
+    pool::for_each_piece(down * n.div_ceil(columns), true, |piece| {
+        let (i, j) = (piece % down * rows, piece / down * columns);
+        let (i, j) = (i..m.min(i + rows), j..n.min(j + columns));
+        stop::work(i.len() * k * j.len() / PRODUCTS);
+        // SAFETY: pieces have no elements in common.
+        let block = unsafe { all.block(i.clone(), j.clone()) };
+        T::multiply(block, lhs.block(i, 0..k), rhs.block(0..k, j), how);
+    });
+}
+
+/// A matrix whose blocks are written by several threads.
+pub struct Shared<'a, T>(pub MatMut<'a, T>);
+
+// SAFETY: only blocks can be written, which [`Shared::block`] asks to be disjoint.
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+
+impl<'a, T: Copy> Shared<'a, T> {
+    /// Some rows and columns.
+    ///
+    /// # Safety
+    /// No other block that has an element in common with it is there as long as it is.
+    pub unsafe fn block(&self, rows: Range<usize>, columns: Range<usize>) -> MatMut<'_, T> {
+        let MatMut { first, sizes, strides, .. } = self.0;
+        let whole: MatMut<T> = MatMut { first, sizes, strides, borrow: PhantomData };
+        whole.block(rows, columns)
+    }
+}
+
+/// The complex conjugate of a matrix, dense.
+pub fn conjugate<T: Scalar>(x: MatRef<T>) -> Vec<T> {
+    let mut out = zeroed(x.rows() * x.columns());
+    for (j, column) in out.chunks_exact_mut(x.rows().max(1)).enumerate() {
+        column.iter_mut().enumerate().for_each(|(i, out)| *out = x.at(i, j).conj());
+    }
+    out
+}
