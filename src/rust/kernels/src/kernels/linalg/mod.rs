@@ -1,5 +1,6 @@
 //! Linear algebra: factorisations of matrices of floats and complex numbers.
 
+mod bidiagonal;
 pub mod cholesky;
 pub mod eigen;
 pub mod lu;
@@ -7,6 +8,7 @@ pub mod qr;
 mod reflector;
 mod scalar;
 mod secular;
+pub mod svd;
 pub mod triangular;
 mod tridiagonal;
 mod view;

@@ -94,11 +94,22 @@ impl<T: Scalar> Reflectors<T> {
         assert!(out.rows() == self.rows && columns >= self.columns, "a matrix that does not fit");
         out.fill(T::ZERO);
         (0..columns).for_each(|j| out.set(j, j, T::ONE));
+        self.each(out, true);
+    }
+
+    /// `out` becomes `q * out`, for the square `q`.
+    pub fn apply(&self, out: MatMut<T>) {
+        self.each(out, false);
+    }
+
+    fn each(&self, mut out: MatMut<T>, triangular: bool) {
+        let columns = out.columns();
         for (number, (v, t)) in self.blocks.iter().enumerate().rev() {
             let start = number * BLOCK;
             let (rows, k) = (self.rows - start, BLOCK.min(self.columns - start));
-            // Columns on the left are still those of the identity.
-            let below = out.again().block(start..self.rows, start..columns);
+            // Of the identity, columns on the left are as they were.
+            let first = if triangular { start } else { 0 };
+            let below = out.again().block(start..self.rows, first..columns);
             apply(MatRef::new(v, [rows, k], rows), t, below, false);
         }
     }

@@ -83,16 +83,90 @@ pub fn join<R: Real>(d: &mut [f64], z: &[f64], rho: f64, half: usize, mut q: Mat
 /// About how long an element of the sums of the secular equation takes for one root, in picoseconds.
 const TERM: usize = 8_000;
 
+/// What the elements of `d` stand for.
+pub trait Poles: Copy + Sync {
+    /// The difference of the poles of two elements.
+    fn difference(x: f64, y: f64) -> f64;
+    /// The element of a root at this distance from the pole of `d`.
+    fn root(d: f64, distance: f64) -> f64;
+}
+
+/// Poles as they are.
+#[derive(Clone, Copy)]
+pub struct Plain;
+
+impl Poles for Plain {
+    #[inline(always)]
+    fn difference(x: f64, y: f64) -> f64 {
+        x - y
+    }
+    #[inline(always)]
+    fn root(d: f64, distance: f64) -> f64 {
+        d + distance
+    }
+}
+
+/// Squares: roots are those of singular values, given as their square roots.
+#[derive(Clone, Copy)]
+pub struct Squares;
+
+impl Poles for Squares {
+    #[inline(always)]
+    fn difference(x: f64, y: f64) -> f64 {
+        (x - y) * (x + y)
+    }
+    #[inline(always)]
+    fn root(d: f64, distance: f64) -> f64 {
+        (d * d + distance).max(0.0).sqrt()
+    }
+}
+
+/// The roots of a secular equation, and what eigenvectors are made of.
+pub struct Roots {
+    /// The roots, ascending.
+    pub values: Vec<f64>,
+    /// The vector `z` for which they are exact.
+    pub exact: Vec<f64>,
+    distances: Vec<f64>,
+}
+
+impl Roots {
+    /// The distances of all poles from a root.
+    pub fn distances(&self, root: usize) -> &[f64] {
+        let k = self.values.len();
+        &self.distances[root * (k + 1)..][..k]
+    }
+
+    /// A matrix with a column for each root, of norm 1: `z / distance`, times a factor for each pole if there
+    /// are some. Row `i` is the one of pole `rows[i]`. A factor of NaN stands for an element of -1.
+    pub fn columns<R: Real>(&self, rows: &[usize], factors: Option<&[f64]>) -> Vec<R> {
+        let k = self.values.len();
+        let mut out = zeroed::<R>(k * k);
+        pool::for_each_chunk(&mut out, k.max(1), k * k * 2_000, |j, out| {
+            wide_loop(Column { exact: &self.exact, distances: self.distances(j), factors, rows, out });
+        });
+        out
+    }
+}
+
 /// Eigenvalues and eigenvectors of `diag(d) + rho * z * z^T` for ascending `d` and `z` without zeros. Row `i` of
 /// the eigenvectors is the one of `d[rows[i]]`.
 fn vectors<R: Real>(d: &[f64], z: &[f64], rho: f64, rows: &[usize]) -> Option<(Vec<f64>, Vec<R>)> {
+    let roots = roots(d, z, rho, Plain)?;
+    let columns = roots.columns(rows, None);
+    Some((roots.values, columns))
+}
+
+/// The roots of `1 + rho * sum(z^2 / (p - x)) = 0` for ascending poles `p`, and `z` without zeros. The
+/// elements of `d` stand for poles as `P` says, and so do the roots. `None` if one is not found.
+pub fn roots<P: Poles>(d: &[f64], z: &[f64], rho: f64, poles: P) -> Option<Roots> {
     let k = d.len();
     let squares: Vec<f64> = z.iter().map(|z| z * z).collect();
     // Column `j`: the distances of all poles from root `j`, and after them the root.
     let mut distances = zeroed::<f64>((k + 1) * k);
     pool::for_each_chunk(&mut distances, k + 1, k * k * TERM, |j, column| {
         let (distances, root) = column.split_at_mut(k);
-        root[0] = wide_loop(Root { d, squares: &squares, rho, j, distances });
+        root[0] = wide_loop(Root { d, squares: &squares, rho, j, distances, poles });
     });
     let values: Vec<f64> = distances.chunks_exact(k + 1).map(|column| column[k]).collect();
     if values.iter().any(|x| x.is_nan()) {
@@ -102,38 +176,34 @@ fn vectors<R: Real>(d: &[f64], z: &[f64], rho: f64, rows: &[usize]) -> Option<(V
     const ROWS: usize = 256;
     pool::for_each_chunk(&mut products, ROWS, k * k * 1_000, |i, products| {
         let start = i * ROWS;
-        wide_loop(Products { d, distances: &distances, start, products });
+        wide_loop(Products { d, distances: &distances, start, products, poles });
     });
-    let exact: Vec<f64> = products.iter().zip(z).map(|(x, z)| (-x).max(0.0).sqrt().copysign(*z)).collect();
-    let mut out = zeroed::<R>(k * k);
-    pool::for_each_chunk(&mut out, k, k * k * 2_000, |j, out| {
-        let distances = &distances[j * (k + 1)..][..k];
-        wide_loop(Column { exact: &exact, distances, rows, out });
-    });
-    Some((values, out))
+    let exact = products.iter().zip(z).map(|(x, z)| (-x).max(0.0).sqrt().copysign(*z)).collect();
+    Some(Roots { values, exact, distances })
 }
 
 /// `z^2` for which the roots are exact, with the opposite sign, for some rows.
-struct Products<'a> {
+struct Products<'a, P> {
+    poles: P,
     d: &'a [f64],
     distances: &'a [f64],
     start: usize,
     products: &'a mut [f64],
 }
 
-impl Loop for Products<'_> {
+impl<P: Poles> Loop for Products<'_, P> {
     type Made = ();
 
     #[inline(always)]
     fn run(self) {
-        let Products { d, distances, start, products } = self;
+        let Products { d, distances, start, products, .. } = self;
         let (k, end) = (d.len(), start + products.len());
         let mine = &d[start..end];
         for (j, column) in distances.chunks_exact(k + 1).enumerate() {
             let pole = d[j];
             for ((out, &distance), &d) in products.iter_mut().zip(&column[start..end]).zip(mine) {
                 // The pole itself has no factor below.
-                let below = if d == pole { 1.0 } else { d - pole };
+                let below = if d == pole { 1.0 } else { P::difference(d, pole) };
                 *out *= distance / below;
             }
         }
@@ -144,6 +214,7 @@ impl Loop for Products<'_> {
 struct Column<'a, R> {
     exact: &'a [f64],
     distances: &'a [f64],
+    factors: Option<&'a [f64]>,
     rows: &'a [usize],
     out: &'a mut [R],
 }
@@ -153,8 +224,12 @@ impl<R: Real> Loop for Column<'_, R> {
 
     #[inline(always)]
     fn run(self) {
-        let Column { exact, distances, rows, out } = self;
-        let quotients: Vec<f64> = exact.iter().zip(distances).map(|(z, x)| z / x).collect();
+        let Column { exact, distances, factors, rows, out } = self;
+        let mut quotients: Vec<f64> = exact.iter().zip(distances).map(|(z, x)| z / x).collect();
+        if let Some(factors) = factors {
+            let with = |x: f64, by: f64| if by.is_nan() { -1.0 } else { x * by };
+            quotients.iter_mut().zip(factors).for_each(|(x, &by)| *x = with(*x, by));
+        }
         let mut sums = [0.0; LANES];
         for part in quotients.chunks(LANES) {
             sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x * x);
@@ -165,7 +240,8 @@ impl<R: Real> Loop for Column<'_, R> {
 }
 
 /// Root `j`; `distances` becomes those of all poles from it. NaN if it is not found.
-struct Root<'a> {
+struct Root<'a, P> {
+    poles: P,
     d: &'a [f64],
     squares: &'a [f64],
     rho: f64,
@@ -200,27 +276,27 @@ fn sums(squares: &[f64], distances: &[f64], at: usize) -> [f64; 4] {
     [psi, phi, slope_psi, slope_phi]
 }
 
-impl Loop for Root<'_> {
+impl<P: Poles> Loop for Root<'_, P> {
     type Made = f64;
 
     #[inline(always)]
     fn run(self) -> f64 {
         /// Steps, at most: four are usual, and bisection ends within these.
         const STEPS: usize = 200;
-        let Root { d, squares, rho, j, distances } = self;
+        let Root { d, squares, rho, j, distances, .. } = self;
         let (k, inverse) = (d.len(), 1.0 / rho);
         let is_last = j + 1 == k;
         if k == 1 {
             let x = rho * squares[0];
             distances[0] = -x;
-            return d[0] + x;
+            return P::root(d[0], x);
         }
         // The two poles that are interpolated, the first of the upper sum, and the width of the interval.
         let (lower, upper) = if is_last { (j - 1, j) } else { (j, j + 1) };
-        let width = if is_last { rho * squares.iter().sum::<f64>() } else { d[j + 1] - d[j] };
+        let width = if is_last { rho * squares.iter().sum::<f64>() } else { P::difference(d[j + 1], d[j]) };
         let middle = width / 2.0;
         let place = |distances: &mut [f64], origin: f64, x: f64| {
-            distances.iter_mut().zip(d).for_each(|(out, d)| *out = (d - origin) - x);
+            distances.iter_mut().zip(d).for_each(|(out, d)| *out = P::difference(*d, origin) - x);
         };
         place(distances, d[j], middle);
         let [psi, phi, ..] = sums(squares, distances, upper);
@@ -263,7 +339,7 @@ impl Loop for Root<'_> {
             let slope = slope_psi + slope_phi;
             let error = 8.0 * (psi.abs() + phi.abs()) + 2.0 * inverse + x.abs() * slope;
             if value.abs() <= f64::EPSILON / 2.0 * error {
-                return origin + x;
+                return P::root(origin, x);
             }
             if value.is_nan() {
                 return f64::NAN;
@@ -274,7 +350,7 @@ impl Loop for Root<'_> {
                 high = x;
             }
             if high - low <= f64::EPSILON * low.abs().min(high.abs()) {
-                return origin + x;
+                return P::root(origin, x);
             }
             if value.abs() > before / 10.0 && !is_last {
                 fixed = !fixed;
@@ -283,8 +359,8 @@ impl Loop for Root<'_> {
             let (near, far) = (distances[lower], distances[upper]);
             let c = match (fixed, right) {
                 (false, _) => value - near * slope_psi - far * slope_phi,
-                (true, false) => value - far * slope + (d[upper] - d[lower]) * (first / near) / near,
-                (true, true) => value - near * slope - (d[upper] - d[lower]) * (second / far) / far,
+                (true, false) => value - far * slope + P::difference(d[upper], d[lower]) * (first / near) / near,
+                (true, true) => value - near * slope - P::difference(d[upper], d[lower]) * (second / far) / far,
             };
             let a = (near + far) * value - near * far * slope;
             let b = near * far * value;
