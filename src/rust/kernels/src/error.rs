@@ -85,6 +85,9 @@ pub enum Error {
     /// Wrong number of axes.
     #[error("`{operand}` of `{op}()` must have {expected}, not {}.\nx Its shape is {shape}.{}", axes(.shape.rank()), hint_line(.hint))]
     Rank { op: String, operand: String, expected: String, shape: Shape, hint: String },
+    /// Matrices that are not square.
+    #[error("`{operand}` of `{op}()` must have square matrices, not {rows} by {columns}.\nx Its shape is {shape}.")]
+    Square { op: String, operand: String, shape: Shape, rows: usize, columns: usize },
     /// Sizes of two axes that are joined differ.
     #[error("`{op}()` cannot combine shapes {lhs} and {rhs}.\nx {what}: {l} and {r}.")]
     SizeMismatch { op: String, lhs: Shape, rhs: Shape, what: String, l: usize, r: usize },
@@ -251,6 +254,7 @@ impl Error {
             | Reshape { .. }
             | TooLarge { .. }
             | Rank { .. }
+            | Square { .. }
             | SizeMismatch { .. }
             | AssignShape { .. }
             | Window { .. }
@@ -343,6 +347,15 @@ impl Error {
                     ("operand", text(operand)),
                     ("expected", text(expected)),
                     ("shape", shape(s)),
+                ]
+            }
+            Square { op, operand, shape: s, rows, columns } => {
+                vec![
+                    ("op", text(op)),
+                    ("operand", text(operand)),
+                    ("shape", shape(s)),
+                    ("rows", number(*rows)),
+                    ("columns", number(*columns)),
                 ]
             }
             SizeMismatch { op, lhs, rhs, l, r, .. } => {

@@ -7,6 +7,7 @@ mod applier;
 mod compose;
 mod conversion;
 mod indexed;
+mod linalg;
 mod positions;
 mod products;
 mod promote;
@@ -46,7 +47,11 @@ impl Applier<'_> {
 fn composition(name: &str) -> Option<Composition> {
     static BY_NAME: OnceLock<HashMap<&str, Composition>> = OnceLock::new();
     let all = BY_NAME.get_or_init(|| {
-        [compose::ALL, indexed::ALL, products::ALL, random::ALL].into_iter().flatten().copied().collect()
+        [compose::ALL, indexed::ALL, linalg::ALL, products::ALL, random::ALL]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect()
     });
     all.get(name).copied()
 }
@@ -61,7 +66,7 @@ mod tests {
 
     #[test]
     fn compositions_have_names_of_their_own() {
-        let names: Vec<&str> = [compose::ALL, indexed::ALL, products::ALL, random::ALL]
+        let names: Vec<&str> = [compose::ALL, indexed::ALL, linalg::ALL, products::ALL, random::ALL]
             .concat()
             .iter()
             .map(|(name, _)| *name)

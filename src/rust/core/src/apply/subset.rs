@@ -460,7 +460,7 @@ impl Applier<'_> {
         self.reshaped(one, Shape::scalar())
     }
 
-    fn reshaped(&mut self, x: Value, shape: Shape) -> Result<Value> {
+    pub(super) fn reshaped(&mut self, x: Value, shape: Shape) -> Result<Value> {
         if self.aval(x).shape == shape {
             return Ok(x);
         }

@@ -97,6 +97,20 @@ ops! {
     Iota(create::Iota),
     /// Sums of products over shared axes.
     DotGeneral(dot::DotGeneral),
+    /// Cholesky factors.
+    Cholesky(cholesky::Cholesky),
+    /// Equations with a triangular matrix.
+    TriangularSolve(triangular::TriangularSolve),
+    /// LU factors.
+    Lu(lu::Lu),
+    /// Equations, from LU factors.
+    LuSolve(lu::LuSolve),
+    /// QR factors.
+    Qr(qr::Qr),
+    /// Eigenvalues and eigenvectors of Hermitian matrices.
+    Eigh(eigen::Eigh),
+    /// Singular values and vectors.
+    Svd(svd::Svd),
     /// Other sizes, same elements.
     Reshape(layout::Reshape),
     /// Axes in another order.

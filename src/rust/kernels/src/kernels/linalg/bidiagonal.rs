@@ -59,8 +59,10 @@ pub fn reduce<T: Scalar>(mut a: Vec<T>, [m, n]: [usize; 2]) -> Bidiagonal<T> {
             adjoint_times(rest, v, out);
             for k in 0..past {
                 let at = (start + k) * m + i;
-                let (by_v, by_x) = wide_loop(Inner { v, x: &left[at..at + m - i], y: &x[k * m + i..(k + 1) * m] });
-                let (y, u) = (&y[k * n + i + 1..(k + 1) * n], &right[(start + k) * n + i + 1..(start + k + 1) * n]);
+                let (by_v, by_x) =
+                    wide_loop(Inner { v, x: &left[at..at + m - i], y: &x[k * m + i..(k + 1) * m] });
+                let (y, u) =
+                    (&y[k * n + i + 1..(k + 1) * n], &right[(start + k) * n + i + 1..(start + k + 1) * n]);
                 wide_loop(Subtract { out, v: y, x: u, by_v, by_x });
             }
             out.iter_mut().for_each(|x| *x *= tau);
@@ -70,7 +72,8 @@ pub fn reduce<T: Scalar>(mut a: Vec<T>, [m, n]: [usize; 2]) -> Bidiagonal<T> {
             for k in 0..=past {
                 let by_v = left[(start + k) * m + i].conj();
                 let by_x = if k < past { x[k * m + i].conj() } else { T::ZERO };
-                let (y, u) = (&y[k * n + i + 1..(k + 1) * n], &right[(start + k) * n + i + 1..(start + k + 1) * n]);
+                let (y, u) =
+                    (&y[k * n + i + 1..(k + 1) * n], &right[(start + k) * n + i + 1..(start + k + 1) * n]);
                 wide_loop(Subtract { out, v: y, x: u, by_v, by_x });
             }
             let (tau, beta) = wide_loop(Reflect(out));

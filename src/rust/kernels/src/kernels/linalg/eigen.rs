@@ -8,10 +8,10 @@
 //! implicit QL algorithm*, 1968).
 
 use super::scalar::{multiply, Real, Scalar};
-use crate::dtype::Element;
 use super::secular::{join, Joined};
 use super::tridiagonal::reduce;
 use super::view::{MatMut, MatRef};
+use crate::dtype::Element;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
 use crate::stop;
@@ -137,7 +137,8 @@ fn update<R: Real>(d: &mut [f64], mut q: MatMut<R>, half: usize, joined: Joined<
     let Joined { order, kinds: [upper, both, lower], vectors, values, rest } = joined;
     let k = upper + both + lower;
     // The columns of the halves, in the order of the rows of `vectors`.
-    let (mut above, mut below) = (zeroed::<R>(half * (upper + both)), zeroed::<R>((n - half) * (both + lower)));
+    let (mut above, mut below) =
+        (zeroed::<R>(half * (upper + both)), zeroed::<R>((n - half) * (both + lower)));
     for (&from, out) in order[..upper + both].iter().zip(above.chunks_exact_mut(half)) {
         out.copy_from_slice(&q.column(from)[..half]);
     }

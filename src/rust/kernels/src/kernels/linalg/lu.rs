@@ -72,7 +72,9 @@ impl<T: Scalar> Loop for Columns<'_, T> {
             let mut largest = 0;
             for (i, x) in column.iter().enumerate() {
                 // The first NaN is the largest of all: it spreads to the whole result.
-                if column[largest].size().lt(x.size()) || (x.size() != x.size() && column[largest] == column[largest]) {
+                if column[largest].size().lt(x.size())
+                    || (x.size() != x.size() && column[largest] == column[largest])
+                {
                     largest = i;
                 }
             }

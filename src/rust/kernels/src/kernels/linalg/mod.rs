@@ -2,6 +2,7 @@
 
 mod bidiagonal;
 pub mod cholesky;
+pub mod each;
 pub mod eigen;
 pub mod lu;
 pub mod qr;
@@ -13,5 +14,6 @@ pub mod triangular;
 mod tridiagonal;
 mod view;
 
+pub use reflector::adjoint;
 pub use scalar::{multiply, Real, Scalar};
 pub use view::{MatMut, MatRef};

@@ -42,7 +42,11 @@ pub fn norm<T: Scalar>(x: &[T]) -> T::Real {
     } else {
         let largest = x.iter().fold(0.0, |most: f64, &x| {
             let size = x.re().f64().abs().max(x.im().f64().abs());
-            if size > most || size.is_nan() { size } else { most }
+            if size > most || size.is_nan() {
+                size
+            } else {
+                most
+            }
         });
         if largest == 0.0 || !largest.is_finite() {
             // NaN spreads, and infinity is its own norm.

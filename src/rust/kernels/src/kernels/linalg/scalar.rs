@@ -64,7 +64,8 @@ pub trait Real: Scalar<Real = Self> + PartialOrd {
 
 /// The product by ndarray.
 fn by_ndarray<T: Scalar>(out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
-    let places = |sizes: [usize; 2], strides: [usize; 2]| (sizes[0], sizes[1]).strides((strides[0], strides[1]));
+    let places =
+        |sizes: [usize; 2], strides: [usize; 2]| (sizes[0], sizes[1]).strides((strides[0], strides[1]));
     // SAFETY: the elements of the matrices, of which the result is borrowed exclusively.
     let (x, y, mut z) = unsafe {
         (

@@ -86,9 +86,9 @@ const TERM: usize = 8_000;
 /// What the elements of `d` stand for.
 pub trait Poles: Copy + Sync {
     /// The difference of the poles of two elements.
-    fn difference(x: f64, y: f64) -> f64;
+    fn difference(self, x: f64, y: f64) -> f64;
     /// The element of a root at this distance from the pole of `d`.
-    fn root(d: f64, distance: f64) -> f64;
+    fn root(self, d: f64, distance: f64) -> f64;
 }
 
 /// Poles as they are.
@@ -97,11 +97,11 @@ pub struct Plain;
 
 impl Poles for Plain {
     #[inline(always)]
-    fn difference(x: f64, y: f64) -> f64 {
+    fn difference(self, x: f64, y: f64) -> f64 {
         x - y
     }
     #[inline(always)]
-    fn root(d: f64, distance: f64) -> f64 {
+    fn root(self, d: f64, distance: f64) -> f64 {
         d + distance
     }
 }
@@ -112,11 +112,11 @@ pub struct Squares;
 
 impl Poles for Squares {
     #[inline(always)]
-    fn difference(x: f64, y: f64) -> f64 {
+    fn difference(self, x: f64, y: f64) -> f64 {
         (x - y) * (x + y)
     }
     #[inline(always)]
-    fn root(d: f64, distance: f64) -> f64 {
+    fn root(self, d: f64, distance: f64) -> f64 {
         (d * d + distance).max(0.0).sqrt()
     }
 }
@@ -196,14 +196,14 @@ impl<P: Poles> Loop for Products<'_, P> {
 
     #[inline(always)]
     fn run(self) {
-        let Products { d, distances, start, products, .. } = self;
+        let Products { poles, d, distances, start, products } = self;
         let (k, end) = (d.len(), start + products.len());
         let mine = &d[start..end];
         for (j, column) in distances.chunks_exact(k + 1).enumerate() {
             let pole = d[j];
             for ((out, &distance), &d) in products.iter_mut().zip(&column[start..end]).zip(mine) {
                 // The pole itself has no factor below.
-                let below = if d == pole { 1.0 } else { P::difference(d, pole) };
+                let below = if d == pole { 1.0 } else { poles.difference(d, pole) };
                 *out *= distance / below;
             }
         }
@@ -283,20 +283,21 @@ impl<P: Poles> Loop for Root<'_, P> {
     fn run(self) -> f64 {
         /// Steps, at most: four are usual, and bisection ends within these.
         const STEPS: usize = 200;
-        let Root { d, squares, rho, j, distances, .. } = self;
+        let Root { poles, d, squares, rho, j, distances } = self;
         let (k, inverse) = (d.len(), 1.0 / rho);
         let is_last = j + 1 == k;
         if k == 1 {
             let x = rho * squares[0];
             distances[0] = -x;
-            return P::root(d[0], x);
+            return poles.root(d[0], x);
         }
         // The two poles that are interpolated, the first of the upper sum, and the width of the interval.
         let (lower, upper) = if is_last { (j - 1, j) } else { (j, j + 1) };
-        let width = if is_last { rho * squares.iter().sum::<f64>() } else { P::difference(d[j + 1], d[j]) };
+        let width =
+            if is_last { rho * squares.iter().sum::<f64>() } else { poles.difference(d[j + 1], d[j]) };
         let middle = width / 2.0;
         let place = |distances: &mut [f64], origin: f64, x: f64| {
-            distances.iter_mut().zip(d).for_each(|(out, d)| *out = P::difference(*d, origin) - x);
+            distances.iter_mut().zip(d).for_each(|(out, d)| *out = poles.difference(*d, origin) - x);
         };
         place(distances, d[j], middle);
         let [psi, phi, ..] = sums(squares, distances, upper);
@@ -320,7 +321,9 @@ impl<P: Poles> Loop for Root<'_, P> {
             } else {
                 (others * width + first + second, first * width)
             };
-            let root = if right { (a * a + 4.0 * b * others).abs() } else { (a * a - 4.0 * b * others).abs() }.sqrt();
+            let root =
+                if right { (a * a + 4.0 * b * others).abs() } else { (a * a - 4.0 * b * others).abs() }
+                    .sqrt();
             match (right, a > 0.0) {
                 (false, true) => 2.0 * b / (a + root),
                 (false, false) => (a - root) / (2.0 * others),
@@ -339,7 +342,7 @@ impl<P: Poles> Loop for Root<'_, P> {
             let slope = slope_psi + slope_phi;
             let error = 8.0 * (psi.abs() + phi.abs()) + 2.0 * inverse + x.abs() * slope;
             if value.abs() <= f64::EPSILON / 2.0 * error {
-                return P::root(origin, x);
+                return poles.root(origin, x);
             }
             if value.is_nan() {
                 return f64::NAN;
@@ -350,7 +353,7 @@ impl<P: Poles> Loop for Root<'_, P> {
                 high = x;
             }
             if high - low <= f64::EPSILON * low.abs().min(high.abs()) {
-                return P::root(origin, x);
+                return poles.root(origin, x);
             }
             if value.abs() > before / 10.0 && !is_last {
                 fixed = !fixed;
@@ -359,8 +362,12 @@ impl<P: Poles> Loop for Root<'_, P> {
             let (near, far) = (distances[lower], distances[upper]);
             let c = match (fixed, right) {
                 (false, _) => value - near * slope_psi - far * slope_phi,
-                (true, false) => value - far * slope + P::difference(d[upper], d[lower]) * (first / near) / near,
-                (true, true) => value - near * slope - P::difference(d[upper], d[lower]) * (second / far) / far,
+                (true, false) => {
+                    value - far * slope + poles.difference(d[upper], d[lower]) * (first / near) / near
+                }
+                (true, true) => {
+                    value - near * slope - poles.difference(d[upper], d[lower]) * (second / far) / far
+                }
             };
             let a = (near + far) * value - near * far * slope;
             let b = near * far * value;

@@ -141,7 +141,13 @@ fn rotate<R: Real>([x, y]: [&mut [R]; 2], c: f64, s: f64) {
 
 /// Joins two halves: the singular values of the matrix with the row `z` and `d` on the diagonal, where `d[half]`
 /// is 0.
-fn join<R: Real>(d: &mut [f64], mut z: Vec<f64>, half: usize, row: f64, [mut u, mut v]: [MatMut<R>; 2]) -> bool {
+fn join<R: Real>(
+    d: &mut [f64],
+    mut z: Vec<f64>,
+    half: usize,
+    row: f64,
+    [mut u, mut v]: [MatMut<R>; 2],
+) -> bool {
     let n = d.len();
     let largest = d.iter().fold(row, |most: f64, x| most.max(x.abs()));
     let small = 64.0 * R::EPSILON * largest;

@@ -66,14 +66,13 @@ fn halves<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, x: MatMut<T>) {
 struct Base<T> {
     rows: [[T; BASE]; BASE],
     diagonal: [T; BASE],
-    n: usize,
     divides: bool,
 }
 
 fn substitute<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, mut x: MatMut<T>) {
     let [n, m] = x.sizes;
     let place = |i: usize| if triangle.lower { i } else { n - 1 - i };
-    let mut base = Base { rows: [[T::ZERO; BASE]; BASE], diagonal: [T::ONE; BASE], n, divides: false };
+    let mut base = Base { rows: [[T::ZERO; BASE]; BASE], diagonal: [T::ONE; BASE], divides: false };
     for i in 0..n {
         (0..i).for_each(|k| base.rows[i][k] = matrix.at(place(i), place(k)));
         if !triangle.unit {

@@ -94,7 +94,10 @@ impl<'a, T: Copy> MatRef<'a, T> {
     /// A column, whose elements are contiguous.
     #[inline(always)]
     pub fn column(self, column: usize) -> &'a [T] {
-        assert!(column < self.sizes[1] && (self.strides[0] == 1 || self.sizes[0] < 2), "no contiguous column");
+        assert!(
+            column < self.sizes[1] && (self.strides[0] == 1 || self.sizes[0] < 2),
+            "no contiguous column"
+        );
         // SAFETY: the elements of a column of the matrix, which is borrowed.
         unsafe { std::slice::from_raw_parts(self.first.add(column * self.strides[1]), self.sizes[0]) }
     }
@@ -187,7 +190,10 @@ impl<'a, T: Copy> MatMut<'a, T> {
     /// A column, whose elements are contiguous.
     #[inline(always)]
     pub fn column(&mut self, column: usize) -> &mut [T] {
-        assert!(column < self.sizes[1] && (self.strides[0] == 1 || self.sizes[0] < 2), "no contiguous column");
+        assert!(
+            column < self.sizes[1] && (self.strides[0] == 1 || self.sizes[0] < 2),
+            "no contiguous column"
+        );
         // SAFETY: the elements of a column of the matrix, which is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.first.add(column * self.strides[1]), self.sizes[0]) }
     }

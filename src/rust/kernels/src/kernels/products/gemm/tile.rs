@@ -3,8 +3,8 @@
 
 use super::few::Few;
 use super::pack::{pack, Packed};
-use crate::kernels::products::matrix::Sums;
 use crate::kernels::math::Level;
+use crate::kernels::products::matrix::Sums;
 use std::arch::x86_64::*;
 
 /// A register tile of the result, and its operands. Rows of `a` and of `c` are contiguous.

@@ -1,0 +1,103 @@
+//! Cholesky factors of Hermitian positive definite matrices.
+
+use super::attrs::Attrs;
+use super::contract::{Cost, Form, OpDef};
+use super::lower::{signature, Lowering};
+use super::matrices::{clear_above, in_front, square, time, Keep};
+use super::rules::{Batch, Jvp, Vjp};
+use super::triangular::TriangularSolve;
+use super::{written, Op, Row};
+use crate::dtype::INEXACT;
+use crate::error::Result;
+use crate::graph::syntax::Parsed;
+use crate::kernels::linalg::each::{dispatch_scalar, each};
+use crate::kernels::linalg::{cholesky, MatMut, Scalar};
+use crate::tensor::{Aval, View, ViewMut};
+
+/// The lower triangular `l` with a positive diagonal and `l * l^H` the matrix, of which the lower triangle is
+/// read; 0 above the diagonal. All elements are NaN if the matrix is not positive definite.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Cholesky;
+
+static CHOLESKY: Row = Row {
+    accuracy:
+        "Backward stable: the product of the factors is the matrix up to a small multiple of its rows times \
+               the rounding error.",
+    ..written("chol", "nv_chol", &["operand"], INEXACT)
+};
+
+impl OpDef for Cholesky {
+    fn row(&self) -> &'static Row {
+        &CHOLESKY
+    }
+
+    fn rows() -> Vec<&'static Row> {
+        vec![&CHOLESKY]
+    }
+
+    fn decode(_row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(Cholesky.into())
+    }
+
+    fn parse(form: &Form) -> Parsed<Cholesky> {
+        form.takes(1)?;
+        Ok(Cholesky)
+    }
+
+    fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
+        square(&CHOLESKY, 0, operands[0])?;
+        Ok(vec![operands[0].clone()])
+    }
+
+    fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
+        let n = operands[0].shape[operands[0].shape.rank() - 1];
+        let dtype = operands[0].dtype;
+        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], &[2]], results, time(dtype, n * n * n / 6), |x, out| {
+            let out = &mut out.scalars[0];
+            out.copy_from_slice(&x.scalars[0]);
+            if cholesky::factorise(MatMut::new(out, [n, n], n)).is_err() {
+                return out.fill(T::of(f64::NAN));
+            }
+            clear_above(out, n);
+        }))
+    }
+
+    fn scratch(&self, operands: &[&Aval]) -> usize {
+        2 * operands[0].bytes()
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Special
+    }
+
+    /// I. Murray, *Differentiation of the Cholesky decomposition* (2016), for complex matrices too.
+    fn jvp(&self) -> Jvp<'_> {
+        Jvp::of_one(|at| {
+            let (l, change) = (at.y(), at.t(0).hermitian());
+            let left = l.apply(TriangularSolve::lower(), &[change]);
+            // left * l^-H, as the adjoint of an equation.
+            let both = l.apply(TriangularSolve::lower(), &[left.h()]).h();
+            l.dot(both.kept(Keep::Below) + both.kept(Keep::Diagonal) * 0.5)
+        })
+    }
+
+    fn vjp(&self) -> Vjp<'_> {
+        Vjp::of_one(|at| {
+            let l = at.y();
+            let inner = l.h().dot(at.g().bar());
+            let half = inner.kept(Keep::Below) + inner.kept(Keep::Diagonal).real_part().like(inner) * 0.5;
+            let middle = (half + half.h()) * 0.5;
+            // l^-H * middle * l^-1.
+            let left = l.apply(TriangularSolve::adjoint(), &[middle]);
+            l.apply(TriangularSolve::adjoint(), &[left.h()]).of_lower().bar()
+        })
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        in_front(*self)
+    }
+
+    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+        Lowering::Op(signature("stablehlo.cholesky", ", lower = true"))
+    }
+}

@@ -1,0 +1,245 @@
+//! Functions of matrices on tensors: the last axes of an operand are a matrix or a vector, those before them a
+//! batch. Matrices are copied out of the tensor, dense and column-major, and results back into theirs; threads
+//! share the batch.
+
+use super::scalar::Scalar;
+use crate::dtype::{DType, Element};
+use crate::kernels::cast;
+use crate::kernels::memory::zeroed;
+use crate::kernels::threads::pool;
+use crate::shape::Shape;
+use crate::tensor::{View, ViewMut};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// Dense matrices and vectors of one example, in the order of the operands or results of their kind: matrices of
+/// `T`, the type that is computed in; vectors of its real type; and vectors of integers.
+#[derive(Default)]
+pub struct Values<T: Scalar> {
+    /// Matrices.
+    pub scalars: Vec<Vec<T>>,
+    /// Vectors of real numbers.
+    pub reals: Vec<Vec<T::Real>>,
+    /// Vectors of integers.
+    pub integers: Vec<Vec<i32>>,
+}
+
+/// Runs an expression with a type name bound to the type that elements of a dtype are computed in: their own, or
+/// f32 for those of 16 bits.
+#[macro_export]
+macro_rules! dispatch_scalar {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        $crate::dispatch_scalar!($dtype, $t => $body, F32 F64 C64 C128; F32)
+    };
+    ($dtype:expr, $t:ident => $body:expr, $($variant:ident)+; $other:ident) => {
+        match $dtype {
+            $($crate::dtype::DType::$variant => { type $t = $crate::dtype::types::$variant; $body })+
+            _ => { type $t = $crate::dtype::types::$other; $body }
+        }
+    };
+}
+pub use dispatch_scalar;
+
+/// Examples that are copied together: a cache line holds elements of as many.
+const TOGETHER: usize = 8;
+
+/// What a value is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Scalars,
+    Reals,
+    Integers,
+}
+
+fn kind(dtype: DType, places: &Places) -> Kind {
+    match places.matrix.len() {
+        _ if !(dtype.is_float() || dtype.is_complex()) => Kind::Integers,
+        1 => Kind::Reals,
+        _ => Kind::Scalars,
+    }
+}
+
+/// Where the elements of the matrices of a tensor are.
+struct Places {
+    offset: isize,
+    batch: Vec<(usize, isize)>,
+    matrix: Vec<(usize, isize)>,
+}
+
+impl Places {
+    fn new(shape: &Shape, strides: &[isize], offset: usize, own: usize) -> Places {
+        let axes: Vec<(usize, isize)> = shape.iter().copied().zip(strides.iter().copied()).collect();
+        let (batch, matrix) = axes.split_at(axes.len() - own);
+        Places { offset: offset as isize, batch: batch.to_vec(), matrix: matrix.to_vec() }
+    }
+
+    fn len(&self) -> usize {
+        self.matrix.iter().map(|(size, _)| size).product()
+    }
+
+    /// The place of the first element of an example.
+    fn first(&self, example: usize) -> isize {
+        let (mut rest, mut at) = (example, self.offset);
+        for (size, stride) in &self.batch {
+            at += (rest % size) as isize * stride;
+            rest /= size;
+        }
+        at
+    }
+
+    /// Calls `visit` with the number of each element of a matrix and its distance from the first.
+    fn each(&self, mut visit: impl FnMut(usize, isize)) {
+        let [(rows, down), (columns, across)] = match self.matrix[..] {
+            [] => [(1, 0), (1, 0)],
+            [rows] => [rows, (1, 0)],
+            [rows, columns, ..] => [rows, columns],
+        };
+        for j in 0..columns {
+            (0..rows).for_each(|i| visit(i + j * rows, i as isize * down + j as isize * across));
+        }
+    }
+}
+
+/// Calls `run` for each example with its operands and with room for its results. The last `axes` axes of each
+/// operand, and of each result, are its own; the others are the batch, of which all have the same.
+///
+/// `picoseconds` is about how long an example takes.
+pub fn each<T: Scalar>(
+    operands: &[View],
+    axes: [&[usize]; 2],
+    results: &mut [ViewMut],
+    picoseconds: usize,
+    run: impl Fn(&mut Values<T>, &mut Values<T>) + Sync,
+) {
+    let from: Vec<Places> = operands
+        .iter()
+        .zip(axes[0])
+        .map(|(x, &own)| Places::new(x.shape, &x.layout.strides, x.layout.offset, own))
+        .collect();
+    let to: Vec<Places> = results
+        .iter()
+        .zip(axes[1])
+        .map(|(x, &own)| Places::new(x.shape, &crate::tensor::Layout::dense(x.shape).strides, 0, own))
+        .collect();
+    let count: usize = to[0].batch.iter().map(|(size, _)| size).product();
+    if count == 0 {
+        return;
+    }
+    let out: Vec<(AtomicPtr<u8>, usize, DType)> =
+        results.iter_mut().map(|x| (AtomicPtr::new(x.data.as_mut_ptr()), x.data.len(), x.dtype)).collect();
+    let shared = count > 1 && picoseconds.saturating_mul(count) >= pool::WORTH_SHARING;
+    let together = if shared { TOGETHER } else { TOGETHER.min(count) };
+    // Each piece is long enough to be worth a turn.
+    let pieces = (pool::WORTH_SHARING / 8 / picoseconds.max(1) / together).clamp(1, count) * together;
+    pool::for_each_piece(count.div_ceil(pieces), shared, |piece| {
+        let examples = piece * pieces..count.min((piece + 1) * pieces);
+        let mut groups: Vec<[Values<T>; 2]> = (0..together).map(|_| <[Values<T>; 2]>::default()).collect();
+        for start in examples.clone().step_by(together) {
+            let group = start..examples.end.min(start + together);
+            load(operands, &from, group.clone(), &mut groups);
+            for values in &mut groups[..group.len()] {
+                let [inputs, outputs] = values;
+                room(&to, &out, outputs);
+                run(inputs, outputs);
+            }
+            // SAFETY: examples have no elements in common, and each is in one piece.
+            unsafe { store(&groups, &to, &out, group) };
+        }
+    });
+}
+
+/// Copies the operands of some examples.
+fn load<T: Scalar>(
+    operands: &[View],
+    from: &[Places],
+    examples: std::ops::Range<usize>,
+    groups: &mut [[Values<T>; 2]],
+) {
+    let mut seen = [0; 3];
+    for (x, places) in operands.iter().zip(from) {
+        let kind = kind(x.dtype, places);
+        let number = seen[kind as usize];
+        seen[kind as usize] += 1;
+        let firsts: Vec<isize> = examples.clone().map(|example| places.first(example)).collect();
+        dispatch_scalar!(x.dtype, E => {
+            let data = cast::slice::<E>(x.data);
+            for values in groups.iter_mut().take(firsts.len()) {
+                match kind {
+                    Kind::Integers => fit(&mut values[0].integers, number, places.len()),
+                    Kind::Reals => fit(&mut values[0].reals, number, places.len()),
+                    Kind::Scalars => fit(&mut values[0].scalars, number, places.len()),
+                }
+            }
+            places.each(|element, distance| {
+                for (values, first) in groups.iter_mut().zip(&firsts) {
+                    let x: E = data[(first + distance) as usize];
+                    match kind {
+                        Kind::Integers => values[0].integers[number][element] = x.convert(),
+                        Kind::Reals => values[0].reals[number][element] = x.convert(),
+                        Kind::Scalars => values[0].scalars[number][element] = x.convert(),
+                    }
+                }
+            });
+        }, F32 F64 C64 C128 BF16 F16; I32)
+    }
+}
+
+/// Makes value number `number` one of `len` elements.
+fn fit<E: Copy + Default>(values: &mut Vec<Vec<E>>, number: usize, len: usize) {
+    if values.len() <= number {
+        values.resize(number + 1, Vec::new());
+    }
+    if values[number].len() != len {
+        values[number] = zeroed(len);
+    }
+}
+
+/// Makes room for the results of an example.
+fn room<T: Scalar>(to: &[Places], out: &[(AtomicPtr<u8>, usize, DType)], values: &mut Values<T>) {
+    let mut seen = [0; 3];
+    for (places, (_, _, dtype)) in to.iter().zip(out) {
+        let kind = kind(*dtype, places);
+        let number = seen[kind as usize];
+        seen[kind as usize] += 1;
+        match kind {
+            Kind::Integers => fit(&mut values.integers, number, places.len()),
+            Kind::Reals => fit(&mut values.reals, number, places.len()),
+            Kind::Scalars => fit(&mut values.scalars, number, places.len()),
+        }
+    }
+}
+
+/// Writes the results of some examples.
+///
+/// # Safety
+/// Nobody else reads or writes elements of these examples.
+unsafe fn store<T: Scalar>(
+    groups: &[[Values<T>; 2]],
+    to: &[Places],
+    out: &[(AtomicPtr<u8>, usize, DType)],
+    examples: std::ops::Range<usize>,
+) {
+    let mut seen = [0; 3];
+    for (places, (data, len, dtype)) in to.iter().zip(out) {
+        let kind = kind(*dtype, places);
+        let number = seen[kind as usize];
+        seen[kind as usize] += 1;
+        let firsts: Vec<isize> = examples.clone().map(|example| places.first(example)).collect();
+        dispatch_scalar!(*dtype, E => {
+            let data = data.load(Relaxed).cast::<E>();
+            let len = len / std::mem::size_of::<E>();
+            places.each(|element, distance| {
+                for (values, first) in groups.iter().zip(&firsts) {
+                    let at = (first + distance) as usize;
+                    assert!(at < len, "an element outside of the result");
+                    let x: E = match kind {
+                        Kind::Integers => values[1].integers[number][element].convert(),
+                        Kind::Reals => values[1].reals[number][element].convert(),
+                        Kind::Scalars => values[1].scalars[number][element].convert(),
+                    };
+                    // SAFETY: an element of the result, as just checked; the caller promises the rest.
+                    unsafe { data.add(at).write(x) };
+                }
+            });
+        }, F32 F64 C64 C128 BF16 F16; I32)
+    }
+}
