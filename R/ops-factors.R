@@ -124,7 +124,7 @@ nv_triangular_solve <- function(a, b, lower = TRUE, unit_diagonal = FALSE, adjoi
 #' nv_lu_solve(a, f$lu, f$permutation, nv_matrix(c(1, 0), ncol = 1))
 #' @export
 nv_lu <- function(operand) {
-  out <- .External(anvil_op, "lu", operand)
+  out <- .External(anvil_ops, "lu", operand)
   list(lu = out[[1L]], pivots = out[[2L]] + 1L, permutation = out[[3L]] + 1L)
 }
 
@@ -157,7 +157,7 @@ nv_lu_solve <- function(a, lu, permutation, b, adjoint = FALSE) {
 #' f$q %*% f$r
 #' @export
 nv_qr <- function(operand, full = FALSE) {
-  setNames(.External(anvil_op, "qr", operand, full = full), c("q", "r"))
+  setNames(.External(anvil_ops, "qr", operand, full = full), c("q", "r"))
 }
 
 #' @rdname nv_qr
@@ -192,7 +192,7 @@ qr.AnvilValue <- function(x, ...) {
 #' nv_eigvalsh(x)
 #' @export
 nv_eigh <- function(operand) {
-  setNames(.External(anvil_op, "eigh", operand, vectors = TRUE), c("values", "vectors"))
+  setNames(.External(anvil_ops, "eigh", operand, vectors = TRUE), c("values", "vectors"))
 }
 
 #' @rdname nv_eigh
@@ -229,5 +229,5 @@ is_traced <- function(x) inherits(x, "AnvilTracer")
 #' nv_svd(x)$d
 #' @export
 nv_svd <- function(operand, full = FALSE) {
-  setNames(.External(anvil_op, "svd", operand, vectors = TRUE, full = full), c("d", "u", "v"))
+  setNames(.External(anvil_ops, "svd", operand, vectors = TRUE, full = full), c("d", "u", "v"))
 }

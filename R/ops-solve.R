@@ -43,7 +43,7 @@ nv_det <- function(operand) .External(anvil_op, "det", operand)
 
 #' @rdname nv_solve
 #' @export
-nv_slogdet <- function(operand) setNames(.External(anvil_op, "slogdet", operand), c("sign", "logdet"))
+nv_slogdet <- function(operand) setNames(.External(anvil_ops, "slogdet", operand), c("sign", "logdet"))
 
 #' @rdname nv_solve
 #' @export
@@ -64,7 +64,7 @@ determinant.AnvilValue <- function(x, logarithm = TRUE, ...) {
 
 warn_of_singular <- function(out, a) {
   warn_of_bad(out, a, "is singular", function(x) {
-    pivots <- as.vector(as_array(.External(anvil_op, "lu", x)[[1L]]))[seq(1L, by = nrow(x) + 1L, length.out = nrow(x))]
+    pivots <- as.vector(as_array(.External(anvil_ops, "lu", x)[[1L]]))[seq(1L, by = nrow(x) + 1L, length.out = nrow(x))]
     which(pivots == 0)[1L]
   })
 }
@@ -126,7 +126,8 @@ nv_lstsq <- function(a, b, rtol = NULL) {
   fit <- custom_jvp(
     function(a, b) {
       f <- truncated_svd(a, rtol)
-      f$v %*% (columns(f$inverse, b) * (adjoint(f$u) %*% b))
+      parts <- adjoint(f$u) %*% b
+      f$v %*% (columns(f$inverse, parts) * parts)
     },
     function(primals, tangents) {
       p <- pinv_value(primals$a, rtol)
@@ -179,7 +180,7 @@ counting <- function(d, a, rtol) {
   sides <- utils::tail(shape(a), 2L)
   if (is.null(rtol)) rtol <- .External(anvil_op, "epsilon", d) * max(sides)
   if (!min(sides)) return(d > 0)
-  d > nv_reduce_max(d, axes = ndims(d), drop = FALSE) * rtol
+  d > nv_broadcast_to(nv_reduce_max(d, axes = ndims(d), drop = FALSE) * rtol, shape(d))
 }
 
 # Vectors as columns, repeated along the columns of a matrix with as many rows.
