@@ -15,6 +15,12 @@
 #' @return A tensor of the shape and dtype of the operand, with zeros in the other triangle.
 #' @section Gradients: That of a symmetric matrix of which one triangle is read: elements of the other one have
 #'   the gradient 0, and those beside the diagonal count twice.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: Backward stable: the product of the factors is the matrix up to a small multiple of its rows
+#'   times the rounding error.
+#' * Derivative: Differentiable with respect to `operand`.
 #' @section Errors: `anvil_error_shape` if the operand has fewer than 2 axes or its matrices are not square;
 #'   `anvil_error_dtype`.
 #' @references I. Murray, *Differentiation of the Cholesky decomposition* (2016).
@@ -83,6 +89,12 @@ is_complex_value <- function(x) as.character(dtype(x)) %in% c("c64", "c128")
 #' @param adjoint Whether the equation is one of the transpose of `a` (of complex matrices the conjugate
 #'   transpose).
 #' @return A tensor of the shape of `b`.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: Backward stable: the result solves an equation whose matrix differs by a small multiple of its
+#'   rows times the rounding error.
+#' * Derivative: Differentiable with respect to `a` and `b`.
 #' @section Errors: `anvil_error_shape` if `a` has no square matrices or the shapes do not fit;
 #'   `anvil_error_dtype`.
 #' @seealso [nv_chol()], [nv_solve()]
@@ -114,6 +126,16 @@ nv_triangular_solve <- function(a, b, lower = TRUE, unit_diagonal = FALSE, adjoi
 #'   column without an element other than 0 leaves a 0 on the diagonal of `u`.
 #'
 #'   `nv_lu_solve()`: `x` with `a %*% x = b`, as [nv_solve()], for factors that are used several times.
+#' @section Properties:
+#' * Dtypes:
+#'     * `nv_lu()`: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and
+#'       booleans are promoted to an ambiguous `f32`.
+#'     * `nv_lu_solve()`: `a`, `lu` and `b`: floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`,
+#'       `c128`); `permutation`: integers.
+#' * Accuracy: Backward stable in practice, as Gaussian elimination with row exchanges is.
+#' * Derivative:
+#'     * `nv_lu()`: Differentiable with respect to `operand`.
+#'     * `nv_lu_solve()`: Differentiable with respect to `a`, `lu` and `b`.
 #' @section Errors: `anvil_error_shape` if an operand has fewer than 2 axes, or shapes do not fit;
 #'   `anvil_error_dtype`.
 #' @seealso [nv_solve()]
@@ -149,6 +171,13 @@ nv_lu_solve <- function(a, lu, permutation, b, adjoint = FALSE) {
 #' @param ... Not used.
 #' @return A list of `q`, of shape `(b..., m, k)`, and `r`, of shape `(b..., k, n)`, with `k = min(m, n)`, or
 #'   `k = m` if `full`.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: Backward stable (Householder reflectors): `q` is orthonormal, and `q r` is the matrix, up to a
+#'   small multiple of its rows times the rounding error.
+#' * Derivative: Differentiable with respect to `operand`. Not for all arguments: the full QR decomposition is
+#'   not unique, so only `full = FALSE` has a derivative.
 #' @section Errors: `anvil_error_shape` if the operand has fewer than 2 axes; `anvil_error_dtype`.
 #' @seealso [nv_lstsq()]
 #' @examples
@@ -182,6 +211,13 @@ qr.AnvilValue <- function(x, ...) {
 #'   matrix has elements that are not finite.
 #' @section Gradients: Those of values exist wherever eigenvalues differ. Those of vectors are divided by the
 #'   differences of eigenvalues: for equal ones they do not exist, and are infinite or NaN.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: Backward stable: eigenvalues are those of a matrix that differs by a small multiple of its rows
+#'   times the rounding error, in relation to the largest one.
+#' * Derivative: Differentiable with respect to `operand`. Not for all arguments: eigenvalues without vectors
+#'   are an op of compiled programs.
 #' @section Errors: `anvil_error_shape` if the operand has fewer than 2 axes or its matrices are not square;
 #'   `anvil_error_dtype`.
 #' @references M. Giles, *An extended collection of matrix derivative results for forward and reverse mode
@@ -222,6 +258,14 @@ is_traced <- function(x) inherits(x, "AnvilTracer")
 #'   not finite.
 #' @section Gradients: Those of values exist wherever singular values differ and are not 0. Those of vectors are
 #'   divided by the differences of squares: for equal ones they do not exist, and are infinite or NaN.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
+#'   are promoted to an ambiguous `f32`.
+#' * Accuracy: Backward stable: singular values are those of a matrix that differs by a small multiple of its
+#'   rows times the rounding error, in relation to the largest one.
+#' * Derivative: Differentiable with respect to `operand`. Not for all arguments: singular values without
+#'   vectors are an op of compiled programs; vectors beyond the smaller side are not unique, so only `full =
+#'   FALSE` has a derivative.
 #' @section Errors: `anvil_error_shape` if the operand has fewer than 2 axes; `anvil_error_dtype`.
 #' @references J. Townsend, *Differentiating the singular value decomposition* (2016).
 #' @examples

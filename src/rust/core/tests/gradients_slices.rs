@@ -365,7 +365,7 @@ fn rows_like_element(b: &mut Builder, x: Value, at: usize) -> Value {
 }
 
 /// Ops of floats that tests of this name derive.
-const DERIVED: [(&str, &[&str]); 3] = [
+const DERIVED: [(&str, &[&str]); 4] = [
     (
         "rules_of_structured_ops_agree_with_differences (gradients.rs)",
         &[
@@ -403,6 +403,7 @@ const DERIVED: [(&str, &[&str]); 3] = [
         ],
     ),
     ("gradients_control.rs", &["if", "scan"]),
+    ("matrices.rs", &["chol", "triangular_solve", "lu", "lu_solve", "qr", "eigh", "svd"]),
 ];
 
 /// Ops of floats that no test holds to differences, and why.

@@ -158,7 +158,7 @@ impl Applier<'_> {
             diagonal.sign()
         };
         let folded = |x, fold| math.apply(Reduction { fold, axes: vec![axis], drop: true }, &[x]).value();
-        let (sign, log) = (folded(direction * turns, Fold::Prod), folded(size.log(), Fold::Sum));
+        let (sign, log) = (folded(direction * turns, Fold::Prod), folded(size.unary(Unary::log), Fold::Sum));
         math.finish()?;
         Ok(vec![sign, log])
     }

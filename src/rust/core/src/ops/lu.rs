@@ -212,17 +212,20 @@ impl OpDef for LuSolve {
         dispatch_scalar!(dtype, T => each::<T>(&operands[1..], [&[2, 1, 2], &[2]], results, time(dtype, n * n * m), |x, out| {
             let (order, [factors, b]) = (&x.integers[0], &mut x.scalars[..]) else { unreachable!("four operands") };
             let out = &mut out.scalars[0];
+            // Rows that do not exist are none of nv_lu(); the op has no error for elements.
+            let place = |row: i32| (row.max(0) as usize).min(n - 1);
+            out.fill(T::ZERO);
             if adjoint {
                 factors.iter_mut().for_each(|x| *x = x.conj());
                 let a = MatRef::new(factors, [n, n], n).transposed();
                 solve(a, Triangle { lower: true, unit: false }, MatMut::new(b, [n, m], n));
                 solve(a, Triangle { lower: false, unit: true }, MatMut::new(b, [n, m], n));
                 for (out, b) in out.chunks_exact_mut(n.max(1)).zip(b.chunks_exact(n.max(1))) {
-                    order.iter().zip(b).for_each(|(&row, &x)| out[row as usize] = x);
+                    order.iter().zip(b).for_each(|(&row, &x)| out[place(row)] = x);
                 }
             } else {
                 for (out, b) in out.chunks_exact_mut(n.max(1)).zip(b.chunks_exact(n.max(1))) {
-                    order.iter().zip(out).for_each(|(&row, x)| *x = b[row as usize]);
+                    order.iter().zip(out).for_each(|(&row, x)| *x = b[place(row)]);
                 }
                 let a = MatRef::new(factors, [n, n], n);
                 solve(a, lower, MatMut::new(out, [n, m], n));

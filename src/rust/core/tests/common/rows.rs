@@ -230,6 +230,44 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
     all
 }
 
+/// Ops on matrices, which are no part of [`programs`]: on matrices of random numbers most have no result that
+/// says anything. They are held in `matrices.rs` and `factors.rs`.
+pub const MATRICES: [&str; 7] = ["chol", "triangular_solve", "lu", "lu_solve", "qr", "eigh", "svd"];
+
+/// Ops on matrices, with the types of their operands.
+pub fn matrices(d: DType) -> Vec<(Op, Vec<Aval>)> {
+    let mut all: Vec<(Op, Vec<Aval>)> = vec![];
+    for square in [&[4, 4][..], &[2, 3, 3], &[0, 0], &[20, 20]] {
+        all.push((Cholesky.into(), vec![aval(d, square)]));
+        for vectors in [true, false] {
+            all.push((Eigh { vectors }.into(), vec![aval(d, square)]));
+        }
+    }
+    for lower in [true, false] {
+        for unit in [true, false] {
+            for adjoint in [true, false] {
+                let op = TriangularSolve { lower, unit, adjoint };
+                for [a, b] in [[&[5, 5][..], &[5, 3][..]], [&[2, 3, 3], &[2, 3, 1]], [&[0, 0], &[0, 2]]] {
+                    all.push((op.into(), vec![aval(d, a), aval(d, b)]));
+                }
+            }
+        }
+    }
+    for sizes in [&[4, 4][..], &[5, 3], &[3, 5], &[2, 3, 4], &[0, 2], &[2, 0]] {
+        all.push((Lu.into(), vec![aval(d, sizes)]));
+        for full in [true, false] {
+            all.push((Qr { full }.into(), vec![aval(d, sizes)]));
+            all.push((Svd { vectors: true, full }.into(), vec![aval(d, sizes)]));
+        }
+        all.push((Svd { vectors: false, full: false }.into(), vec![aval(d, sizes)]));
+    }
+    for adjoint in [true, false] {
+        let types = vec![aval(d, &[4, 4]), aval(d, &[4, 4]), aval(DType::I32, &[4]), aval(d, &[4, 2])];
+        all.push((LuSolve { adjoint }.into(), types));
+    }
+    all
+}
+
 /// Ops of no operands, and random bits.
 fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     let mut all = vec![];
@@ -434,6 +472,12 @@ pub fn examples() -> BTreeMap<&'static str, Vec<Example>> {
     let shown = b.node1(Print { label: "x".into(), ambiguous: None, number: 1 }, &[x]).unwrap();
     all.entry("print").or_default().push(Example::of(&b.finish(vec![shown])));
     all.entry("callback").or_default().push(Example::of(&callback()));
+    for dtype in [DType::F32, DType::F64, DType::C64, DType::C128] {
+        for (op, types) in matrices(dtype) {
+            let name = op.row().name;
+            all.entry(name).or_default().push(Example::of(&program(op, &types).expect("an op on matrices")));
+        }
+    }
     all
 }
 

@@ -7,7 +7,7 @@
 //! ([`super::secular`]). Small ones by the QL method with implicit shifts (Dubrulle, Martin and Wilkinson, *The
 //! implicit QL algorithm*, 1968).
 
-use super::scalar::{multiply, Real, Scalar};
+use super::scalar::{beside, multiply, Real, Scalar};
 use super::secular::{join, Joined};
 use super::tridiagonal::reduce;
 use super::view::{MatMut, MatRef};
@@ -40,6 +40,10 @@ pub fn hermitian<T: Scalar>(
     }
     let reduced = reduce(a, n);
     let (mut d, mut e) = (reduced.diagonal.clone(), reduced.below.clone());
+    // What is small enough to be left out depends on vectors of norm 1 beside the elements.
+    let unit = beside(d.iter().chain(&e).fold(0.0, |most: f64, x| most.max(x.abs())));
+    d.iter_mut().chain(&mut e).for_each(|x| *x *= unit);
+    let scale = scale * unit;
     match vectors {
         None => {
             if !ql(&mut d, &e, None) {
@@ -69,8 +73,7 @@ pub(super) fn scale_for<T: Scalar>(largest: f64) -> f64 {
     if largest == 0.0 || (low..=high).contains(&largest) {
         return 1.0;
     }
-    let exponent = 1023 - ((largest.to_bits() >> 52) & 0x7ff).max(1) as i64;
-    f64::from_bits(((exponent.clamp(-1022, 1023) + 1023) as u64) << 52)
+    beside(largest)
 }
 
 /// Eigenvalues, ascending, of a tridiagonal matrix with the diagonal `d` and `e` beside it; `q` becomes the

@@ -88,11 +88,11 @@ impl<T: Scalar> Loop for Columns<'_, T> {
                 continue;
             }
             let column = &mut a.column(j)[j + 1..];
-            let inverse = T::ONE / pivot;
+            let inverse = T::ONE.over(pivot);
             if inverse.is_finite() {
                 column.iter_mut().for_each(|x| *x *= inverse);
             } else {
-                column.iter_mut().for_each(|x| *x = *x / pivot);
+                column.iter_mut().for_each(|x| *x = x.over(pivot));
             }
             for k in j + 1..n {
                 let factor = a.at(j, k);

@@ -1,7 +1,7 @@
 //! Householder reflectors `I - tau * v * v^H`, alone and in blocks `I - V * T * V^H` (Schreiber and Van Loan,
 //! *A storage-efficient WY representation for products of Householder transformations*, 1989).
 
-use super::scalar::{multiply, Real, Scalar};
+use super::scalar::{beside, multiply, Real, Scalar};
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
 use crate::kernels::memory::zeroed;
@@ -52,10 +52,9 @@ pub fn norm<T: Scalar>(x: &[T]) -> T::Real {
             // NaN spreads, and infinity is its own norm.
             return T::Real::from_f64(if sum.is_nan() { f64::NAN } else { largest });
         }
-        // A power of 2 beside the largest, so that nothing is rounded.
-        let exponent = 1023 - ((largest.to_bits() >> 52) & 0x7ff) as i64;
-        let scale = |by: i64| f64::from_bits(((by.clamp(-1022, 1023) + 1023) as u64) << 52);
-        squares(scale(exponent)).sqrt() / scale(exponent)
+        // By a power of 2 nothing is rounded.
+        let by = beside(largest);
+        squares(by).sqrt() / by
     };
     T::Real::from_f64(root)
 }
@@ -76,11 +75,11 @@ pub fn reflector<T: Scalar>(x: &mut [T]) -> (T, T::Real) {
     let over = |z: T| T::parts(z.re() / beta, z.im() / beta);
     let tau = over(T::real(beta) - alpha);
     let pivot = alpha - T::real(beta);
-    let inverse = T::ONE / pivot;
+    let inverse = T::ONE.over(pivot);
     if inverse.is_finite() && inverse != T::ZERO {
         x[1..].iter_mut().for_each(|x| *x *= inverse);
     } else {
-        x[1..].iter_mut().for_each(|x| *x = over(*x) / over(pivot));
+        x[1..].iter_mut().for_each(|x| *x = x.over(pivot));
     }
     x[0] = T::ONE;
     (tau, beta)

@@ -35,11 +35,14 @@ pub trait Scalar: Element + LinalgScalar + Neg<Output = Self> + AddAssign + SubA
     /// From its parts; the imaginary one of a real element is lost.
     fn parts(re: Self::Real, im: Self::Real) -> Self;
     /// From a double, rounded.
+    #[inline(always)]
     fn of(x: f64) -> Self {
         Self::real(Self::Real::from_f64(x))
     }
     /// Its product with a real number.
     fn times(self, x: Self::Real) -> Self;
+    /// Its quotient by another one, without overflow or underflow on the way.
+    fn over(self, y: Self) -> Self;
     /// The sum of the sizes of its parts, which is 0 only for 0.
     fn size(self) -> Self::Real;
     /// The square of its distance from 0.
@@ -60,6 +63,16 @@ pub trait Real: Scalar<Real = Self> + PartialOrd {
     fn root(self) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
+}
+
+/// The power of 2 that brings a number to between 1 and 2, or near it if that is out of range; 1 for what is not
+/// finite or 0.
+pub fn beside(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return 1.0;
+    }
+    let exponent = 1023 - ((x.to_bits() >> 52) & 0x7ff) as i64;
+    f64::from_bits(((exponent.clamp(-1022, 1022) + 1023) as u64) << 52)
 }
 
 /// The product by ndarray.
@@ -99,6 +112,8 @@ macro_rules! floats {
             fn parts(re: $type, _im: $type) -> $type { re }
             #[inline(always)]
             fn times(self, x: $type) -> $type { self * x }
+            #[inline(always)]
+            fn over(self, y: $type) -> $type { self / y }
             #[inline(always)]
             fn size(self) -> $type { self.abs() }
             #[inline(always)]
@@ -155,6 +170,13 @@ macro_rules! complex {
             fn parts(re: $part, im: $part) -> Self { Complex::new(re, im) }
             #[inline(always)]
             fn times(self, x: $part) -> Self { Complex::new(self.re * x, self.im * x) }
+            fn over(self, y: Self) -> Self {
+                // By a power of 2 beside the divisor, in double precision: its square is near 1 then.
+                let by = beside(f64::from(y.re).abs().max(f64::from(y.im).abs()));
+                let y = Complex::new(f64::from(y.re) * by, f64::from(y.im) * by);
+                let x = Complex::new(f64::from(self.re), f64::from(self.im)) / y;
+                Complex::new((x.re * by) as $part, (x.im * by) as $part)
+            }
             #[inline(always)]
             fn size(self) -> $part { self.re.abs() + self.im.abs() }
             #[inline(always)]

@@ -150,6 +150,9 @@ fn join<R: Real>(
 ) -> bool {
     let n = d.len();
     let largest = d.iter().fold(row, |most: f64, x| most.max(x.abs()));
+    if largest == 0.0 {
+        return true;
+    }
     let small = 64.0 * R::EPSILON * largest;
     if !small.is_finite() {
         return false;

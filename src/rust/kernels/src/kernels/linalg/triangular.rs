@@ -80,7 +80,7 @@ fn substitute<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, mut x: MatMut<T>
         }
     }
     // Products with reciprocals are faster than quotients, unless these are out of range.
-    let inverse = base.diagonal.map(|x| T::ONE / x);
+    let inverse = base.diagonal.map(|x| T::ONE.over(x));
     base.divides = !inverse[..n].iter().all(|x| x.is_finite());
     if !base.divides {
         base.diagonal = inverse;
@@ -124,7 +124,7 @@ impl<T: Scalar, const L: usize> Loop for Lines<'_, '_, T, L> {
             }
             let by = base.diagonal[i];
             if base.divides {
-                sum.iter_mut().for_each(|x| *x = *x / by);
+                sum.iter_mut().for_each(|x| *x = x.over(by));
             } else {
                 sum.iter_mut().for_each(|x| *x *= by);
             }

@@ -62,6 +62,7 @@ impl<'a, T: Copy> MatRef<'a, T> {
     }
 
     /// The transpose, in place.
+    #[inline]
     pub fn transposed(self) -> Self {
         let ([m, n], [down, across]) = (self.sizes, self.strides);
         MatRef { sizes: [n, m], strides: [across, down], ..self }
@@ -135,6 +136,7 @@ impl<'a, T: Copy> MatMut<'a, T> {
     }
 
     /// The transpose, in place.
+    #[inline]
     pub fn transposed(self) -> Self {
         let ([m, n], [down, across]) = (self.sizes, self.strides);
         MatMut { sizes: [n, m], strides: [across, down], ..self }
