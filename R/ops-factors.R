@@ -4,17 +4,17 @@
 #' `l %*% t(l)` the matrix, or its transpose, which is what `chol()` gives. One triangle of the matrix is
 #' read: the lower one for the lower factor, the upper one for the upper factor; the other may hold anything.
 #'
-#' A matrix that is not positive definite has no factor. A program cannot branch on that, so all elements of the
-#' result are NaN then; called on tensors outside of a program, `nv_chol()` also warns, with the number of the
-#' first column whose pivot is not positive.
+#' A matrix that is not positive definite has no factor. A program cannot branch on that, so all elements of
+#' the result are NaN then; called on tensors outside of a program, `nv_chol()` also warns, with the number of
+#' the first column whose pivot is not positive.
 #'
 #' @param operand,x A tensor, traced value or R matrix of shape `(b..., n, n)`: floats or complex numbers;
 #'   integers and booleans become floats. Leading axes are a batch.
 #' @param lower Whether the factor is the lower one.
 #' @param ... Not used.
 #' @return A tensor of the shape and dtype of the operand, with zeros in the other triangle.
-#' @section Gradients: That of a symmetric matrix of which one triangle is read: elements of the other one have
-#'   the gradient 0, and those beside the diagonal count twice.
+#' @section Gradients: That of a symmetric matrix of which one triangle is read: elements of the other one
+#'   have the gradient 0, and those beside the diagonal count twice.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
 #'   are promoted to an ambiguous `f32`.
@@ -80,8 +80,8 @@ is_complex_value <- function(x) as.character(dtype(x)) %in% c("c64", "c128")
 #'
 #' A zero on the diagonal gives infinite or undefined elements, as division by zero does.
 #'
-#' @param a A tensor, traced value or R matrix of shape `(b..., n, n)`: floats or complex numbers; integers and
-#'   booleans become floats. Leading axes are a batch.
+#' @param a A tensor, traced value or R matrix of shape `(b..., n, n)`: floats or complex numbers; integers
+#'   and booleans become floats. Leading axes are a batch.
 #' @param b Right-hand sides, of shape `(b..., n, m)`, or `(b..., n)` for vectors. Both are promoted to their
 #'   common dtype.
 #' @param lower Whether the lower triangle is read, else the upper one.
@@ -120,10 +120,10 @@ nv_triangular_solve <- function(a, b, lower = TRUE, unit_diagonal = FALSE, adjoi
 #' @param b Right-hand sides, of shape `(b..., n, m)` and the dtype of `a`.
 #' @param adjoint Whether the equation is one of the transpose of `a` (of complex matrices the conjugate
 #'   transpose).
-#' @return `nv_lu()`: a list of `lu`, with `u` on and above the diagonal and `l` below it, whose diagonal is 1;
-#'   `pivots`, i32 of shape `(b..., min(m, n))`: the row that each row was exchanged with, one after the other;
-#'   and `permutation`, i32 of shape `(b..., m)`: the order of rows that this makes. Rows count from 1. A
-#'   column without an element other than 0 leaves a 0 on the diagonal of `u`.
+#' @return `nv_lu()`: a list of `lu`, with `u` on and above the diagonal and `l` below it, whose diagonal is
+#'   1; `pivots`, i32 of shape `(b..., min(m, n))`: the row that each row was exchanged with, one after the
+#'   other; and `permutation`, i32 of shape `(b..., m)`: the order of rows that this makes. Rows count from 1.
+#'   A column without an element other than 0 leaves a 0 on the diagonal of `u`.
 #'
 #'   `nv_lu_solve()`: `x` with `a %*% x = b`, as [nv_solve()], for factors that are used several times.
 #' @section Properties:
@@ -254,10 +254,10 @@ is_traced <- function(x) inherits(x, "AnvilTracer")
 #' @param full Whether `u` and `v` are square. Full matrices of vectors have no derivative, since those beyond
 #'   the smaller side are not unique.
 #' @return A list of `d`, real, of shape `(b..., k)` and descending, with `k = min(m, n)`; `u`, of shape
-#'   `(b..., m, k)`; and `v`, of shape `(b..., n, k)`. All elements are NaN if the matrix has elements that are
-#'   not finite.
-#' @section Gradients: Those of values exist wherever singular values differ and are not 0. Those of vectors are
-#'   divided by the differences of squares: for equal ones they do not exist, and are infinite or NaN.
+#'   `(b..., m, k)`; and `v`, of shape `(b..., n, k)`. All elements are NaN if the matrix has elements that
+#'   are not finite.
+#' @section Gradients: Those of values exist wherever singular values differ and are not 0. Those of vectors
+#'   are divided by the differences of squares: for equal ones they do not exist, and are infinite or NaN.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
 #'   are promoted to an ambiguous `f32`.

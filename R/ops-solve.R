@@ -1,11 +1,11 @@
 #' Equations, inverses and determinants
 #'
-#' `nv_solve()` is `x` with `a %*% x = b`, by LU decomposition; `solve()` on tensors is the same. `nv_inv()`, and
-#' `solve()` without `b`, is the inverse. `nv_det()` is the determinant, `nv_slogdet()` its sign and the
+#' `nv_solve()` is `x` with `a %*% x = b`, by LU decomposition; `solve()` on tensors is the same. `nv_inv()`,
+#' and `solve()` without `b`, is the inverse. `nv_det()` is the determinant, `nv_slogdet()` its sign and the
 #' logarithm of its absolute value, which does not overflow; `det()` and `determinant()` give them too.
 #'
-#' A singular matrix gives infinite elements or NaN: a program cannot branch on it. Called on tensors outside of
-#' a program, `nv_solve()` and `nv_inv()` also warn, with the number of the first column whose pivot is 0.
+#' A singular matrix gives infinite elements or NaN: a program cannot branch on it. Called on tensors outside
+#' of a program, `nv_solve()` and `nv_inv()` also warn, with the number of the first column whose pivot is 0.
 #'
 #' @param a,operand,x A tensor, traced value or R matrix of shape `(b..., n, n)`: floats or complex numbers;
 #'   integers and booleans become floats. Leading axes are a batch.
@@ -15,12 +15,14 @@
 #'   transpose).
 #' @param logarithm Must be `TRUE` or `FALSE`: whether the modulus is that of the logarithm.
 #' @param ... Not used.
-#' @return `nv_solve()`: a tensor of the shape of `b`. `nv_inv()`: one of the shape of the operand. `nv_det()`:
-#'   of the shape of the batch. `nv_slogdet()`: a list of `sign`, of complex matrices the determinant over its
-#'   size, and `logdet`; of a singular matrix 0 and -Inf. `determinant()`: a list of `modulus` and `sign`.
-#' @section Gradients: They solve equations with the same factors. That of the determinant of a singular matrix
-#'   is NaN.
-#' @section Errors: `anvil_error_shape` if a matrix is not square or the shapes do not fit; `anvil_error_dtype`.
+#' @return `nv_solve()`: a tensor of the shape of `b`. `nv_inv()`: one of the shape of the operand.
+#'   `nv_det()`: of the shape of the batch. `nv_slogdet()`: a list of `sign`, of complex matrices the
+#'   determinant over its size, and `logdet`; of a singular matrix 0 and -Inf. `determinant()`: a list of
+#'   `modulus` and `sign`.
+#' @section Gradients: They solve equations with the same factors. That of the determinant of a singular
+#'   matrix is NaN.
+#' @section Errors: `anvil_error_shape` if a matrix is not square or the shapes do not fit;
+#'   `anvil_error_dtype`.
 #' @seealso [nv_lu()], [nv_lstsq()], [nv_chol()]
 #' @examples
 #' a <- nv_matrix(c(2, 1, 1, 3), nrow = 2)
@@ -64,13 +66,12 @@ determinant.AnvilValue <- function(x, logarithm = TRUE, ...) {
 
 warn_of_singular <- function(out, a) {
   warn_of_bad(out, a, "is singular", function(x) {
-    pivots <- as.vector(as_array(.External(anvil_ops, "lu", x)[[1L]]))[seq(1L, by = nrow(x) + 1L, length.out = nrow(x))]
-    which(pivots == 0)[1L]
+    which(diag(as_array(.External(anvil_ops, "lu", x)[[1L]])) == 0)[1L]
   })
 }
 
-# A warning for a result outside of programs that has elements that are not finite, where the matrix itself has
-# none. `where` finds the number of a column of one matrix.
+# A warning for a result outside of programs that has elements that are not finite, where the matrix itself
+# has none. `where` finds the number of a column of one matrix.
 warn_of_bad <- function(out, a, what, where) {
   if (is_traced(out) || is_traced(a) || length(out) == 0L || all(is.finite(as_array(out)))) return(out)
   x <- as_array(a)
@@ -90,22 +91,22 @@ warn_of_bad <- function(out, a, what, where) {
 
 #' Least squares, pseudoinverse, rank and condition
 #'
-#' `nv_lstsq()` gives the shortest `x` that makes `a %*% x - b` shortest, and the rank of `a`. `nv_pinv()` is the
-#' Moore-Penrose inverse, `nv_matrix_rank()` the number of singular values that count, `nv_cond()` the condition:
-#' the largest singular value over the smallest. All are made of the singular value decomposition.
+#' `nv_lstsq()` gives the shortest `x` that makes `a %*% x - b` shortest, and the rank of `a`. `nv_pinv()` is
+#' the Moore-Penrose inverse, `nv_matrix_rank()` the number of singular values that count, `nv_cond()` the
+#' condition: the largest singular value over the smallest. All are made of the singular value decomposition.
 #'
 #' @param a,operand A tensor, traced value or R matrix of shape `(b..., m, n)`: floats or complex numbers;
 #'   integers and booleans become floats. Leading axes are a batch.
 #' @param b Right-hand sides of shape `(b..., m, k)`, or `(b..., m)` for vectors.
 #' @param rtol Singular values up to `rtol` times the largest count as 0. `NULL` for `max(m, n)` times the
 #'   distance of 1 to the next number of the dtype.
-#' @return `nv_lstsq()`: a list of `coefficients`, of shape `(b..., n, k)` or `(b..., n)`, and `rank`, i32 of the
-#'   shape of the batch. `nv_pinv()`: a tensor of shape `(b..., n, m)`. `nv_matrix_rank()`: i32 of the shape of
-#'   the batch. `nv_cond()`: real, of the shape of the batch; Inf for a singular matrix.
+#' @return `nv_lstsq()`: a list of `coefficients`, of shape `(b..., n, k)` or `(b..., n)`, and `rank`, i32 of
+#'   the shape of the batch. `nv_pinv()`: a tensor of shape `(b..., n, m)`. `nv_matrix_rank()`: i32 of the
+#'   shape of the batch. `nv_cond()`: real, of the shape of the batch; Inf for a singular matrix.
 #' @section Gradients: They hold where the rank does not change (Golub and Pereyra), and do not depend on how
 #'   close singular values are to each other. That of the rank is 0.
-#' @section Errors: `anvil_error_shape` if shapes do not fit; `anvil_error_dtype`; `anvil_error_arg` for an `rtol`
-#'   that is no number from 0.
+#' @section Errors: `anvil_error_shape` if shapes do not fit; `anvil_error_dtype`; `anvil_error_arg` for an
+#'   `rtol` that is no number from 0.
 #' @references G. Golub and V. Pereyra, *The differentiation of pseudo-inverses and nonlinear least squares
 #'   problems whose variables separate* (1973).
 #' @examples
@@ -233,10 +234,10 @@ nv_cond <- function(operand) {
 #' @param operand A tensor, traced value or R array: floats or complex numbers; integers and booleans become
 #'   floats.
 #' @param type For vectors a number `p`: `(sum |x|^p)^(1/p)`, with `Inf` and `-Inf` for the largest and the
-#'   smallest size, and 0 for how many elements are not 0; `NULL` is 2. For matrices a letter: `"F"` (Frobenius)
-#'   for the root of the sum of squares, which `NULL` is; `"O"` and `"I"` for the largest sum of sizes of a
-#'   column and of a row; `"M"` for the largest size; `"2"` for the largest singular value; `"N"` (nuclear) for
-#'   their sum.
+#'   smallest size, and 0 for how many elements are not 0; `NULL` is 2. For matrices a letter: `"F"`
+#'   (Frobenius) for the root of the sum of squares, which `NULL` is; `"O"` and `"I"` for the largest sum of
+#'   sizes of a column and of a row; `"M"` for the largest size; `"2"` for the largest singular value; `"N"`
+#'   (nuclear) for their sum.
 #' @param axes One axis for norms of vectors, two for those of matrices, which must be the last ones for `"2"`
 #'   and `"N"`. `NULL` is the only axis of a vector, and the last two of anything else.
 #' @param drop Whether these axes disappear, or stay with size 1.
@@ -280,7 +281,9 @@ matrix_norm <- function(x, type, axes, drop) {
   type <- type %||% "F"
   known <- c("F", "O", "1", "I", "M", "2", "N")
   if (!is.character(type) || length(type) != 1L || !toupper(type) %in% known) {
-    abort_arg("type", "one of \"F\", \"O\", \"I\", \"M\", \"2\" and \"N\" for the norm of matrices", describe(type))
+    abort_arg(
+      "type", "one of \"F\", \"O\", \"I\", \"M\", \"2\" and \"N\" for the norm of matrices", describe(type)
+    )
   }
   size <- function() abs(x)
   sums <- function(first, second) {
@@ -296,7 +299,9 @@ matrix_norm <- function(x, type, axes, drop) {
     M = nv_reduce_max(size(), axes, drop = FALSE),
     {
       if (!identical(as.numeric(axes), c(ndims(x) - 1, ndims(x)))) {
-        abort_arg("axes", "the last two axes for this norm", describe(axes), "Move them with `nv_transpose()`.")
+        abort_arg(
+          "axes", "the last two axes for this norm", describe(axes), "Move them with `nv_transpose()`."
+        )
       }
       d <- nv_svd(x)$d
       fold <- if (type == "2") nv_reduce_max else nv_reduce_sum
@@ -365,7 +370,8 @@ nv_expm <- function(operand) {
   a2 <- a %*% a
   a4 <- a2 %*% a2
   a6 <- a2 %*% a4
-  u <- a %*% (a6 %*% (b[14L] * a6 + b[12L] * a4 + b[10L] * a2) + b[8L] * a6 + b[6L] * a4 + b[4L] * a2 + b[2L] * id)
+  odd <- a6 %*% (b[14L] * a6 + b[12L] * a4 + b[10L] * a2)
+  u <- a %*% (odd + b[8L] * a6 + b[6L] * a4 + b[4L] * a2 + b[2L] * id)
   v <- a6 %*% (b[13L] * a6 + b[11L] * a4 + b[9L] * a2) + b[7L] * a6 + b[5L] * a4 + b[3L] * a2 + b[1L] * id
   out <- .External(anvil_op, "solve", v - u, v + u, adjoint = FALSE)
   out <- nv_for(squarings, out, function(i, y) nv_if(i <= needed, y %*% y, y))

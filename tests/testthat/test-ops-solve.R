@@ -24,12 +24,19 @@ test_that("equations and inverses are those of base R", {
   expect_equal(values(solve(f64(square), f64(right))), solve(square, right), tolerance = 1e-13)
   expect_equal(values(solve(f64(square))), solve(square), tolerance = 1e-13)
   expect_equal(values(nv_solve(f64(square), right[, 1])), solve(square, right[, 1]), tolerance = 1e-13)
-  expect_equal(values(nv_solve(f64(square), f64(right), adjoint = TRUE)), solve(t(square), right), tolerance = 1e-13)
-  f <- nv_lu(f64(square))
-  expect_equal(values(nv_lu_solve(f64(square), f$lu, f$permutation, f64(right))), solve(square, right), tolerance = 1e-13)
-  expect_equal(values(nv_triangular_solve(f64(square), right[, 1])), forwardsolve(square, right[, 1]), tolerance = 1e-13)
   expect_equal(
-    values(nv_triangular_solve(f64(square), f64(right), lower = FALSE)), backsolve(square, right), tolerance = 1e-13
+    values(nv_solve(f64(square), f64(right), adjoint = TRUE)), solve(t(square), right), tolerance = 1e-13
+  )
+  f <- nv_lu(f64(square))
+  expect_equal(
+    values(nv_lu_solve(f64(square), f$lu, f$permutation, f64(right))), solve(square, right), tolerance = 1e-13
+  )
+  expect_equal(
+    values(nv_triangular_solve(f64(square), right[, 1])), forwardsolve(square, right[, 1]), tolerance = 1e-13
+  )
+  expect_equal(
+    values(nv_triangular_solve(f64(square), f64(right), lower = FALSE)), backsolve(square, right),
+    tolerance = 1e-13
   )
   expect_equal(
     values(nv_triangular_solve(f64(square), f64(right), adjoint = TRUE)),
@@ -63,7 +70,9 @@ test_that("least squares are those of lm(), of any rank", {
   fit <- nv_lstsq(f64(short), f64(cbind(y, 2 * y)))
   expect_identical(values(fit$rank), 3L)
   expect_equal(values(fit$coefficients)[1, ], values(fit$coefficients)[4, ], tolerance = 1e-12)
-  expect_equal(values(f64(short) %*% fit$coefficients)[, 1], unname(fitted(lm(y ~ tall - 1))), tolerance = 1e-12)
+  expect_equal(
+    values(f64(short) %*% fit$coefficients)[, 1], unname(fitted(lm(y ~ tall - 1))), tolerance = 1e-12
+  )
   p <- values(nv_pinv(f64(short)))
   expect_equal(short %*% p %*% short, short, tolerance = 1e-12)
   expect_equal(p %*% short %*% p, p, tolerance = 1e-12)
@@ -101,14 +110,19 @@ test_that("powers and exponentials of matrices", {
   expect_equal(values(nv_matrix_power(f64(square), 7)), power, tolerance = 1e-12)
   expect_equal(values(nv_matrix_power(f64(square), -2)), solve(square %*% square), tolerance = 1e-11)
   expect_identical(values(nv_matrix_power(f64(square), 0)), diag(4))
-  expect_identical(values(nv_matrix_power(nv_tensor(matrix(c(1L, 1L, 1L, 0L), 2)), 10)), matrix(c(89L, 55L, 55L, 34L), 2))
+  expect_identical(
+    values(nv_matrix_power(nv_tensor(matrix(c(1L, 1L, 1L, 0L), 2)), 10)), matrix(c(89L, 55L, 55L, 34L), 2)
+  )
   f <- eigen(crossprod(square))
   exact <- f$vectors %*% diag(exp(f$values)) %*% t(f$vectors)
   expect_equal(values(nv_expm(f64(crossprod(square)))), exact, tolerance = 1e-12)
   # A nilpotent matrix has a finite series.
   n <- matrix(c(0, 0, 0, 1, 0, 0, 2, 3, 0), 3)
   expect_equal(values(nv_expm(f64(n))), diag(3) + n + n %*% n / 2, tolerance = 1e-14)
-  expect_equal(values(nv_expm(f64(matrix(c(0, -30, 30, 0), 2)))), matrix(c(cos(30), -sin(30), sin(30), cos(30)), 2), tolerance = 1e-12)
+  expect_equal(
+    values(nv_expm(f64(matrix(c(0, -30, 30, 0), 2)))), matrix(c(cos(30), -sin(30), sin(30), cos(30)), 2),
+    tolerance = 1e-12
+  )
   w <- f64(matrix(cos(1:16), 4))
   loss <- function(x) sum(nv_expm(x) * w)
   expect_equal(slope(loss, square), differences(loss, square), tolerance = 1e-7)
