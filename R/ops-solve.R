@@ -186,7 +186,6 @@ counting <- function(d, a, rtol) {
 
 # Vectors as columns, repeated along the columns of a matrix with as many rows.
 columns <- function(d, like) {
-  rank <- ndims(like)
   out <- nv_broadcast_to(nv_reshape(d, c(shape(d), 1L)), shape(like))
   if (is_complex_value(like)) nv_complex(out, 0 * out) else out
 }
