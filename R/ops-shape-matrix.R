@@ -99,8 +99,8 @@ nv_triu <- function(operand, offset = 0L) .External(anvil_op, "triu", operand, o
 #' @return `nv_outer()`: a tensor with the axes of `lhs`, then those of `rhs`. `nv_kronecker()`: a tensor whose
 #'   sizes are the products of theirs; the one of fewer axes counts as having more of size 1 after its own, as
 #'   in R. Ambiguous if both are.
-#' @section Errors: `anvil_error_dtype` for products of booleans, `anvil_error_arg` for `f` that is no function
-#'   of two arguments.
+#' @section Errors: `anvil_error_arg` for `f` that is no function of two arguments, and for arguments of
+#'   `kronecker()` other than `X` and `Y`.
 #' @examples
 #' nv_outer(nv_tensor(1:3), nv_tensor(1:4))
 #' nv_outer(nv_tensor(c(1, 2, 3)), c(0, 1, 2), nv_pow)
@@ -166,15 +166,20 @@ kronecker_values <- function(X, Y, FUN, make.dimnames, ...) { # nolint: object_n
 #' @name cbind
 NULL
 
+# R does not pass `deparse.level` on to methods: it is a variable of the function that calls them.
 #' @rdname cbind
 #' @method cbind AnvilValue
 #' @export
-cbind.AnvilValue <- function(..., deparse.level = 1) bound("cbind", list_dots(...), substitute(list(...)), deparse.level)
+cbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level) {
+  bound("cbind", list_dots(...), substitute(list(...)), deparse.level)
+}
 
 #' @rdname cbind
 #' @method rbind AnvilValue
 #' @export
-rbind.AnvilValue <- function(..., deparse.level = 1) bound("rbind", list_dots(...), substitute(list(...)), deparse.level)
+rbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level) {
+  bound("rbind", list_dots(...), substitute(list(...)), deparse.level)
+}
 
 bound <- function(how, values, given, deparse.level) {
   if (!is_whole(deparse.level) || !deparse.level %in% 0:2) {
@@ -184,7 +189,7 @@ bound <- function(how, values, given, deparse.level) {
   kept <- !vapply(values, is.null, NA)
   values <- values[kept]
   for (i in seq_along(values)) {
-    if (!is_operand(values[[i]])) abort_arg(paste0("..", which(kept)[i]), "data", describe(values[[i]]))
+    if (!is_operand(values[[i]])) abort_arg(paste0("..", which(kept)[i]), "a tensor, or an R number, logical, vector or matrix", describe(values[[i]]))
   }
   out <- .External(anvil_op, how, operands = unname(lapply(values, as_operand)))
   # `...` of a caller has no expressions.
@@ -226,6 +231,6 @@ bound_names <- function(how, values, given, level, sizes) {
 
 # As cbind() writes expressions: those of more than 10 characters are cut.
 deparse_short <- function(x) {
-  text <- deparse(x)[1L]
+  text <- deparse(x, control = NULL)[1L]
   if (nchar(text) > 10L) paste0(substr(text, 1L, 10L), "...") else text
 }

@@ -103,7 +103,7 @@ nv_repeat <- function(operand, times, axis = NULL) {
       "times", paste0("one whole number, at least 0, or one for each of ", size, " elements"), describe(times)
     )
   }
-  nv_take(operand, rep(seq_len(size), times), axis)
+  nv_take(operand, array(rep(seq_len(size), times)), axis)
 }
 
 #' @rdname nv_tile

@@ -178,8 +178,12 @@ impl Applier<'_> {
             Chosen::Computed => self.formula([centered], |[x]| {
                 let (kept, left_out) = along.numbers(x);
                 let sum = along.sum(kept.squared());
-                let degrees = along.count(x, left_out, sum) - 1.0;
-                let scale = root(sum / degrees.binary(Binary::max, degrees.of(1.0)));
+                let count = along.count(x, left_out, sum);
+                let degrees = match count.known() {
+                    Some(count) => sum.of((count.re - 1.0).max(1.0)),
+                    None => (count - 1.0).binary(Binary::max, sum.of(1.0)),
+                };
+                let scale = root(sum / degrees);
                 x / repeated(scale, &x.aval().shape)
             })?,
         };
