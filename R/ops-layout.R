@@ -89,8 +89,8 @@ nv_transpose <- function(operand, permutation = NULL) {
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param shape Sizes of the axes of the result.
-#' @param broadcast_axes For each axis of `operand`, the axis of the result that it becomes, from 1 or negative
-#'   from the end. Those of a transposed order exchange axes.
+#' @param broadcast_axes For each axis of `operand`, the axis of the result that it becomes, from 1 or
+#'   negative from the end. Those of a transposed order exchange axes.
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays.
 #' @return A tensor of shape `shape`, or a list of tensors of one shape; dtypes and ambiguities as they were.
 #' @section Properties:
@@ -98,8 +98,8 @@ nv_transpose <- function(operand, permutation = NULL) {
 #' * Accuracy: Results are exact.
 #' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
-#' `anvil_error_shape` with both shapes if they are not compatible; `anvil_error_axis` for axes out of range or
-#' given twice, `anvil_error_arg` unless there is one for each axis of `operand`.
+#' `anvil_error_shape` with both shapes if they are not compatible; `anvil_error_axis` for axes out of range
+#' or given twice, `anvil_error_arg` unless there is one for each axis of `operand`.
 #' @examples
 #' nv_broadcast_to(nv_tensor(1:3), c(2, 3))
 #' nv_broadcast_in_dim(nv_tensor(1:3), c(3, 2), broadcast_axes = 1)

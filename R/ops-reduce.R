@@ -4,8 +4,8 @@
 #' deviations from the mean, over some or all axes.
 #'
 #' Integers wrap; booleans are counted as `i32`. The largest and smallest are NaN if any element is, unless
-#' `na_rm = TRUE`. Over no elements, the sum is 0, the product 1, the largest the lowest value of the dtype, the
-#' smallest the highest, `any` is `FALSE` and `all` is `TRUE`.
+#' `na_rm = TRUE`. Over no elements, the sum is 0, the product 1, the largest the lowest value of the dtype,
+#' the smallest the highest, `any` is `FALSE` and `all` is `TRUE`.
 #'
 #' `nv_reduce_squares()` reads its operand once, as a sum does, and computes in double precision: deviations
 #' are taken from a number near the mean of each block of 1,024 elements, and the sums of blocks are combined

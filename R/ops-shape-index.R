@@ -16,15 +16,16 @@
 #' @param value What is put there: 0-d, or of the shape of `nv_take(operand, indices, axis)`, and of a dtype
 #'   that is promotable to `operand`'s.
 #' @param mode What becomes of positions that are out of range: `"error"`; `"clip"`, the nearest is used;
-#'   `"drop"`, nothing is written, and what is read is NaN, the smallest integer of a signed and the largest of
-#'   an unsigned dtype, or `TRUE`.
+#'   `"drop"`, nothing is written, and what is read is NaN, the smallest integer of a signed and the largest
+#'   of an unsigned dtype, or `TRUE`.
 #' @param update_computation What becomes of an element and its new value: `"replace"`, the value; or `"add"`,
-#'   `"mul"`, `"min"` or `"max"` of both. With `"replace"`, of several values for one position the last is kept.
+#'   `"mul"`, `"min"` or `"max"` of both. With `"replace"`, of several values for one position the last is
+#'   kept.
 #' @return `nv_take()`: a tensor with the axes of `indices` in the place of the axis. `nv_put()`: one of
 #'   `operand`'s shape. Both of `operand`'s dtype and ambiguity.
 #' @section Errors: `anvil_error_index` for a position out of range, with the `value`, the `axis` and its
-#'   `size`; `anvil_error_dtype` for positions that are no integers, and a value of a dtype above the operand's;
-#'   `anvil_error_shape` for a value of another shape; `anvil_error_axis` for an axis out of range.
+#'   `size`; `anvil_error_dtype` for positions that are no integers, and a value of a dtype above the
+#'   operand's; `anvil_error_shape` for a value of another shape; `anvil_error_axis` for an axis out of range.
 #' @seealso [nv_gather()], of which these are cases.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
@@ -58,8 +59,8 @@ nv_put <- function(operand, indices, value, axis = NULL, mode = "error", update_
 #' @param dtype A dtype: its name, or a dtype object.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @return A tensor with one axis more than `operand`.
-#' @section Errors: `anvil_error_dtype` for positions that are no integers, `anvil_error_axis` for an axis out of
-#'   range, `anvil_error_arg` unless `num_classes` is a whole number.
+#' @section Errors: `anvil_error_dtype` for positions that are no integers, `anvil_error_axis` for an axis out
+#'   of range, `anvil_error_arg` unless `num_classes` is a whole number.
 #' @examples
 #' nv_one_hot(c(1, 3), 3)
 #' nv_one_hot(nv_tensor(2:1), 2, axis = 1, dtype = "i1")

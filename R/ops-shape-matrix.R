@@ -5,8 +5,8 @@
 #' `nv_diag()` makes a matrix with the elements of a vector on its diagonal, `nv_extract_diag()` gives the
 #' diagonal of a matrix, `nv_trace()` its sum, `nv_eye()` the identity matrix.
 #'
-#' Base R's `diag(x)` is either, by the shape of `x`. It gives R values for a tensor, but for the diagonal of a
-#' matrix, which is a tensor and may be traced.
+#' Base R's `diag(x)` is either, by the shape of `x`. It gives R values for a tensor, but for the diagonal of
+#' a matrix, which is a tensor and may be traced.
 #'
 #' @param operand A tensor, a traced value, or an R array. The last axis, or the last two, are those of the
 #'   vector or matrix; axes before these are a batch.
@@ -96,15 +96,17 @@ nv_triu <- function(operand, offset = 0L) .External(anvil_op, "triu", operand, o
 #'
 #' @param lhs,rhs Tensors, traced values, or R numbers or arrays. They are promoted to their common dtype.
 #' @param f A function of two values of one shape, such as `nv_pow`, that works on each element.
-#' @return `nv_outer()`: a tensor with the axes of `lhs`, then those of `rhs`. `nv_kronecker()`: a tensor whose
-#'   sizes are the products of theirs; the one of fewer axes counts as having more of size 1 after its own, as
-#'   in R. Ambiguous if both are.
+#' @return `nv_outer()`: a tensor with the axes of `lhs`, then those of `rhs`. `nv_kronecker()`: a tensor
+#'   whose sizes are the products of theirs; the one of fewer axes counts as having more of size 1 after its
+#'   own, as in R. Ambiguous if both are.
 #' @section Errors: `anvil_error_arg` for `f` that is no function of two arguments, and for arguments of
 #'   `kronecker()` other than `X` and `Y`.
 #' @examples
 #' nv_outer(nv_tensor(1:3), nv_tensor(1:4))
 #' nv_outer(nv_tensor(c(1, 2, 3)), c(0, 1, 2), nv_pow)
 #' nv_kronecker(nv_eye(2), nv_tensor(matrix(1:4, 2)))
+#' @aliases kronecker kronecker,AnvilValue,AnvilValue-method kronecker,AnvilValue,ANY-method
+#' @aliases kronecker,ANY,AnvilValue-method
 #' @export
 nv_outer <- function(lhs, rhs, f = NULL) {
   lhs <- as_operand(lhs)
@@ -145,8 +147,8 @@ kronecker_values <- function(X, Y, FUN, make.dimnames, ...) { # nolint: object_n
 #' do for R's vectors and matrices. One of them must be a tensor or a traced value.
 #'
 #' A vector is one column, or row, and is repeated to the length of the others; one that would be repeated in
-#' part is an error, where R warns. Empty vectors, and `NULL`, are left out next to others. Dtypes are promoted
-#' to their common one. Names of columns and rows are those that R gives.
+#' part is an error, where R warns. Empty vectors, and `NULL`, are left out next to others. Dtypes are
+#' promoted to their common one. Names of columns and rows are those that R gives.
 #'
 #' @param ... Tensors, traced values, or R numbers, logicals, vectors or matrices. Names become those of the
 #'   columns or rows that vectors make.
@@ -166,18 +168,19 @@ kronecker_values <- function(X, Y, FUN, make.dimnames, ...) { # nolint: object_n
 #' @name cbind
 NULL
 
-# R does not pass `deparse.level` on to methods: it is a variable of the function that calls them.
+# R does not pass `deparse.level` on to methods: it is a variable of the function that calls them, if it is
+# called as cbind().
 #' @rdname cbind
 #' @method cbind AnvilValue
 #' @export
-cbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level) {
+cbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level %||% 1) {
   bound("cbind", list_dots(...), substitute(list(...)), deparse.level)
 }
 
 #' @rdname cbind
 #' @method rbind AnvilValue
 #' @export
-rbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level) {
+rbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level %||% 1) {
   bound("rbind", list_dots(...), substitute(list(...)), deparse.level)
 }
 

@@ -115,8 +115,8 @@ nv_roll <- function(operand, shift, axes = NULL) {
 #' Evenly spaced numbers, and grids
 #'
 #' `nv_linspace()` has so many numbers from `start` to `end`, both of which are exact and may be computed by
-#' the program. `nv_meshgrid()` gives the coordinates of a grid: each vector along its own axis, repeated along
-#' the others.
+#' the program. `nv_meshgrid()` gives the coordinates of a grid: each vector along its own axis, repeated
+#' along the others.
 #'
 #' @param start,end First and last number: R numbers or tensors; of tensors, a row of numbers is made for each
 #'   element, along a new last axis.

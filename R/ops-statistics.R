@@ -4,9 +4,9 @@
 #'
 #' The variance is the sum of the squared deviations of the elements from their mean, divided by their number
 #' less `correction`: `correction = 1` is the unbiased estimate that [stats::var()] gives, `correction = 0` is
-#' the mean of the squares. The standard deviation is its square root. The operand is read once, and the sum is
-#' computed in double precision: see [nv_reduce_squares()]. Integers and booleans are converted to `f32` first;
-#' `bf16` and `f16` too, and the result is rounded once.
+#' the mean of the squares. The standard deviation is its square root. The operand is read once, and the sum
+#' is computed in double precision: see [nv_reduce_squares()]. Integers and booleans are converted to `f32`
+#' first; `bf16` and `f16` too, and the result is rounded once.
 #'
 #' Base R's `var()`, `sd()`, `cov()` and `cor()` do not dispatch: they give R values for tensors, and refuse
 #' traced values.
@@ -17,8 +17,8 @@
 #' @param na_rm Whether NaN is left out. What is left out has gradient 0.
 #' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
 #'   if that is a float, else an ambiguous `f32`. NaN over no more than `correction` elements, where
-#'   [stats::var()] gives `NA`, and if any element is infinite or NaN. The gradient of a standard deviation of 0
-#'   is 0.
+#'   [stats::var()] gives `NA`, and if any element is infinite or NaN. The gradient of a standard deviation of
+#'   0 is 0.
 #' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for complex numbers, `anvil_error_arg` for any other `correction`.
 #' @inherit nv_reduce references
@@ -83,10 +83,10 @@ weighted.mean.AnvilValue <- function(x, w = NULL, ..., axes = NULL, drop = TRUE,
 #' Moments
 #'
 #' `nv_moment()` is the mean of a power of the elements, or of their deviations from the mean. `nv_skewness()`
-#' is the third central moment divided by the third power of the standard deviation, `nv_kurtosis()` the fourth
-#' divided by the square of the variance, where both divide by the number of elements: 0 and 3 for normal
-#' numbers. Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and results are rounded
-#' once.
+#' is the third central moment divided by the third power of the standard deviation, `nv_kurtosis()` the
+#' fourth divided by the square of the variance, where both divide by the number of elements: 0 and 3 for
+#' normal numbers. Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and results are
+#' rounded once.
 #'
 #' @inheritParams nv_var
 #' @param order The power: a whole number from 0 to 1024.
@@ -131,13 +131,13 @@ nv_kurtosis <- function(operand, axes = NULL, drop = TRUE, excess = FALSE, na_rm
 #' Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and results are rounded once.
 #' Base R's [stats::cov()] and [stats::cor()] give R values for tensors, and refuse traced values.
 #'
-#' @param x,y Tensors, traced values, or R vectors or matrices, not of complex numbers. A vector is a matrix of
-#'   one column. `NULL` for `y` is `x`, which has at least 2 axes then.
+#' @param x,y Tensors, traced values, or R vectors or matrices, not of complex numbers. A vector is a matrix
+#'   of one column. `NULL` for `y` is `x`, which has at least 2 axes then.
 #' @param correction What the number of rows is reduced by: one finite number, at least 0.
 #' @param na_rm Whether rows with NaN are left out, as with `use = "complete.obs"` in R.
-#' @return A tensor of shape `(b..., columns of x, columns of y)`, 0-d for two vectors; of the common dtype and
-#'   ambiguity if that is a float, else an ambiguous `f32`. NaN for covariances over no more than `correction`
-#'   rows and for correlations with a constant column, where R gives `NA`.
+#' @return A tensor of shape `(b..., columns of x, columns of y)`, 0-d for two vectors; of the common dtype
+#'   and ambiguity if that is a float, else an ambiguous `f32`. NaN for covariances over no more than
+#'   `correction` rows and for correlations with a constant column, where R gives `NA`.
 #' @section Errors: `anvil_error_shape` for other numbers of rows and for a vector alone, `anvil_error_dtype`
 #'   for complex numbers, `anvil_error_arg` for any other `correction`.
 #' @seealso [nv_var()]
@@ -170,21 +170,22 @@ observations <- function(x, y) c(list(as_operand(x)), if (!is.null(y)) list(as_o
 #' Without `center`, columns are divided by their root mean square, whose sum is divided by the number of
 #' elements less 1, as in R.
 #'
-#' @param operand,x A tensor, a traced value, or an R vector or array; for `nv_scale()` not of complex numbers.
+#' @param operand,x A tensor, a traced value, or an R vector or array; for `nv_scale()` not of complex
+#'   numbers.
 #' @param center,scale Whether the mean is subtracted, and whether it is divided by the standard deviation; or
 #'   what is used in their place: a number, or one for each column, as a tensor or R vector.
 #' @param axis The axis along which means are taken, from 1 or negative from the end. `NULL` is that of the
 #'   rows: the last but one, or the only one.
 #' @param na_rm Whether NaN is left out of the mean and the standard deviation.
 #' @param axes The axes along which the norm is taken, from 1 or negative from the end; `NULL` is all.
-#' @param p Which norm: the `p`-th root of the sum of the `p`-th powers of absolute values; `Inf` is the largest
-#'   of these.
+#' @param p Which norm: the `p`-th root of the sum of the `p`-th powers of absolute values; `Inf` is the
+#'   largest of these.
 #' @param epsilon The least number to divide by: one finite number, at least 0.
 #' @return A tensor of `operand`'s shape; of its dtype and ambiguity if that is a float (for `nv_normalize()`
 #'   also a complex dtype), else an ambiguous `f32`.
-#' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_arg` for other `p` and
-#'   `epsilon`, `anvil_error_shape` for a `center` or `scale` that does not fit, `anvil_error_dtype` for complex
-#'   numbers.
+#' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_arg` for other `p`
+#'   and `epsilon`, `anvil_error_shape` for a `center` or `scale` that does not fit, `anvil_error_dtype` for
+#'   complex numbers.
 #' @seealso [nv_mean()], [nv_sd()]
 #' @examples
 #' x <- nv_tensor(matrix(c(1, 2, 6, 4, 5, 9), 3))
@@ -226,13 +227,14 @@ nv_normalize <- function(operand, axes = -1L, p = 2, epsilon = 1e-12) {
 #' Softmax and logarithms of sums of exponentials
 #'
 #' `nv_logsumexp()` is `log(sum(exp(x)))`, `nv_softmax()` is `exp(x) / sum(exp(x))`, and `nv_log_softmax()` is
-#' `x - log(sum(exp(x)))`, each computed from the differences to the largest element, so that nothing overflows.
-#' Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and results are rounded once.
+#' `x - log(sum(exp(x)))`, each computed from the differences to the largest element, so that nothing
+#' overflows. Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and results are
+#' rounded once.
 #'
 #' @inheritParams nv_var
 #' @param axes The axes along which the sum is taken, from 1 or negative from the end; `NULL` is all.
-#' @return For `nv_logsumexp()` a tensor without the reduced axes (or with size 1 there), for the others one of
-#'   `operand`'s shape; of `operand`'s dtype and ambiguity if that is a float, else an ambiguous `f32`.
+#' @return For `nv_logsumexp()` a tensor without the reduced axes (or with size 1 there), for the others one
+#'   of `operand`'s shape; of `operand`'s dtype and ambiguity if that is a float, else an ambiguous `f32`.
 #'   `nv_logsumexp()` is -Inf over no elements and where all are -Inf, with a gradient of 0, and Inf where one
 #'   is. The others are NaN where the largest element is infinite.
 #' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`

@@ -2,8 +2,8 @@
 
 #' Tensors like another
 #'
-#' As [nv_fill()], [nv_empty()], [nv_iota()], [nv_seq()], [nv_eye()], [nv_tensor()] and [nv_scalar()], with the
-#' dtype, ambiguity and shape of another tensor where they are not given.
+#' As [nv_fill()], [nv_empty()], [nv_iota()], [nv_seq()], [nv_eye()], [nv_tensor()] and [nv_scalar()], with
+#' the dtype, ambiguity and shape of another tensor where they are not given.
 #'
 #' Of `like` only the type is used: a traced value serves as well, and nothing is differentiated.
 #'

@@ -35,7 +35,9 @@ test_that("positions out of range are errors, or what mode says", {
   expect_identical(e[c("value", "axis", "size")], list(value = 4, axis = 1, size = 3))
   expect_error(nv_take(x, 0), class = "anvil_error_index")
   expect_error(nv_take(x, -1), class = "anvil_error_index")
-  expect_error(jit(function(x, i) nv_take(x, i))(x, nv_scalar(5L)), class = "anvil_error_index", "nv_take\\(x, i\\)")
+  expect_error(
+    jit(function(x, i) nv_take(x, i))(x, nv_scalar(5L)), class = "anvil_error_index", "nv_take\\(x, i\\)"
+  )
   expect_elements(nv_take(x, c(0, 2, 9), mode = "clip"), c(10, 20, 30), "f32[3]")
   expect_elements(nv_take(x, c(0, 2, 9), mode = "drop"), c(NaN, 20, NaN), "f32[3]")
   expect_error(nv_put(x, 4, 0), class = "anvil_error_index")
@@ -66,7 +68,8 @@ test_that("put is the assignment of a subset along an axis", {
   expect_elements(counts, c(1L, 0L, 2L, 0L), "i32[4]")
   expect_elements(nv_put(nv_fill(5, 2), c(1, 1), c(3, 9), update_computation = "min"), c(3, 5), "f32[2]")
   expect_elements(nv_put(nv_fill(0, 2), c(1, 1), c(3, 9)), c(9, 0), "f32[2]")
-  g <- gradient(function(x, v) sum(nv_put(x, c(1, 3), v) * c(1, 10, 100)))(nv_tensor(c(1, 2, 3)), nv_tensor(c(4, 5)))
+  loss <- function(x, v) sum(nv_put(x, c(1, 3), v) * c(1, 10, 100))
+  g <- gradient(loss)(nv_tensor(c(1, 2, 3)), nv_tensor(c(4, 5)))
   expect_identical(as.vector(as_array(g$x)), c(0, 10, 0))
   expect_identical(as.vector(as_array(g$v)), c(1, 100))
   expect_error(nv_put(x, c(3, 1), new[, 1, ], 2), class = "anvil_error_shape", "2,2,4")

@@ -43,7 +43,9 @@ test_that("axes before those of matrices are a batch", {
   x <- nv_tensor(a, "f64")
   expect_identical(as_array(nv_extract_diag(x)), t(apply(a, 1, diag)))
   expect_identical(as_array(nv_extract_diag(x, axes = c(1, 3))), t(apply(a, 2, diag)))
-  expect_identical(as_array(nv_extract_diag(x, axes = c(3, 1), offset = -1)), t(apply(a, 2, function(m) diag(m[, -1]))))
+  expect_identical(
+    as_array(nv_extract_diag(x, axes = c(3, 1), offset = -1)), t(apply(a, 2, function(m) diag(m[, -1])))
+  )
   expect_identical(values(nv_trace(x)), apply(a, 1, function(m) sum(diag(m))))
   for (i in 1:2) {
     expect_identical(as_array(nv_diag(x)[i, , , ])[2, , ], diag(a[i, 2, ]))
@@ -138,7 +140,8 @@ test_that("Kronecker products are those of kronecker()", {
   a <- matrix(c(1, -2, 3, 0.5, 4, 2), 2)
   b <- matrix(1:8 + 0, 4)
   tensor <- function(x) nv_tensor(x, "f64")
-  for (pair in list(list(a, b), list(b, a), list(a, 1:3 + 0), list(c(1, 2), a), list(array(1:8 + 0, c(2, 2, 2)), a))) {
+  cube <- array(1:8 + 0, c(2, 2, 2))
+  for (pair in list(list(a, b), list(b, a), list(a, 1:3 + 0), list(c(1, 2), a), list(cube, a))) {
     as_dim <- function(x) if (is.null(dim(x))) array(x) else x
     want <- kronecker(as_dim(pair[[1]]), as_dim(pair[[2]]))
     got <- nv_kronecker(tensor(pair[[1]]), tensor(pair[[2]]))
@@ -220,8 +223,12 @@ test_that("cbind() promotes, and refuses what does not fit", {
   expect_error(cbind(x, 1:2), class = "anvil_error_shape", "`..2` must be as long", fixed = TRUE)
   expect_error(cbind(nv_fill(1, c(2, 2)), x), class = "anvil_error_shape", "2 and 3")
   expect_error(cbind(nv_fill(1, c(0, 2)), x), class = "anvil_error_shape")
-  expect_error(cbind(nv_fill(1, c(2, 2)), nv_fill(1, c(3, 2))), class = "anvil_error_shape", "equally many rows")
-  expect_error(rbind(nv_fill(1, c(2, 2)), nv_fill(1, c(2, 3))), class = "anvil_error_shape", "equally many columns")
+  expect_error(
+    cbind(nv_fill(1, c(2, 2)), nv_fill(1, c(3, 2))), class = "anvil_error_shape", "equally many rows"
+  )
+  expect_error(
+    rbind(nv_fill(1, c(2, 2)), nv_fill(1, c(2, 3))), class = "anvil_error_shape", "equally many columns"
+  )
   expect_error(cbind(nv_fill(1, c(2, 2, 2)), x), class = "anvil_error_shape", "at most 2 axes")
   expect_error(cbind(x, "a"), class = "anvil_error_arg", "`..2`", fixed = TRUE)
   expect_error(cbind(x, list(1)), class = "anvil_error_arg")

@@ -28,7 +28,9 @@ test_that("squeeze and unsqueeze leave out and add axes of size 1", {
     expect_identical(nv_unsqueeze(nv_squeeze(y, 2), 2), y)
     expect_identical(values(nv_squeeze(y, 2)), values(y))
   }
-  expect_error(nv_squeeze(x, 2), class = "anvil_error_arg", "axis 2 of shape (1,3,1), of size 3", fixed = TRUE)
+  expect_error(
+    nv_squeeze(x, 2), class = "anvil_error_arg", "axis 2 of shape (1,3,1), of size 3", fixed = TRUE
+  )
   expect_error(nv_squeeze(x, 4), class = "anvil_error_axis")
   expect_error(nv_squeeze(x, c(1, -3)), class = "anvil_error_axis", "more than once")
   expect_error(nv_unsqueeze(v, 3), class = "anvil_error_axis")
@@ -118,7 +120,9 @@ test_that("tile and repeat are rep() with times and each", {
     expect_identical(values(nv_repeat(y, 2, 1)), rep(values(y), each = 2))
     expect_identical(dtype(nv_tile(y, c(2, 2))), dtype(y))
   }
-  expect_identical(as.vector(as_array(gradient(function(v) sum(nv_tile(v, 2) * c(1, 2, 3, 4, 5, 6)))(v)$v)), c(5, 7, 9))
+  expect_identical(
+    as.vector(as_array(gradient(function(v) sum(nv_tile(v, 2) * c(1, 2, 3, 4, 5, 6)))(v)$v)), c(5, 7, 9)
+  )
   expect_identical(as.vector(as_array(gradient(function(v) sum(nv_repeat(v, 2) * 1:6))(v)$v)), c(3, 7, 11))
   expect_identical(
     vmap(function(v) nv_tile(v, 2))(nv_stack(v, v + 1)), nv_tile(nv_stack(v, v + 1), c(1, 2))
@@ -227,7 +231,9 @@ test_that("one size of a reshape may follow from the others", {
   expect_identical(shape(nv_reshape(nv_scalar(1), c(-1, 1))), c(1L, 1L))
   expect_identical(shape(nv_reshape(nv_empty("f32", c(0, 3)), c(3, -1))), c(3L, 0L))
   expect_jit_equal(function(x) nv_reshape(x + 1L, c(2, -1)), x, r = matrix(2:13, 2))
-  expect_error(nv_reshape(x, c(5, -1)), class = "anvil_error_arg", "There are 12 elements, and the other sizes make 5")
+  expect_error(
+    nv_reshape(x, c(5, -1)), class = "anvil_error_arg", "There are 12 elements, and the other sizes make 5"
+  )
   expect_error(nv_reshape(x, c(-1, -1)), class = "anvil_error_arg", "but for one -1")
   expect_error(nv_reshape(x, c(-2, -1)), class = "anvil_error_arg")
   expect_error(nv_reshape(nv_empty("f32", 0), c(0, -1)), class = "anvil_error_arg")
@@ -274,7 +280,9 @@ test_that("negative axes count from the end, everywhere", {
   at <- nv_tensor(c(4L, 1L))
   expect_identical(
     nv_gather(m, at, c(3, 1), offset_axes = -2, collapsed_slice_axes = -1, start_index_map = -1, index_vector_axis = 2),
-    nv_gather(m, at, c(3, 1), offset_axes = 1, collapsed_slice_axes = 2, start_index_map = 2, index_vector_axis = 2)
+    nv_gather(
+      m, at, c(3, 1), offset_axes = 1, collapsed_slice_axes = 2, start_index_map = 2, index_vector_axis = 2
+    )
   )
   vectors <- nv_tensor(matrix(c(1L, 2L, 3L, 4L), 2))
   expect_identical(
@@ -283,7 +291,9 @@ test_that("negative axes count from the end, everywhere", {
   )
   expect_identical(
     nv_scatter(m, vectors, nv_fill(0L, 2), NULL, c(-2, -1), scatter_axes_to_operand_axes = c(-2, -1), index_vector_axis = -1),
-    nv_scatter(m, vectors, nv_fill(0L, 2), NULL, 1:2, scatter_axes_to_operand_axes = 1:2, index_vector_axis = 2)
+    nv_scatter(
+      m, vectors, nv_fill(0L, 2), NULL, 1:2, scatter_axes_to_operand_axes = 1:2, index_vector_axis = 2
+    )
   )
   expect_error(
     nv_gather(m, at, c(3, 1), 1, -3, start_index_map = 2, index_vector_axis = 2), class = "anvil_error_arg",

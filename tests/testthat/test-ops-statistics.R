@@ -7,7 +7,7 @@ along <- function(x, axis, f) apply(x, 3 - axis, f)
 
 # Function, and what it is in R of a vector.
 statistics <- list(
-  nv_var = var, nv_sd = sd, nv_mean = mean,
+  nv_var = function(x) var(as.vector(x)), nv_sd = sd, nv_mean = mean,
   nv_skewness = function(x) mean((x - mean(x))^3) / mean((x - mean(x))^2)^1.5,
   nv_kurtosis = function(x) mean((x - mean(x))^4) / mean((x - mean(x))^2)^2,
   nv_logsumexp = function(x) log(sum(exp(x))),
@@ -21,7 +21,7 @@ test_that("statistics are those of base R, with and without NaN", {
     r <- statistics[[name]]
     without <- function(x) r(x[!is.nan(x)])
     expect_close(f(x64(a)), r(a), 1e-13, label = name)
-    expect_close(f(x64(holes), na_rm = TRUE), without(holes), 1e-13, label = paste(name, "na_rm"))
+    expect_close(f(x64(holes), na_rm = TRUE), without(holes), 1e-12, label = paste(name, "na_rm"))
     expect_true(is.nan(values(f(x64(holes)))), label = paste(name, "of NaN"))
     for (axis in 1:2) {
       expect_close(f(x64(a), axes = axis), along(a, axis, r), 1e-13, label = name)
@@ -78,7 +78,9 @@ test_that("what is left of nothing is what R says, or NaN", {
   expect_true(is.nan(values(nv_sd(x64(c(1, NaN)), na_rm = TRUE))))
   expect_identical(values(nv_var(x64(c(1, NaN)), correction = 0, na_rm = TRUE)), 0)
   expect_identical(nv_reduce_any(nv_tensor(c(TRUE, FALSE)), na_rm = TRUE), nv_tensor(TRUE, shape = integer()))
-  expect_identical(nv_reduce_all(nv_tensor(c(TRUE, FALSE)), na_rm = TRUE), nv_tensor(FALSE, shape = integer()))
+  expect_identical(
+    nv_reduce_all(nv_tensor(c(TRUE, FALSE)), na_rm = TRUE), nv_tensor(FALSE, shape = integer())
+  )
   expect_identical(nv_reduce_sum(nv_tensor(1:3), na_rm = TRUE), nv_reduce_sum(nv_tensor(1:3)))
   expect_elements(nv_reduce_sum(nv_tensor(c(1+1i, NaN)), na_rm = TRUE), 1+1i, "c64[]")
   # The generics.
@@ -138,7 +140,7 @@ test_that("logsumexp and softmax do not overflow", {
   }
   expect_identical(values(nv_softmax(x64(c(1e300, -1e300)))), c(1, 0))
   expect_identical(values(nv_softmax(x64(c(-Inf, 0)))), c(0, 1))
-  expect_identical(values(nv_softmax(x64(c(Inf, 0)))), c(NaN, 0))
+  expect_identical(values(nv_softmax(x64(c(Inf, 0)))), c(NaN, NaN))
   expect_identical(values(nv_softmax(nv_empty("f64", 0))), numeric())
   expect_identical(type_of(nv_softmax(nv_tensor(1:3))), "f32?[3]")
   expect_identical(type_of(nv_softmax(nv_tensor(1:3, "bf16"))), "bf16[3]")
@@ -157,10 +159,14 @@ test_that("a weighted mean is that of R", {
   expect_close(nv_weighted_mean(x, w, axes = 1), apply(a, 2, weighted.mean, w), 1e-14)
   expect_close(nv_weighted_mean(x, 1:4, axes = 2), apply(a, 1, weighted.mean, 1:4), 1e-14)
   expect_close(nv_weighted_mean(x, x64(a^2)), weighted.mean(a, a^2), 1e-14)
-  expect_close(weighted.mean(x64(holes), x64(a^2), na.rm = TRUE), weighted.mean(holes, a^2, na.rm = TRUE), 1e-14)
+  expect_close(
+    weighted.mean(x64(holes), x64(a^2), na.rm = TRUE), weighted.mean(holes, a^2, na.rm = TRUE), 1e-14
+  )
   # Weight 0 is nothing, whatever has it.
   expect_identical(values(weighted.mean(x64(c(1, NaN, Inf)), c(1, 0, 0))), 1)
-  expect_identical(values(gradient(function(x) nv_weighted_mean(x, c(1, 0, 3)))(x64(c(1, NaN, 2)))$x), c(0.25, 0, 0.75))
+  expect_identical(
+    values(gradient(function(x) nv_weighted_mean(x, c(1, 0, 3)))(x64(c(1, NaN, 2)))$x), c(0.25, 0, 0.75)
+  )
   expect_true(is.nan(values(weighted.mean(x64(c(1, NaN)), c(1, 1)))))
   expect_true(is.nan(values(nv_weighted_mean(x64(c(1, 2)), c(0, 0)))))
   expect_identical(weighted.mean(x64(c(1, 2))), nv_mean(x64(c(1, 2))))
@@ -176,10 +182,12 @@ test_that("moments are means of powers", {
   v <- a[, 1]
   x <- x64(v)
   for (order in 0:7) {
-    expect_close(nv_moment(x, order), mean((v - mean(v))^order), 1e-9, label = paste("moment", order))
+    expect_lt(abs(values(nv_moment(x, order)) - mean((v - mean(v))^order)), 1e-12)
     expect_close(nv_moment(x, order, central = FALSE), mean(v^order), 1e-13)
     kept <- holes[!is.nan(holes)]
-    expect_close(nv_moment(x64(holes), order, na_rm = TRUE), mean((kept - mean(kept))^order), 1e-9)
+    expect_lt(
+      abs(values(nv_moment(x64(holes), order, na_rm = TRUE)) - mean((kept - mean(kept))^order)), 1e-12
+    )
     expect_close(nv_moment(x64(holes), order, central = FALSE, na_rm = TRUE), mean(kept^order), 1e-12)
   }
   expect_close(nv_kurtosis(x, excess = TRUE), statistics$nv_kurtosis(v) - 3, 1e-13)
@@ -203,10 +211,18 @@ test_that("covariances and correlations are those of R", {
   expect_identical(shape(nv_cov(x[, 1], y[, 1])), integer())
   expect_equal(as_array(nv_cov(x[, 1], y)), cov(a[, 1], b), tolerance = 1e-13)
   expect_equal(as_array(nv_cor(x, y[, 1])), cor(a, b[, 1]), tolerance = 1e-13)
-  expect_equal(as_array(nv_cov(x64(holes), na_rm = TRUE)), cov(holes, use = "complete.obs"), tolerance = 1e-13)
-  expect_equal(as_array(nv_cor(x64(holes), na_rm = TRUE)), cor(holes, use = "complete.obs"), tolerance = 1e-13)
-  expect_equal(as_array(nv_cov(x64(holes), y, na_rm = TRUE)), cov(holes, b, use = "complete.obs"), tolerance = 1e-13)
-  expect_equal(as_array(nv_cor(y, x64(holes), na_rm = TRUE)), cor(b, holes, use = "complete.obs"), tolerance = 1e-13)
+  expect_equal(
+    as_array(nv_cov(x64(holes), na_rm = TRUE)), cov(holes, use = "complete.obs"), tolerance = 1e-13
+  )
+  expect_equal(
+    as_array(nv_cor(x64(holes), na_rm = TRUE)), cor(holes, use = "complete.obs"), tolerance = 1e-13
+  )
+  expect_equal(
+    as_array(nv_cov(x64(holes), y, na_rm = TRUE)), cov(holes, b, use = "complete.obs"), tolerance = 1e-13
+  )
+  expect_equal(
+    as_array(nv_cor(y, x64(holes), na_rm = TRUE)), cor(b, holes, use = "complete.obs"), tolerance = 1e-13
+  )
   # A constant column.
   constant <- cbind(a[, 1], 1)
   expect_identical(is.nan(values(nv_cor(x64(constant)))), is.na(as.vector(suppressWarnings(cor(constant)))))
@@ -281,8 +297,9 @@ test_that("normalize divides by a norm", {
 
 test_that("rowSums() and its like are base R's: R values, and refused while tracing", {
   x <- x64(a)
-  for (f in list(rowSums = rowSums, colSums = colSums, rowMeans = rowMeans, colMeans = colMeans)) {
-    expect_identical(f(x), f(a))
-    expect_error(jit(function(x) f(x))(x), class = "anvil_error_concrete", "nv_reduce_sum|nv_mean")
-  }
+  for (f in list(rowSums, colSums, rowMeans, colMeans)) expect_identical(f(x), f(a))
+  expect_error(
+    jit(function(x) rowSums(x))(x), class = "anvil_error_concrete", "nv_reduce_sum\\(x, axes = 2\\)"
+  )
+  expect_error(jit(function(x) colMeans(x))(x), class = "anvil_error_concrete", "nv_mean\\(x, axes = 1\\)")
 })

@@ -25,7 +25,9 @@ test_that("tensors like another have its type", {
 
 test_that("a traced value serves, and a value of each example", {
   x <- nv_tensor(matrix(1:6 + 0, 2), "f64")
-  expect_jit_equal(function(x) x + nv_fill_like(x, 2) * nv_iota_like(x, 1), x, r = matrix(1:6, 2) + 2 * row(matrix(0, 2, 3)))
+  expect_jit_equal(
+    function(x) x + nv_fill_like(x, 2) * nv_iota_like(x, 1), x, r = matrix(1:6, 2) + 2 * row(matrix(0, 2, 3))
+  )
   expect_identical(vmap(function(x) x + nv_fill_like(x, 1))(x), x + 1)
   expect_identical(as.vector(as_array(gradient(function(x) sum(nv_fill_like(x, 3) * x))(x)$x)), rep(3, 6))
   expect_error(nv_fill_like("a", 1), class = "anvil_error_arg")
