@@ -192,7 +192,9 @@ bound <- function(how, values, given, deparse.level) {
   kept <- !vapply(values, is.null, NA)
   values <- values[kept]
   for (i in seq_along(values)) {
-    if (!is_operand(values[[i]])) abort_arg(paste0("..", which(kept)[i]), "a tensor, or an R number, logical, vector or matrix", describe(values[[i]]))
+    if (is_operand(values[[i]])) next
+    expected <- "a tensor, or an R number, logical, vector or matrix"
+    abort_arg(paste0("..", which(kept)[i]), expected, describe(values[[i]]))
   }
   out <- .External(anvil_op, how, operands = unname(lapply(values, as_operand)))
   # `...` of a caller has no expressions.
