@@ -337,10 +337,10 @@ impl Applier<'_> {
             let shape = x.aval().shape;
             let largest = along.largest(x);
             let largest = largest.predicate(Predicate::is_finite).select(largest, largest.of(0.0));
-            let sum = along.sum((x - along.spread(largest, &shape)).exp());
+            let sum = along.sum((x - along.spread(largest, &shape)).unary(Unary::exp));
             // Where all are -Inf nothing depends on them.
             let is_zero = sum.compare(Compare::eq, sum.of(0.0));
-            let logarithm = is_zero.select(sum.of(1.0), sum).log();
+            let logarithm = is_zero.select(sum.of(1.0), sum).unary(Unary::log);
             is_zero.select(sum.of(f64::NEG_INFINITY), logarithm + largest)
         })
     }
@@ -349,7 +349,7 @@ impl Applier<'_> {
     fn softmax(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         self.statistic("nv_softmax", operands, attrs, |x, along| {
             let shape = x.aval().shape;
-            let powers = (x - along.spread(along.largest(x), &shape)).exp();
+            let powers = (x - along.spread(along.largest(x), &shape)).unary(Unary::exp);
             powers / along.spread(along.sum(powers), &shape)
         })
     }
@@ -359,7 +359,7 @@ impl Applier<'_> {
         self.statistic("nv_log_softmax", operands, attrs, |x, along| {
             let shape = x.aval().shape;
             let below = x - along.spread(along.largest(x), &shape);
-            below - along.spread(along.sum(below.exp()).log(), &shape)
+            below - along.spread(along.sum(below.unary(Unary::exp)).unary(Unary::log), &shape)
         })
     }
 
