@@ -203,7 +203,7 @@ impl Applier<'_> {
         let across = 1 - axis.0;
         let values = self.promote(operands, ANY)?;
         let shapes: Vec<Shape> = values.iter().map(|&v| self.shape(v)).collect();
-        for (i, shape) in shapes.iter().enumerate().filter(|(_, shape)| shape.rank() > 2) {
+        if let Some((i, shape)) = shapes.iter().enumerate().find(|(_, shape)| shape.rank() > 2) {
             let (op, operand) = (function.into(), format!("..{}", i + 1));
             let hint = "R takes an array of more axes for a vector: `nv_flatten()` does that, and `nv_concatenate()` joins along any axis.";
             let (expected, shape) = ("at most 2 axes".into(), shape.clone());
