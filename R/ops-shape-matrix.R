@@ -5,8 +5,9 @@
 #' `nv_diag()` makes a matrix with the elements of a vector on its diagonal, `nv_extract_diag()` gives the
 #' diagonal of a matrix, `nv_trace()` its sum, `nv_eye()` the identity matrix.
 #'
-#' Base R's `diag(x)` is either, by the shape of `x`. It gives R values for a tensor, but for the diagonal of
-#' a matrix, which is a tensor and may be traced.
+#' Base R's `diag(x)` is either, by the shape of `x`, and does not dispatch: of a 1-d tensor it is an R value,
+#' a 2-d one it refuses, since a single subscript of several axes has two meanings, and so it does traced
+#' values.
 #'
 #' @param operand A tensor, a traced value, or an R array. The last axis, or the last two, are those of the
 #'   vector or matrix; axes before these are a batch.
