@@ -126,9 +126,11 @@ nv_kronecker <- function(lhs, rhs) .External(anvil_op, "kronecker", as_operand(l
 #' @importFrom methods kronecker
 #' @exportMethod kronecker
 for (signature in list(c("AnvilValue", "AnvilValue"), c("AnvilValue", "ANY"), c("ANY", "AnvilValue"))) {
+  # nolint start: object_name_linter. As in R.
   setMethod("kronecker", signature, function(X, Y, FUN = "*", make.dimnames = FALSE, ...) {
     kronecker_values(X, Y, FUN, make.dimnames, ...)
   })
+  # nolint end
 }
 rm(signature)
 
@@ -185,9 +187,9 @@ rbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level %
   bound("rbind", list_dots(...), substitute(list(...)), deparse.level)
 }
 
-bound <- function(how, values, given, deparse.level) {
-  if (!is_whole(deparse.level) || !deparse.level %in% 0:2) {
-    abort_arg("deparse.level", "0, 1 or 2", describe(deparse.level))
+bound <- function(how, values, given, level) {
+  if (!is_whole(level) || !level %in% 0:2) {
+    abort_arg("deparse.level", "0, 1 or 2", describe(level))
   }
   given <- as.list(given)[-1L]
   kept <- !vapply(values, is.null, NA)
@@ -200,7 +202,7 @@ bound <- function(how, values, given, deparse.level) {
   out <- .External(anvil_op, how, operands = unname(lapply(values, as_operand)))
   # `...` of a caller has no expressions.
   if (length(given) != length(kept)) given <- rep(list(NULL), length(kept))
-  names <- bound_names(how, values, given[kept], deparse.level, dim(out))
+  names <- bound_names(how, values, given[kept], level, dim(out))
   if (!is.null(names)) dimnames(out) <- names
   out
 }

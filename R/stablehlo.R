@@ -201,7 +201,7 @@ check_sharding <- function(sharding) {
   axes <- sharding$axes
   if (!length(axes)) return(list(mesh = mesh, axes = integer()))
   if (!whole(axes) || !named(axes) || anyDuplicated(names(axes))) {
-    expected <- "a list whose `axes` are numbers from 1, or negative from the end, with the names of arguments"
+    expected <- "a list whose `axes` count from 1 or from the end (negative), with the names of arguments"
     refuse(expected, describe(axes))
   }
   list(mesh = mesh, axes = axes)
