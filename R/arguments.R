@@ -6,6 +6,15 @@ check_flag <- function(arg, value) {
   if (is.object(value) || !isTRUE(value) && !isFALSE(value)) abort_arg(arg, "TRUE or FALSE", describe(value))
 }
 
+# The number of an axis of `x`, from 1; negative ones count from the end.
+axis_number <- function(axis, x) {
+  rank <- ndims(x)
+  if (!is_whole(axis) || axis == 0 || abs(axis) > rank) {
+    abort_arg("axis", paste0("an axis from 1 to ", rank, ", or from -", rank, " to -1"), describe(axis))
+  }
+  if (axis < 0) rank + 1L + axis else axis
+}
+
 # Signals an error for unused arguments in `...`: without it, a misspelt `sum(x, axis = 1)` would silently be
 # the sum of all elements. The `...` are not evaluated. `.values`: arguments without a name are used.
 # `.known`: names that are used.

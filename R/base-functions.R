@@ -14,9 +14,9 @@
 #' * functions of each element: `abs sign sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh
 #'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
 #'   is.nan is.finite is.infinite`, see [base-generics];
-#' * reductions: `sum prod max min range any all mean anyNA`;
-#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c rep rep_len rep.int diff t aperm dim<-`, and
-#'   `crossprod tcrossprod`.
+#' * reductions: `sum prod max min range any all mean weighted.mean anyNA`;
+#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
+#'   dim<-`, and `crossprod tcrossprod kronecker scale`.
 #'
 #' What is written with these alone gives tensors, too: `xor()`, `append()`, `sweep()`, `split()`,
 #' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument, such
@@ -24,19 +24,21 @@
 #'
 #' @section R values:
 #' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
-#' stopifnot which match %in% duplicated unique table cut order sort rank quantile median var sd cor cumsum
-#' outer kronecker solve det qr svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
-#' aggregate scale array matrix cbind rbind union paste sprintf cat as.vector lm glm optim uniroot integrate
-#' dnorm fft approx density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as
-#' doubles, `i8` as integers, `i64` as doubles, which hold 53 bits.
+#' stopifnot which match %in% duplicated unique table cut order sort rank quantile median var sd cov cor
+#' cumsum outer %o% solve det qr svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
+#' aggregate array matrix union paste sprintf cat as.vector lm glm optim uniroot integrate dnorm fft approx
+#' density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as doubles, `i8` as
+#' integers, `i64` as doubles, which hold 53 bits.
 #'
 #' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
 #' `sum(1, x)` R values.
 #'
 #' @section In a traced function:
 #' A traced value has no elements yet. A function that reads them is an error of class
-#' `anvil_error_concrete`, which names the function and says what to write instead. What only asks for the
-#' type works: `length dim nrow ncol NROW is.numeric is.list typeof mode seq_along row col lower.tri`.
+#' `anvil_error_concrete`, which names the function and says what to write instead: [nv_outer()] for
+#' `outer()`, [nv_extract_diag()] for `diag()`, `nv_reduce_sum(x, axes = 2)` for `rowSums()`, [nv_sd()] for
+#' `sd()`. What only asks for the type works: `length dim nrow ncol NROW is.numeric is.list typeof mode
+#' seq_along row col lower.tri upper.tri`.
 #'
 #' @section Differences from R's vectors:
 #' * `class()`, `is.object()`, `inherits()`, `attributes()`, `print()`, `format()`, `str()` and `summary()`

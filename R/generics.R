@@ -42,7 +42,7 @@
 #' @param base Base of the logarithm: a number or a tensor.
 #' @param digits Number of decimals; may be negative. Ties go to the even digit, as
 #'   in R. Integers stay integers.
-#' @param axes Axes to reduce, from 1; `NULL` is all.
+#' @param axes Axes to reduce, from 1 or negative from the end; `NULL` is all.
 #' @param drop Whether reduced axes disappear, or stay with size 1.
 #' @param na.rm Whether NaN is left out: `TRUE` or `FALSE`.
 #' @param trim Must be 0: there is no trimmed mean.
@@ -140,8 +140,7 @@ mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE
   if (!is_numeric(trim) || !identical(as.double(trim), 0)) {
     abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
   }
-  if (!na.rm) return(nv_mean(x, axes, drop))
-  .External(anvil_op, "mean_of_numbers", x, axes = axes, drop = drop)
+  nv_mean(x, axes, drop, na.rm)
 }
 
 #' @rdname base-generics
@@ -152,35 +151,25 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
   # widest.
   values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
-  # `neutral` is what changes no result, in place of NaN.
-  reduce <- function(op, combine, neutral) {
+  reduce <- function(op, combine) {
     out <- NULL
     for (x in values) {
-      if (na.rm && may_be_nan(x)) x <- nv_ifelse(nv_is_nan(x), nv_scalar(neutral, dtype(x), ambiguous(x)), x)
-      one <- .External(anvil_op, op, x, axes = axes, drop = drop)
+      one <- .External(anvil_op, op, x, axes = axes, drop = drop, na_rm = na.rm)
       out <- if (is.null(out)) one else combine(out, one)
     }
     out
   }
   switch(.Generic,
-    sum = reduce("reduce_sum", nv_add, 0),
-    prod = reduce("reduce_prod", nv_mul, 1),
-    max = reduce("reduce_max", nv_max, -Inf),
-    min = reduce("reduce_min", nv_min, Inf),
-    any = reduce("reduce_any", nv_or, FALSE),
-    all = reduce("reduce_all", nv_and, TRUE),
-    range = {
-      low <- reduce("reduce_min", nv_min, Inf)
-      high <- reduce("reduce_max", nv_max, -Inf)
-      if (ndims(low) == 0L) return(nv_concatenate(low, high))
-      one <- c(1L, shape(low))
-      nv_concatenate(nv_reshape(low, one), nv_reshape(high, one), axis = 1L)
-    },
+    sum = reduce("reduce_sum", nv_add),
+    prod = reduce("reduce_prod", nv_mul),
+    max = reduce("reduce_max", nv_max),
+    min = reduce("reduce_min", nv_min),
+    any = reduce("reduce_any", nv_or),
+    all = reduce("reduce_all", nv_and),
+    range = nv_stack(reduce("reduce_min", nv_min), reduce("reduce_max", nv_max)),
     unsupported(.Generic)
   )
 }
-
-may_be_nan <- function(x) is_float(dtype(x)) || inherits(dtype(x), "ComplexType")
 
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic

@@ -3,7 +3,7 @@
 #' The same elements in another shape of the same size.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param shape Sizes of the axes of the result.
+#' @param shape Sizes of the axes of the result. One of them may be -1, which follows from the others.
 #' @param order Order in which elements are read from `operand` and written to the result: `"column"`, first
 #'   axis fastest, as [array()] and `dim<-` do; or `"row"`, last axis fastest, as in StableHLO, JAX and NumPy.
 #'   Tensors are stored by columns, so that reshaping by columns copies nothing inside a program.
@@ -18,6 +18,7 @@
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' nv_reshape(x, c(3, 2))
 #' nv_reshape(x, c(3, 2), order = "row")
+#' nv_reshape(x, c(1, -1))
 #' @export
 nv_reshape <- function(operand, shape, order = "column") {
   .External(anvil_op, "reshape", operand, shape = shape, order = order)
@@ -45,8 +46,8 @@ nv_flatten <- function(operand, order = "column") .External(anvil_op, "flatten",
 #' Axes in another order. `t(x)` reverses them.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param permutation The axes of `operand`, from 1, in the order of the result. `NULL` reverses
-#'   them.
+#' @param permutation The axes of `operand`, from 1 or negative from the end, in the order of the result.
+#'   `NULL` reverses them.
 #' @return A tensor whose axis `i` is axis `permutation[i]` of `operand`; of the same dtype and
 #'   ambiguity.
 #' @section Properties:
@@ -67,7 +68,7 @@ nv_transpose <- function(operand, permutation = NULL) {
 #'
 #' Repeats elements along new axes and axes of size 1. `nv_broadcast_to()` broadcasts one value to a shape,
 #' `nv_broadcast_tensors()` several to their common shape. Axes are aligned from the last, as in NumPy: sizes
-#' must be equal, or one of them 1.
+#' must be equal, or one of them 1. `nv_broadcast_in_dim()` is told which axes they become.
 #'
 #' `nv_broadcast_scalars()` brings values to the shape in which operands of elementwise functions meet, see
 #' below: 0-d values, and 1-d ones that recycle.
@@ -88,6 +89,8 @@ nv_transpose <- function(operand, permutation = NULL) {
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param shape Sizes of the axes of the result.
+#' @param broadcast_axes For each axis of `operand`, the axis of the result that it becomes, from 1 or
+#'   negative from the end. Those of a transposed order exchange axes.
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays.
 #' @return A tensor of shape `shape`, or a list of tensors of one shape; dtypes and ambiguities as they were.
 #' @section Properties:
@@ -95,15 +98,23 @@ nv_transpose <- function(operand, permutation = NULL) {
 #' * Accuracy: Results are exact.
 #' * Derivative: Differentiable, linear in `operand`.
 #' @section Errors:
-#' `anvil_error_shape` with both shapes if they are not compatible.
+#' `anvil_error_shape` with both shapes if they are not compatible; `anvil_error_axis` for axes out of range
+#' or given twice, `anvil_error_arg` unless there is one for each axis of `operand`.
 #' @examples
 #' nv_broadcast_to(nv_tensor(1:3), c(2, 3))
+#' nv_broadcast_in_dim(nv_tensor(1:3), c(3, 2), broadcast_axes = 1)
 #' nv_broadcast_tensors(nv_fill(1, c(2, 1)), nv_fill(2, c(1, 3)))
 #' x <- nv_tensor(1:6, shape = c(2, 3))
 #' x * nv_tensor(c(1L, 10L))
 #' x * nv_broadcast_to(nv_tensor(c(1L, 10L, 100L)), c(2, 3))
 #' @export
-nv_broadcast_to <- function(operand, shape) .External(anvil_op, "broadcast_in_dim", operand, shape = shape)
+nv_broadcast_to <- function(operand, shape) .External(anvil_op, "broadcast_to", operand, shape = shape)
+
+#' @rdname nv_broadcast_to
+#' @export
+nv_broadcast_in_dim <- function(operand, shape, broadcast_axes) {
+  .External(anvil_op, "broadcast_in_dim", operand, shape = shape, broadcast_axes = broadcast_axes)
+}
 
 #' @rdname nv_broadcast_to
 #' @export
@@ -125,8 +136,8 @@ nv_broadcast_scalars <- function(...) {
 #'
 #' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. They are promoted to
 #'   their common dtype. 0-d values get size 1 along the axis, and are repeated along the others.
-#' @param axis The axis along which they are joined, from 1. It may be left out if no value has more
-#'   than one.
+#' @param axis The axis along which they are joined, from 1 or negative from the end. It may be left out if no
+#'   value has more than one.
 #' @return A tensor whose size along `axis` is the sum of theirs; ambiguous if all are.
 #' @section Properties:
 #' * Dtypes: Any dtype.

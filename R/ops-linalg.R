@@ -37,8 +37,8 @@ nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 #' and all other axes.
 #'
 #' @param lhs,rhs Tensors, traced values or R arrays. They are promoted to their common dtype.
-#' @param contracting_axes,batching_axes A list of two vectors of axes from 1, one for each
-#'   operand, which are paired in order; paired axes have equal sizes.
+#' @param contracting_axes,batching_axes A list of two vectors of axes, from 1 or negative from the end, one
+#'   for each operand, which are paired in order; paired axes have equal sizes.
 #' @return A tensor of the common dtype, never ambiguous. Its axes are those of the batch, then the
 #'   others of `lhs`, then the others of `rhs`.
 #' @section Properties:

@@ -3,9 +3,9 @@
 #' Sum, product, largest and smallest element, whether any or all are true, and the sum of the squared
 #' deviations from the mean, over some or all axes.
 #'
-#' Integers wrap; booleans are counted as `i32`. The largest and smallest are NaN if any element is. Over no
-#' elements, the sum is 0, the product 1, the largest the lowest value of the dtype, the smallest the highest,
-#' `any` is `FALSE` and `all` is `TRUE`.
+#' Integers wrap; booleans are counted as `i32`. The largest and smallest are NaN if any element is, unless
+#' `na_rm = TRUE`. Over no elements, the sum is 0, the product 1, the largest the lowest value of the dtype,
+#' the smallest the highest, `any` is `FALSE` and `all` is `TRUE`.
 #'
 #' `nv_reduce_squares()` reads its operand once, as a sum does, and computes in double precision: deviations
 #' are taken from a number near the mean of each block of 1,024 elements, and the sums of blocks are combined
@@ -14,8 +14,11 @@
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array; booleans for `any` and `all`,
 #'   anything but complex numbers for `max` and `min`, floats for `squares`.
-#' @param axes The axes to reduce, from 1. `NULL` is all of them, `integer()` is none.
+#' @param axes The axes to reduce, from 1; negative numbers count from the end. `NULL` is all of them,
+#'   `integer()` is none.
 #' @param drop Whether reduced axes disappear, or stay with size 1.
+#' @param na_rm Whether NaN is left out. What is left out has gradient 0, and changes nothing for integers and
+#'   booleans, which have no NaN.
 #' @return A tensor without the reduced axes (or with size 1 there), of `operand`'s dtype and ambiguity;
 #'   `i32` for the sum or product of booleans.
 #' @section Properties:
@@ -49,49 +52,50 @@
 #' nv_reduce_max(x, axes = 2, drop = FALSE)
 #' nv_reduce_any(x > 5L)
 #' nv_reduce_squares(nv_tensor(c(1, 2, 6)))
+#' nv_reduce_sum(nv_tensor(c(1, NaN, 6)), na_rm = TRUE)
 #' @name nv_reduce
 NULL
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_sum <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_sum", operand, axes = axes, drop = drop)
+nv_reduce_sum <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "reduce_sum", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_prod <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_prod", operand, axes = axes, drop = drop)
+nv_reduce_prod <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "reduce_prod", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_max <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_max", operand, axes = axes, drop = drop)
+nv_reduce_max <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "reduce_max", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_min <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_min", operand, axes = axes, drop = drop)
+nv_reduce_min <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "reduce_min", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_any <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_any", operand, axes = axes, drop = drop)
+nv_reduce_any <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "reduce_any", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_all <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_all", operand, axes = axes, drop = drop)
+nv_reduce_all <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "reduce_all", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
 #' @rdname nv_reduce
 #' @export
-nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "reduce_squares", operand, axes = axes, drop = drop)
+nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "reduce_squares", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
 #' Mean
@@ -109,35 +113,6 @@ nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE) {
 #' nv_mean(nv_tensor(c(1, 2, 6)))
 #' nv_mean(nv_tensor(1:6, shape = c(2, 3)), axes = 2)
 #' @export
-nv_mean <- function(operand, axes = NULL, drop = TRUE) {
-  .External(anvil_op, "mean", operand, axes = axes, drop = drop)
-}
-
-#' Variance
-#'
-#' The sum of the squared deviations of the elements from their mean, divided by their number less
-#' `correction`: `correction = 1` is the unbiased estimate that [stats::var()] gives, `correction = 0` is the
-#' mean of the squares. The operand is read once, and the sum is computed in double precision: see
-#' [nv_reduce_squares()]. Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and the
-#' variance is rounded once.
-#'
-#' @inheritParams nv_reduce
-#' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
-#' @param correction What the number of elements is reduced by: one finite number, at least 0.
-#' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
-#'   if that is a float, else an ambiguous `f32`. NaN over no more than `correction` elements, where
-#'   [stats::var()] gives `NA`, and if any element is infinite or NaN.
-#' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
-#' for complex numbers, `anvil_error_arg` for any other `correction`.
-#' @inherit nv_reduce references
-#' @seealso [nv_mean()]
-#' @examples
-#' nv_var(nv_tensor(c(1, 2, 6)))
-#' nv_var(nv_tensor(c(1, 2, 6)), correction = 0)
-#' nv_var(nv_tensor(1:6, shape = c(2, 3)), axes = 2)
-#' # Standard deviations of columns
-#' sqrt(nv_var(nv_tensor(matrix(c(1, 2, 6, 4, 4, 4), 3)), axes = 1))
-#' @export
-nv_var <- function(operand, axes = NULL, drop = TRUE, correction = 1) {
-  .External(anvil_op, "var", operand, axes = axes, drop = drop, correction = correction)
+nv_mean <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
+  .External(anvil_op, "mean", operand, axes = axes, drop = drop, na_rm = na_rm)
 }

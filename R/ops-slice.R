@@ -111,7 +111,7 @@ nv_pad <- function(operand, padding_value, edge_padding_low, edge_padding_high, 
 #' Elements in reverse order along some axes.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
-#' @param axes The axes to reverse, from 1.
+#' @param axes The axes to reverse, from 1 or negative from the end.
 #' @return A tensor of `operand`'s shape, dtype and ambiguity.
 #' @section Properties:
 #' * Dtypes: Any dtype.
@@ -130,7 +130,8 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #' windows of a tensor from such a stack. They are StableHLO's ops of these names, in full generality;
 #' [nv_subset()] is easier to use for common cases.
 #'
-#' Along axis `index_vector_axis`, the indices hold vectors: element `k` of one is the position, along
+#' All axes count from 1, or from the end if they are negative. Along axis `index_vector_axis`, the indices
+#' hold vectors: element `k` of one is the position, along
 #' axis `start_index_map[k]` of the operand, at which a window starts. The result has an axis for
 #' each other axis of the indices, and one, at `offset_axes`, for each axis of the windows; those in
 #' `collapsed_slice_axes` have size 1 and are left out. A scatter has the same parts, under StableHLO's other

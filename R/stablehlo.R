@@ -48,7 +48,8 @@
 #'   [nv_abstract()] for tensors that need not exist, and lists of these. Anything else, such as a string or a
 #'   function, is passed to `f` as it is.
 #' @param sharding `NULL` for one device, or `list(mesh = , axes = )`: the number of devices with the name of
-#'   the mesh's axis, and the axes that are sharded, from 1, with the arguments' names.
+#'   the mesh's axis, and the axes that are sharded, from 1 or negative from the end, with the arguments'
+#'   names.
 #' @param inline_limit Captured tensors of more elements become arguments of the program.
 #' @param target What the program is for: `"cpu"`, `"gpu"` or `"tpu"`. A dtype that it does not have is an
 #'   error then: `c128` on TPUs. `NULL` allows all.
@@ -190,17 +191,18 @@ check_sharding <- function(sharding) {
     refuse("a list of `mesh` and `axes`", describe(sharding))
   }
   whole <- function(x) {
-    is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x) & x >= 1 & x < 2^31)
+    is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x) & x != 0 & abs(x) < 2^31)
   }
   named <- function(x) length(names(x)) == length(x) && all(nzchar(names(x))) && !anyNA(names(x))
   mesh <- sharding$mesh
-  if (!whole(mesh) || length(mesh) != 1L || !named(mesh)) {
+  if (!whole(mesh) || length(mesh) != 1L || mesh < 1 || !named(mesh)) {
     refuse("a list whose `mesh` is one named number of devices", describe(mesh))
   }
   axes <- sharding$axes
   if (!length(axes)) return(list(mesh = mesh, axes = integer()))
   if (!whole(axes) || !named(axes) || anyDuplicated(names(axes))) {
-    refuse("a list whose `axes` are whole numbers from 1, with the names of arguments", describe(axes))
+    expected <- "a list whose `axes` count from 1 or from the end (negative), with the names of arguments"
+    refuse(expected, describe(axes))
   }
   list(mesh = mesh, axes = axes)
 }
@@ -224,7 +226,8 @@ split_inputs <- function(sharding, args, leaves) {
     for (i in unlist(pluck(leaves, path, "sharding"))) {
       size <- shape(data[[i]])
       axis <- axes[[name]]
-      if (axis > length(size)) {
+      if (axis < 0 && axis >= -length(size)) axis <- length(size) + 1 + axis
+      if (axis < 0 || axis > length(size)) {
         abort(
           "anvil_error_axis",
           paste0(

@@ -50,7 +50,7 @@
 #' @param mode What becomes of positions in a tensor that are out of bounds: `"error"`, `"clip"` or `"drop"`.
 #' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of
 #'   the elements that it is assigned to.
-#' @param axis The axis that `index` belongs to, from 1.
+#' @param axis The axis that `index` belongs to, from 1; negative numbers count from the end.
 #' @param index A subscript, as above.
 #' @param n How many elements of the first axis; or of the first axes if it has several numbers,
 #'   `NA` for all. If negative, all but so many.
@@ -126,11 +126,8 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rdname nv_subset
 #' @export
 nv_select <- function(operand, axis, index, mode = "error") {
-  rank <- ndims(operand)
-  if (!is_whole(axis) || axis < 1 || axis > rank) {
-    abort_arg("axis", paste("an axis from 1 to", rank), describe(axis))
-  }
-  subscripts <- rep(list(quote(expr = )), rank)
+  axis <- axis_number(axis, operand)
+  subscripts <- rep(list(quote(expr = )), ndims(operand))
   # A range keeps its axis here too.
   range <- is.call(substitute(index)) && identical(substitute(index)[[1L]], quote(`:`))
   subscripts[[axis]] <- if (range) array(index) else index

@@ -206,7 +206,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()]: an ambiguous float keeps all digits
 #'   of `value`.
 #' @param device `"cpu"`.
-#' @param axis The axis along which it counts, from 1.
+#' @param axis The axis along which it counts, from 1 or negative from the end.
 #' @param start,end First and last value. Whole numbers, for `nv_seq()` with `start <= end`; any numbers with
 #'   `steps`.
 #' @param steps Number of values, evenly spaced. `NULL` counts in steps of 1.

@@ -41,7 +41,9 @@ test_that("an argument that a caller did not get is missing; one with a default 
 
 test_that("the functions keep their formals, and are compiled as R compiles others", {
   expect_identical(formals(nv_add), as.pairlist(alist(lhs = , rhs = )))
-  expect_identical(formals(nv_reduce_sum), as.pairlist(alist(operand = , axes = NULL, drop = TRUE)))
+  expect_identical(
+    formals(nv_reduce_sum), as.pairlist(alist(operand = , axes = NULL, drop = TRUE, na_rm = FALSE))
+  )
 })
 
 # ---- arguments of other names ----
@@ -67,9 +69,9 @@ with_dots <- function(name) "..." %in% names(formals(get(name, asNamespace("anvi
 test_that("no method swallows an argument that it does not know", {
   seen <- 0L
   for (key in names(methods)) {
-    # Arguments of c() may have any name; rep() hands its own on, and so do functions of one argument.
+    # Arguments of c() and cbind() may have any name; rep() hands its own on, and so do functions of one argument.
     if (!with_dots(methods[[key]]) || startsWith(key, "Math|") ||
-      key %in% c("c|AnvilValue", "rep|AnvilValue", "xtfrm|AnvilValue")) next
+      key %in% paste0(c("c", "cbind", "rbind", "rep", "xtfrm"), "|AnvilValue")) next
     parts <- strsplit(key, "|", fixed = TRUE)[[1L]]
     generics <- switch(
       parts[1L], Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L]
@@ -112,7 +114,8 @@ test_that("no exported function swallows an argument that it does not know", {
     vjp = list(f, x), linearize = list(f, x), trace_fn = list(f, x), eval_shape = list(f, x),
     compile_for = list(jit(f), x), tree_map = list(f, x), nv_broadcast_scalars = list(x),
     nv_broadcast_tensors = list(x),
-    nv_concatenate = list(x), nv_promote_to_common = list(x), nv_dynamic_slice = list(x, 1, slice_sizes = 1),
+    nv_concatenate = list(x), nv_stack = list(x), nv_meshgrid = list(x), nv_einsum = list("i", x),
+    nv_promote_to_common = list(x), nv_dynamic_slice = list(x, 1, slice_sizes = 1),
     nv_dynamic_update_slice = list(x, nv_tensor(1), 1), nv_subset = list(x, 1),
     nv_subset_assign = list(x, 1, value = 0), nv_switch = list(1L, x)
   )

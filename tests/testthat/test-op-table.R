@@ -5,10 +5,20 @@ exports <- getNamespaceExports("anvil")
 
 # Functions that are no ops: they make values, or are made of ops, or write files. Anything else called nv_*
 # needs a row.
-creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state")
+creators <- c(
+  "nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state", "nv_eye",
+  "nv_linspace", "nv_tensor_like", "nv_scalar_like", "nv_fill_like", "nv_empty_like", "nv_iota_like",
+  "nv_seq_like", "nv_eye_like"
+)
 compositions <- c(
+  "nv_eigvalsh", "nv_solve", "nv_inv", "nv_det", "nv_slogdet", "nv_lstsq", "nv_pinv", "nv_matrix_rank",
+  "nv_cond", "nv_norm", "nv_matrix_power", "nv_expm",
   "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars",
-  "nv_broadcast_tensors",
+  "nv_broadcast_tensors", "nv_broadcast_to", "nv_squeeze", "nv_unsqueeze", "nv_stack", "nv_split", "nv_tile",
+  "nv_repeat", "nv_roll", "nv_meshgrid", "nv_diag", "nv_extract_diag", "nv_trace", "nv_tril", "nv_triu",
+  "nv_outer", "nv_kronecker", "nv_einsum", "nv_tensordot", "nv_take", "nv_put", "nv_one_hot", "nv_sd",
+  "nv_weighted_mean", "nv_moment", "nv_skewness", "nv_kurtosis", "nv_cov", "nv_cor", "nv_scale",
+  "nv_normalize", "nv_logsumexp", "nv_softmax", "nv_log_softmax",
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
   "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map"
 )
@@ -47,8 +57,7 @@ test_that("an op's function is called after it; the exceptions are these", {
     c(
       "round_nearest_even -> nv_round", "round_nearest_afz -> nv_round", "magnitude -> nv_abs",
       "select -> nv_ifelse",
-      "broadcast_in_dim -> nv_broadcast_to", "custom_gradient -> custom_gradient",
-      "custom_jvp -> custom_jvp"
+      "custom_gradient -> custom_gradient", "custom_jvp -> custom_jvp"
     )
   )
 })

@@ -83,7 +83,7 @@ test_that("reshape says what does not fit", {
     nv_reshape(x, c(2, 2)), class = "anvil_error_shape", "(6) into (2,2): 6 and 4 elements", fixed = TRUE
   )
   expect_identical(e[c("from", "to")], list(from = 6, to = c(2, 2)))
-  expect_error(nv_reshape(x, -1), class = "anvil_error_arg", "`shape`")
+  expect_error(nv_reshape(x, -2), class = "anvil_error_arg", "`shape`")
   expect_error(nv_reshape(x, 2.5), class = "anvil_error_arg", "2.5")
   expect_error(nv_reshape(x, c(NA, 2)), class = "anvil_error_arg")
   expect_error(nv_reshape(x, "a"), class = "anvil_error_arg")

@@ -275,7 +275,7 @@ test_that("axes are checked", {
   }
   expect_error(nv_mean(x, 3), class = "anvil_error_axis")
   expect_error(nv_reduce_sum(x, 0), class = "anvil_error_axis", "numbered from 1")
-  expect_error(nv_reduce_sum(x, -1), class = "anvil_error_axis")
+  expect_error(nv_reduce_sum(x, -3), class = "anvil_error_axis")
   expect_error(nv_reduce_sum(x, c(1, 1)), class = "anvil_error_axis", "more than once")
   expect_error(nv_reduce_sum(nv_scalar(1), 1), class = "anvil_error_axis")
   expect_error(nv_reduce_sum(x, 1.5), class = "anvil_error_arg", "`axes` must be whole numbers, not 1.5")

@@ -112,6 +112,8 @@ test_that("sharding cuts arguments and parts of lists", {
   expect_match(
     cut$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {}]>}", fixed = TRUE
   )
+  from_end <- stablehlo(loss, f32(3, 1), data, sharding = list(mesh = c(batch = 8), axes = c(data = -2)))
+  expect_identical(from_end$text, cut$text)
   one <- stablehlo(loss, f32(3, 1), data, sharding = list(axes = c("data$x" = 1), mesh = c(batch = 8)))
   expect_match(
     one$text, "%arg2: tensor<16x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}", fixed = TRUE

@@ -74,20 +74,23 @@ pub fn abstract_aval(x: SEXP) -> Outcome<Option<Aval>> {
 
 /// `(dtype, shape, ambiguous)` of a tensor, tracer, abstract tensor, or R number, as R objects.
 fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
-    if value::is_tracer(x) {
-        return Ok(trace::type_of(x)?);
-    }
-    if value::is_tensor(x) {
+    let known = if value::is_tracer(x) {
+        Some((trace::type_of(x)?, trace::shape_of(x)))
+    } else if value::is_tensor(x) {
         let tensor = Tensor::header(x)?;
-        let type_ = [value::name_of_dtype(tensor.dtype), value::flag(tensor.ambiguous)];
+        Some(([value::name_of_dtype(tensor.dtype), value::flag(tensor.ambiguous)], tensor.shape()))
+    } else {
+        None
+    };
+    if let Some(([dtype, ambiguous], shape)) = known {
         // SAFETY: reads an attribute.
         let sizes = if attribute(x, unsafe { R_DimSymbol }) == nil() {
             // SAFETY: inside `protected`.
-            scope.keep(protected(|| unsafe { value::new_shape(&tensor.shape()) })?)
+            scope.keep(protected(|| unsafe { value::new_shape(&shape) })?)
         } else {
             value::sizes_of(x)
         };
-        return Ok([type_[0], sizes, type_[1]]);
+        return Ok([dtype, sizes, ambiguous]);
     }
     let (ranked, shape) = match abstract_aval(x)? {
         Some(aval) => (aval.ranked(), aval.shape),

@@ -112,7 +112,7 @@ fn mode_of(x: SEXP) -> Outcome<Mode> {
 
 fn shape_of(x: SEXP) -> Outcome<Shape> {
     Ok(if value::is_tracer(x) {
-        vector::shape_of(ints(trace::type_of(x)?[1]))
+        trace::shape_of(x)
     } else if value::is_tensor(x) {
         Tensor::header(x)?.shape()
     } else {

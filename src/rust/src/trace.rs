@@ -14,7 +14,8 @@ use anvil_core::apply::number_type;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::graph::{Def, Value};
-use anvil_core::ops::{Builder, Graph};
+use anvil_core::ops::layout::Order;
+use anvil_core::ops::{Builder, Graph, Reshape};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::{Cell, RefCell};
@@ -161,9 +162,20 @@ fn parts(x: SEXP) -> Result<([SEXP; 3], usize)> {
     Ok(([0, 1, 2].map(|i| element(held, i)), index))
 }
 
-/// The type of a tracer as R reads it: `(dtype, shape, ambiguous)`.
-pub fn type_of(tracer: SEXP) -> Result<[SEXP; 3]> {
-    parts(tracer).map(|([dtype, ambiguous, _], _)| [dtype, value::sizes_of(tracer), ambiguous])
+/// The type of a tracer as R reads it: `(dtype, ambiguous)`.
+pub fn type_of(tracer: SEXP) -> Result<[SEXP; 2]> {
+    parts(tracer).map(|([dtype, ambiguous, _], _)| [dtype, ambiguous])
+}
+
+/// The shape of a tracer: its `dim`; of a vector without one its length, or no axes for one element.
+pub fn shape_of(tracer: SEXP) -> Shape {
+    // SAFETY: reads an attribute.
+    let dim = attribute(tracer, unsafe { R_DimSymbol });
+    match len(tracer) {
+        _ if dim != nil() => vector::shape_of(ints(dim)),
+        1 => Shape::scalar(),
+        length => [length].into(),
+    }
 }
 
 /// The trace of a tracer, and its depth in the stack.
@@ -198,13 +210,21 @@ pub fn check_open(tracer: SEXP) -> Result<()> {
 }
 
 /// The value that a tracer stands for in its own trace, its type, and the depth of the trace in the stack.
+///
+/// Functions of R that change `dim`, such as `drop()`, make a tracer of another shape: it stands for the value
+/// in that shape.
 pub fn own_value(tracer: SEXP) -> Outcome<(Value, Aval, usize)> {
     let (trace, depth) = owner(tracer)?;
     let (_, index) = parts(tracer)?;
-    let builder = trace.builder();
+    let mut builder = trace.builder();
     let found = builder.graph().values().nth(index);
-    let value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
-    let aval = builder.graph().aval(value).clone();
+    let mut value = found.ok_or_else(|| Error::Internal { detail: "a tracer without a value".into() })?;
+    let mut aval = builder.graph().aval(value).clone();
+    let shape = shape_of(tracer);
+    if shape != aval.shape {
+        value = builder.node1(Reshape { shape, order: Order::Column }, &[value])?;
+        aval = builder.graph().aval(value).clone();
+    }
     Ok((value, aval, depth))
 }
 

@@ -203,7 +203,7 @@ fn squared() -> Custom {
     let value = |b: &mut Builder, x: Value, n: Value, w: Value| {
         let to = Ranked::known(DType::F64);
         let n = b.node1(Convert { to }, &[n]).unwrap();
-        let n = op(b, "broadcast_in_dim", &[n], &Attrs::new().with("shape", gradients::numbers(&[2])));
+        let n = op(b, "broadcast_to", &[n], &Attrs::new().with("shape", gradients::numbers(&[2])));
         let scaled = plain(b, "mul", &[w, n]);
         let product = plain(b, "mul", &[x, scaled]);
         (plain(b, "mul", &[x, product]), product)

@@ -111,7 +111,7 @@ fn rules_of_structured_ops_agree_with_differences() {
     check("transpose", &|b, x| op(b, "transpose", x, &permuted), slice::from_ref(&cube), &around, rng);
     for from in [Shape::scalar(), [3, 1].into(), [1, 1, 2].into()] {
         let attrs = attrs().with("shape", numbers(&[2, 3, 2]));
-        check("broadcast", &|b, x| op(b, "broadcast_in_dim", x, &attrs), &[from], &around, rng);
+        check("broadcast", &|b, x| op(b, "broadcast_to", x, &attrs), &[from], &around, rng);
     }
     check("matmul", &|b, x| op(b, "matmul", x, &Attrs::new()), &[[2, 3].into(), [3, 4].into()], &around, rng);
     // Batches and contracted axes out of order.

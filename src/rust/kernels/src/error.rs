@@ -21,6 +21,12 @@ pub enum Error {
     /// An argument that the function does not take.
     #[error("`{arg}` must be {expected}, not {got}.{}", hint_line(.hint))]
     Arg { arg: String, expected: String, got: String, hint: String },
+    /// An equation of an einsum that does not parse.
+    #[error(
+        "`equation` must have {expected} at character {at}, not {got}.\nx {equation}\n  {}^",
+        " ".repeat(.at.saturating_sub(1))
+    )]
+    Equation { equation: String, at: usize, expected: String, got: String },
     /// Missing values for a dtype that has none, or only a NaN, which they would become in silence.
     #[error(
         "`{arg}` holds {count} missing value{}, which {dtype} {}.\nx First at position{} {}.\ni {}",
@@ -94,7 +100,7 @@ pub enum Error {
 
     // --- axis ---
     /// An axis that the operand does not have.
-    #[error("Axis {got} is out of range for shape {shape}, which has {}.\ni Axes are numbered from 1.", axes(.shape.rank()))]
+    #[error("Axis {got} is out of range for shape {shape}, which has {}.\ni Axes are numbered from 1; negative numbers count from the end.", axes(.shape.rank()))]
     AxisOutOfRange { op: String, got: i64, shape: Shape },
     /// The same axis twice.
     #[error("Axis {axis} is given more than once.")]
@@ -236,7 +242,7 @@ impl Error {
     pub fn class(&self) -> &'static str {
         use Error::*;
         let class = match self {
-            Arg { .. } => Class::Arg,
+            Arg { .. } | Equation { .. } => Class::Arg,
             MissingValue { .. } | Unrepresentable { .. } | Overflow { .. } | SequenceRange { .. } => {
                 Class::Value
             }
@@ -287,6 +293,15 @@ impl Error {
         match self {
             Arg { arg, expected, got, .. } => {
                 vec![("arg", text(arg)), ("expected", text(expected)), ("got", text(got))]
+            }
+            Equation { equation, at, expected, got } => {
+                vec![
+                    ("arg", text(&"equation")),
+                    ("expected", text(expected)),
+                    ("got", text(got)),
+                    ("equation", text(equation)),
+                    ("position", number(*at)),
+                ]
             }
             MissingValue { arg, dtype, count, positions } => {
                 vec![

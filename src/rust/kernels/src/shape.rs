@@ -132,15 +132,24 @@ impl fmt::Display for Shape {
 pub struct Axis(pub usize);
 
 impl Axis {
-    /// The axis with this 1-based number.
+    /// The axis with this 1-based number; a negative one counts from the end.
     ///
     /// # Errors
-    /// [`Error::AxisOutOfRange`] unless `1 <= number <= shape.rank()`.
+    /// [`Error::AxisOutOfRange`] unless `1 <= |number| <= shape.rank()`.
     pub fn from_one_based(op: &str, number: i64, shape: &Shape) -> Result<Axis> {
-        match usize::try_from(number) {
-            Ok(n) if (1..=shape.rank()).contains(&n) => Ok(Axis(n - 1)),
-            _ => Err(Error::AxisOutOfRange { op: op.to_string(), got: number, shape: shape.clone() }),
-        }
+        Axis::of_rank(number, shape.rank()).ok_or_else(|| Error::AxisOutOfRange {
+            op: op.to_string(),
+            got: number,
+            shape: shape.clone(),
+        })
+    }
+
+    /// The axis with this 1-based number among `rank` axes; a negative one counts from the end. `None` if
+    /// there is no such axis.
+    pub fn of_rank(number: i64, rank: usize) -> Option<Axis> {
+        let rank = rank as i64;
+        let from_zero = if number < 0 { rank.checked_add(number)? } else { number - 1 };
+        (0..rank).contains(&from_zero).then_some(Axis(from_zero as usize))
     }
 
     /// The 1-based number.
@@ -207,6 +216,9 @@ mod tests {
     fn axis_prints_from_one() {
         assert_eq!(Axis(0).to_string(), "1");
         assert!(Axis::from_one_based("nv_x", 0, &[2].into()).is_err());
+        assert_eq!(Axis::from_one_based("nv_x", -1, &[2, 3].into()).unwrap(), Axis(1));
+        assert!(Axis::from_one_based("nv_x", -3, &[2, 3].into()).is_err());
+        assert!([i64::MIN, i64::MAX].iter().all(|&n| Axis::of_rank(n, 2).is_none()));
         assert_eq!(Axis::from_one_based("nv_x", 1, &[2].into()).unwrap(), Axis(0));
     }
 }

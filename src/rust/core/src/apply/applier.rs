@@ -70,7 +70,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Repeats 0-d values to a shape.
-    fn repeat(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
+    pub(super) fn repeat(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
         for value in values {
             if self.aval(*value).shape.rank() == 0 {
                 *value = self.broadcast(*value, to)?;

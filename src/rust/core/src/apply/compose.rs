@@ -2,8 +2,8 @@
 //! operands.
 
 use super::applier::{Applier, Composition};
-use crate::dtype::{Class, DType, Ranked, ANY, FLOAT, INEXACT, ORDERED};
-use crate::error::{Error, Result};
+use crate::dtype::{Ranked, ANY, FLOAT, INEXACT};
+use crate::error::Result;
 use crate::graph::Value;
 use crate::ops::attrs::{Attr, Attrs};
 use crate::ops::*;
@@ -18,9 +18,6 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("arg", |a, operands, attrs| a.arg(operands, attrs)),
     ("flatten", |a, operands, attrs| a.flatten(operands, attrs)),
     ("quotient", |a, operands, attrs| a.quotient(operands, attrs)),
-    ("mean", |a, operands, attrs| a.mean(operands, attrs)),
-    ("mean_of_numbers", |a, operands, attrs| a.mean_of_numbers(operands, attrs)),
-    ("var", |a, operands, attrs| a.var(operands, attrs)),
     ("identity", |a, operands, _| a.identity(operands)),
     ("promote", |a, operands, _| a.promoted_values(operands)),
     ("stored", |a, operands, _| a.stored(operands)),
@@ -82,7 +79,7 @@ impl Applier<'_> {
     }
 
     /// 0 in the type of a value.
-    fn zeros_of(&mut self, x: Value) -> Result<Value> {
+    pub(super) fn zeros_of(&mut self, x: Value) -> Result<Value> {
         let aval = self.aval(x).clone();
         let zero = self.builder.literal(Literal::new(0i64).convert(aval.dtype), aval.ambiguous);
         self.broadcast(zero, &aval.shape)
@@ -132,76 +129,5 @@ impl Applier<'_> {
         arity(row.function, operands.len(), row.operands.len())?;
         let values = self.promote(operands, INEXACT)?;
         self.op(row.name, &values, attrs)
-    }
-
-    /// The sum divided by the number of elements, in floats.
-    fn mean(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
-        // Of no elements, 0 / 0 is NaN as it should be.
-        self.per_element("reduce_sum", INEXACT, operands, attrs, |count| count)
-    }
-
-    /// The sum of the squared deviations from the mean, divided by the number of elements less the
-    /// correction, in floats.
-    fn var(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
-        let correction = attrs.size("correction")?;
-        let got = self.join(operands)?.dtype;
-        if got.is_complex() {
-            return Err(Error::UnsupportedDtype {
-                op: "nv_var".into(),
-                operand: "operand".into(),
-                accepts: ORDERED.name.into(),
-                got,
-                hint: "Take `nv_real()`, `nv_imag()` or `nv_abs()` first.".into(),
-            });
-        }
-        let left = |count: f64| if count > correction { count - correction } else { f64::NAN };
-        self.per_element("reduce_squares", FLOAT, operands, attrs, left)
-    }
-
-    /// The mean of the elements that are not NaN, in floats.
-    fn mean_of_numbers(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
-        let (x, own) = self.widened(operands, INEXACT)?;
-        let is_nan = self.builder.node1(Op::Predicate(Predicate::is_nan), &[x])?;
-        let zero = self.zeros_of(x)?;
-        let kept = self.builder.node1(Op::Ternary(Ternary::Select), &[is_nan, zero, x])?;
-        let sum = self.op("reduce_sum", &[kept], attrs)?[0];
-        let is_number = self.builder.node1(Op::Unary(Unary::not), &[is_nan])?;
-        let dtype = if i32::try_from(self.aval(x).shape.size()).is_ok() { DType::I32 } else { DType::I64 };
-        let ones = self.cast(is_number, Ranked::known(dtype))?;
-        let count = self.op("reduce_sum", &[ones], attrs)?[0];
-        let count = self.cast(count, self.aval(sum).ranked())?;
-        let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
-        Ok(vec![self.cast(mean, own)?])
-    }
-
-    /// A reduction divided by a function of the number of elements.
-    fn per_element(
-        &mut self,
-        name: &str,
-        accepts: Class,
-        operands: &[Value],
-        attrs: &Attrs,
-        divisor: impl Fn(f64) -> f64,
-    ) -> Result<Vec<Value>> {
-        let (x, own) = self.widened(operands, accepts)?;
-        let sum = self.op(name, &[x], attrs)?[0];
-        let size = |v: Value| self.aval(v).shape.size();
-        // Without results there is nothing to divide.
-        let count = size(x).checked_div(size(sum)).unwrap_or(0);
-        let aval = self.aval(sum).clone();
-        let count =
-            self.builder.literal(Literal::new(divisor(count as f64)).convert(aval.dtype), aval.ambiguous);
-        let count = self.broadcast(count, &aval.shape)?;
-        let mean = self.builder.node1(Op::Binary(Binary::div), &[sum, count])?;
-        Ok(vec![self.cast(mean, own)?])
-    }
-
-    /// The operand of a mean, and the type of the result: neither the sum nor the number of elements need fit
-    /// 16 bits, so they are f32 up to there.
-    fn widened(&mut self, operands: &[Value], accepts: Class) -> Result<(Value, Ranked)> {
-        let x = self.promote(operands, accepts)?[0];
-        let own = self.ranked(x);
-        let x = if self.aval(x).dtype.is_half() { self.cast(x, Ranked::known(DType::F32))? } else { x };
-        Ok((x, own))
     }
 }

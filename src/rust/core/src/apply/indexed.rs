@@ -5,11 +5,13 @@
 
 use super::applier::{entry, Applier, Composition};
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Value;
-use crate::ops::attrs::Attrs;
+use crate::ops::attrs::{Attr, Attrs};
+use crate::ops::gather::GATHER_NAMES;
+use crate::ops::scatter::SCATTER_NAMES;
 use crate::ops::*;
-use crate::shape::Axis;
+use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 
 /// All of them, by name.
@@ -18,6 +20,8 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("scatter", |a, operands, attrs| a.scatter(operands, attrs)),
     ("dynamic_slice", |a, operands, attrs| a.dynamic_slice(operands, attrs)),
     ("dynamic_update_slice", |a, operands, attrs| a.dynamic_update_slice(operands, attrs)),
+    ("take", |a, operands, attrs| a.take(operands, attrs)),
+    ("put", |a, operands, attrs| a.put(operands, attrs)),
 ];
 
 /// Whether the op called `name` reads or writes at positions among its operands.
@@ -102,6 +106,68 @@ impl Applier<'_> {
         }
         let [shape, window] = [values[0], values[1]].map(|v| self.shape(v));
         self.where_it_fits(&values[2..], &shape, &window, made, Some(values[0]))
+    }
+
+    /// The operand, flat without an axis, and the axis that positions are along.
+    fn axis_or_flat(&mut self, function: &str, x: Value, attrs: &Attrs) -> Result<(Value, Axis)> {
+        let shape = self.shape(x);
+        if *attrs.get("axis") != Attr::Null {
+            return Ok((x, self.one_axis(attrs, function, &shape)?));
+        }
+        Ok((self.reshape_to(x, Shape::try_new(vec![shape.size()])?)?, Axis(0)))
+    }
+
+    /// The parameters of a gather or a scatter of whole slices at positions along an axis: slices lie along
+    /// the axes of the indices, in the place of that axis.
+    fn at_positions(&self, x: Value, axis: Axis, indices: Value, names: [&str; 5], attrs: &Attrs) -> Attrs {
+        let [rank, more] = [x, indices].map(|v| self.aval(v).shape.rank());
+        let slices = (0..rank - 1).map(|i| if i < axis.0 { i } else { i + more });
+        let numbers = |all: Vec<usize>| Attr::Numbers(all.into_iter().map(|n| n as f64 + 1.0).collect());
+        let values = [slices.collect(), vec![axis.0], vec![], vec![], vec![axis.0]];
+        let all = names.into_iter().zip(values);
+        let made = all.fold(Attrs::new(), |made, (name, axes)| made.with(name, numbers(axes)));
+        made.with("index_vector_axis", numbers(vec![more]))
+            .with("indices_are_sorted", Attr::Logical(false))
+            .with("mode", attrs.get("mode").clone())
+    }
+
+    /// Slices at positions along an axis, or elements.
+    fn take(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+        arity("nv_take", operands.len(), 2)?;
+        let (x, axis) = self.axis_or_flat("nv_take", operands[0], attrs)?;
+        let shape = self.shape(x);
+        if shape[axis.0] == 0 && self.aval(operands[1]).shape.size() == 0 {
+            // No window fits an empty axis, and none is asked for.
+            let sizes = [&shape[..axis.0], &self.aval(operands[1]).shape, &shape[axis.0 + 1..]].concat();
+            return Ok(vec![self.formula([x], |[x]| x.filled(0.0, &sizes))?]);
+        }
+        let mut sizes: Vec<f64> = shape.iter().map(|&n| n as f64).collect();
+        sizes[axis.0] = 1.0;
+        let gather = self.at_positions(x, axis, operands[1], GATHER_NAMES, attrs);
+        self.gather(&[x, operands[1]], &gather.with("slice_sizes", Attr::Numbers(sizes)))
+    }
+
+    /// The operand with other slices at positions along an axis, or other elements.
+    fn put(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+        arity("nv_put", operands.len(), 3)?;
+        let shape = self.shape(operands[0]);
+        let (x, axis) = self.axis_or_flat("nv_put", operands[0], attrs)?;
+        let mut slices = self.aval(x).shape.to_vec();
+        slices.splice(axis.0..=axis.0, self.aval(operands[1]).shape.iter().copied());
+        let (slices, mut value) = (Shape::try_new(slices)?, operands[2]);
+        if self.aval(value).shape.rank() == 0 {
+            value = self.broadcast(value, &slices)?;
+        }
+        let got = self.shape(value);
+        if got != slices {
+            return Err(Error::AssignShape { value: got, subset: slices });
+        }
+        let scatter = self
+            .at_positions(x, axis, operands[1], SCATTER_NAMES, attrs)
+            .with("unique_indices", Attr::Logical(false))
+            .with("update_computation", attrs.get("update_computation").clone());
+        let made = self.scatter(&[x, operands[1], value], &scatter)?;
+        Ok(vec![self.reshape_to(made[0], shape)?])
     }
 
     /// `made` if a window with these starts fits, else another value, or nothing.

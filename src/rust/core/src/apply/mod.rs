@@ -6,13 +6,18 @@
 mod applier;
 mod compose;
 mod conversion;
+mod covariance;
+mod einsum;
 mod indexed;
 mod linalg;
+mod matrices;
 mod positions;
 mod products;
 mod promote;
 mod random;
 pub mod selection;
+mod shapes;
+mod statistics;
 pub mod subset;
 
 pub use applier::Applier;
@@ -43,16 +48,24 @@ impl Applier<'_> {
     }
 }
 
+/// The compositions, by the file that they are in.
+const FAMILIES: &[&[(&str, Composition)]] = &[
+    compose::ALL,
+    covariance::ALL,
+    einsum::ALL,
+    indexed::ALL,
+    linalg::ALL,
+    matrices::ALL,
+    products::ALL,
+    random::ALL,
+    shapes::ALL,
+    statistics::ALL,
+];
+
 /// The composition of this name.
 fn composition(name: &str) -> Option<Composition> {
     static BY_NAME: OnceLock<HashMap<&str, Composition>> = OnceLock::new();
-    let all = BY_NAME.get_or_init(|| {
-        [compose::ALL, indexed::ALL, linalg::ALL, products::ALL, random::ALL]
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect()
-    });
+    let all = BY_NAME.get_or_init(|| FAMILIES.iter().flat_map(|family| family.iter()).copied().collect());
     all.get(name).copied()
 }
 
@@ -66,11 +79,8 @@ mod tests {
 
     #[test]
     fn compositions_have_names_of_their_own() {
-        let names: Vec<&str> = [compose::ALL, indexed::ALL, linalg::ALL, products::ALL, random::ALL]
-            .concat()
-            .iter()
-            .map(|(name, _)| *name)
-            .collect();
+        let names: Vec<&str> =
+            FAMILIES.iter().flat_map(|family| family.iter()).map(|(name, _)| *name).collect();
         assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len());
     }
 

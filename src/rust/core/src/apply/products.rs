@@ -3,6 +3,7 @@
 use super::applier::{Applier, Composition};
 use crate::error::{Error, Result};
 use crate::graph::Value;
+use crate::ops::attrs::{Attr, Attrs};
 use crate::ops::layout::Order;
 use crate::ops::*;
 use crate::shape::{Axis, Shape};
@@ -13,6 +14,7 @@ pub(super) const ALL: &[(&str, Composition)] = &[
     ("matrix_product", |a, operands, _| a.matrix_product(operands, Transposed::None)),
     ("crossprod", |a, operands, _| a.matrix_product(operands, Transposed::Lhs)),
     ("tcrossprod", |a, operands, _| a.matrix_product(operands, Transposed::Rhs)),
+    ("tensordot", |a, operands, attrs| a.tensordot(operands, attrs)),
 ];
 
 /// The operand of `%*%` that is transposed first: none, or that of `crossprod()` or `tcrossprod()`.
@@ -52,6 +54,30 @@ impl Applier<'_> {
             }
         }
         self.multiply(&values)
+    }
+
+    /// The product summed over the last axes of the first operand and the first of the second, or over pairs
+    /// of axes.
+    fn tensordot(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+        arity("nv_tensordot", operands.len(), 2)?;
+        let axes = match attrs.get("axes") {
+            pairs @ Attr::List(_) => pairs.clone(),
+            _ => {
+                let [rank, other] = [0, 1].map(|i| self.aval(operands[i]).shape.rank());
+                let count = attrs.integer("axes")?;
+                let Some(count) = usize::try_from(count).ok().filter(|&n| n <= rank.min(other)) else {
+                    let expected = format!(
+                        "a number of axes from 0 to {}, or a list of two vectors of axes",
+                        rank.min(other)
+                    );
+                    return Err(Error::arg("axes", expected, count.to_string()));
+                };
+                let numbers =
+                    |from: usize| Attr::Numbers((from..from + count).map(|i| i as f64 + 1.0).collect());
+                Attr::List(vec![numbers(rank - count), numbers(0)])
+            }
+        };
+        self.op("dot_general", operands, &Attrs::new().with("contracting_axes", axes))
     }
 
     /// The product of two values of one dtype.

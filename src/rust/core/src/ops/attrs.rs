@@ -30,7 +30,8 @@ pub enum Attr {
 }
 
 impl Attr {
-    fn describe(&self) -> String {
+    /// The parameter as an error shows it.
+    pub fn describe(&self) -> String {
         match self {
             Attr::Null => "NULL".into(),
             Attr::Logical(x) => logical(*x),
@@ -224,8 +225,41 @@ impl Attrs {
         }
     }
 
-    /// Distinct axes of a value of this shape, in the order given. `None` if the parameter is
-    /// `NULL`.
+    /// The shape that a value of `size` elements is given: as [`Attrs::shape`], and one size may be -1, which
+    /// follows from the others.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] for several -1, and for one that no whole number, or more than one, could replace;
+    /// those of [`Attrs::shape`].
+    pub fn shape_of(&self, name: &str, size: usize) -> Result<Shape> {
+        let Some(mut sizes) = integers(self.get(name)).filter(|sizes| sizes.contains(&-1)) else {
+            return self.shape(name);
+        };
+        let expected =
+            "a shape: whole numbers, each at least 0, but for one -1, which follows from the others";
+        let mut inferred = (0..sizes.len()).filter(|&i| sizes[i] == -1);
+        let (at, None) = (inferred.next().unwrap_or_default(), inferred.next()) else {
+            return self.wrong(name, expected);
+        };
+        sizes[at] = 1;
+        let known: Option<Vec<usize>> = sizes.iter().map(|&d| usize::try_from(d).ok()).collect();
+        let Some(mut known) = known else { return self.wrong(name, expected) };
+        let others = Shape::try_new(known.clone())?.size();
+        match size.checked_div(others) {
+            Some(rest) if rest * others == size => {
+                known[at] = rest;
+                Shape::try_new(known)
+            }
+            _ => {
+                let hint = format!("There are {size} elements, and the other sizes make {others}.");
+                let expected = "a shape in which -1 stands for a whole number".into();
+                Err(Error::Arg { arg: name.into(), expected, got: self.get(name).describe(), hint })
+            }
+        }
+    }
+
+    /// Distinct axes of a value of this shape, in the order given; negative numbers count from the end.
+    /// `None` if the parameter is `NULL`.
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`], [`Error::DuplicateAxis`], and those of [`Attrs::integers`].
@@ -234,6 +268,22 @@ impl Attrs {
             return Ok(None);
         }
         distinct_axes(&self.integers(name)?, op, shape).map(Some)
+    }
+
+    /// Axes of a value of so many, in the order given, which may be more than it has: whoever knows the value
+    /// checks that. Negative ones count from the end.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] for 0 and for negative numbers beyond the first axis; those of [`Attrs::integers`].
+    pub fn axes_among(&self, name: &str, rank: usize) -> Result<Vec<Axis>> {
+        let axis = |n: i64| match n {
+            1.. => Ok(Axis(n as usize - 1)),
+            _ => Axis::of_rank(n, rank).ok_or_else(|| {
+                let expected = format!("whole numbers, each at least 1, or from -{rank} to -1");
+                Error::arg(name, expected, n.to_string())
+            }),
+        };
+        self.integers(name)?.into_iter().map(axis).collect()
     }
 
     /// A list of two sets of axes, one for each of two operands.
@@ -309,6 +359,9 @@ mod tests {
         assert_eq!(axes(vec![2.0, 1.0]).unwrap(), Some(vec![Axis(1), Axis(0)]));
         assert!(matches!(axes(vec![3.0]), Err(Error::AxisOutOfRange { got: 3, .. })));
         assert!(matches!(axes(vec![0.0]), Err(Error::AxisOutOfRange { .. })));
+        assert_eq!(axes(vec![-1.0, 1.0]).unwrap(), Some(vec![Axis(1), Axis(0)]));
+        assert!(matches!(axes(vec![-1.0, 2.0]), Err(Error::DuplicateAxis { .. })));
+        assert!(matches!(axes(vec![-3.0]), Err(Error::AxisOutOfRange { got: -3, .. })));
         assert!(matches!(axes(vec![1.0, 1.0]), Err(Error::DuplicateAxis { .. })));
         assert!(matches!(axes(vec![1.5]), Err(Error::Arg { .. })));
         assert!(matches!(axes(vec![f64::NAN]), Err(Error::Arg { .. })));
@@ -322,5 +375,18 @@ mod tests {
         assert!(matches!(shape(vec![-1.0]), Err(Error::Arg { .. })));
         assert!(matches!(shape(vec![1e12, 1e12]), Err(Error::TooLarge { .. })));
         assert!(matches!(shape(vec![f64::INFINITY]), Err(Error::Arg { .. })));
+    }
+
+    #[test]
+    fn one_size_follows_from_the_others() {
+        let shape = |x: Vec<f64>, size| Attrs::new().with("shape", Attr::Numbers(x)).shape_of("shape", size);
+        assert_eq!(shape(vec![2.0, -1.0], 6).unwrap(), [2, 3].into());
+        assert_eq!(shape(vec![-1.0], 1).unwrap(), [1].into());
+        assert_eq!(shape(vec![2.0, -1.0], 0).unwrap(), [2, 0].into());
+        assert_eq!(shape(vec![2.0], 6).unwrap(), [2].into());
+        for (wrong, size) in [([-1.0, -1.0], 4), ([-1.0, 0.0], 0), ([4.0, -1.0], 6), ([-2.0, -1.0], 6)] {
+            assert!(matches!(shape(wrong.to_vec(), size), Err(Error::Arg { .. })), "{wrong:?}");
+        }
+        assert!(matches!(shape(vec![-1.0, 1e12, 1e12], 6), Err(Error::TooLarge { .. })));
     }
 }

@@ -327,7 +327,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Padded with a value; negative amounts cut off elements.
-    pub(super) fn padded(
+    pub(crate) fn padded(
         self,
         value: f64,
         low: Vec<i64>,

@@ -21,7 +21,8 @@ use std::ops::Range;
 /// What it does with windows that do not fit if it does not check them.
 const SILENT: &str = "clip";
 
-const GATHER_NAMES: [&str; 5] = [
+/// Names of the parameters of windows.
+pub(crate) const GATHER_NAMES: [&str; 5] = [
     "offset_axes",
     "collapsed_slice_axes",
     "operand_batching_axes",
@@ -83,8 +84,8 @@ impl OpDef for Gather {
         Promotion::Each(&[Role::Own, Role::Position])
     }
 
-    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
-        let windows = Windows::decode(attrs, GATHER_NAMES)?;
+    fn decode(_row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let windows = Windows::decode(attrs, GATHER_NAMES, operands)?;
         let slice_sizes = attrs.shape("slice_sizes")?.to_vec();
         let indices_are_sorted = attrs.flag("indices_are_sorted")?;
         Ok(Gather { windows, slice_sizes, indices_are_sorted, check: Check::decode(attrs)? }.into())

@@ -59,10 +59,10 @@ impl OpDef for Reshape {
         Promotion::Each(&[Role::Own])
     }
 
-    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+    fn decode(_row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
         let order = attrs.choice("order", &["column", "row"])?;
         let order = if order == "row" { Order::Row } else { Order::Column };
-        Ok(Reshape { shape: attrs.shape("shape")?, order }.into())
+        Ok(Reshape { shape: attrs.shape_of("shape", operands[0].shape.size())?, order }.into())
     }
 
     fn is_identity(&self, operands: &[&Aval]) -> bool {
@@ -332,7 +332,7 @@ pub struct BroadcastInDim {
     pub axes: Vec<Axis>,
 }
 
-static BROADCAST_IN_DIM: Row = written("broadcast_in_dim", "nv_broadcast_to", &["operand"], ANY);
+static BROADCAST_IN_DIM: Row = written("broadcast_in_dim", "nv_broadcast_in_dim", &["operand"], ANY);
 
 impl BroadcastInDim {
     /// Aligns the operand's axes with the last ones of `shape`, as NumPy does.
@@ -372,8 +372,15 @@ impl OpDef for BroadcastInDim {
         Promotion::Each(&[Role::Own])
     }
 
-    fn decode(_row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
-        Ok(BroadcastInDim::align_right(&operands[0].shape, attrs.shape("shape")?)?.into())
+    fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
+        let (from, shape) = (&operands[0].shape, attrs.shape("shape")?);
+        let axes = attrs.axes("broadcast_axes", row.function, &shape)?.unwrap_or_default();
+        if axes.len() != from.rank() {
+            let expected =
+                format!("an axis of the result for each axis of `operand`, which has {}", from.rank());
+            return Err(Error::arg("broadcast_axes", expected, vector(&axes)));
+        }
+        Ok(BroadcastInDim { shape, axes }.into())
     }
 
     fn is_identity(&self, operands: &[&Aval]) -> bool {

@@ -25,7 +25,8 @@ use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::ops::Range;
 use std::sync::Arc;
 
-const SCATTER_NAMES: [&str; 5] = [
+/// Names of the parameters of windows.
+pub(crate) const SCATTER_NAMES: [&str; 5] = [
     "update_window_axes",
     "inserted_window_axes",
     "input_batching_axes",
@@ -133,7 +134,7 @@ impl OpDef for Scatter {
             row.check_operands(operands.len())?;
         }
         let op = Scatter {
-            windows: Windows::decode(attrs, SCATTER_NAMES)?,
+            windows: Windows::decode(attrs, SCATTER_NAMES, operands)?,
             update,
             indices_are_sorted: attrs.flag("indices_are_sorted")?,
             unique_indices: attrs.flag("unique_indices")?,

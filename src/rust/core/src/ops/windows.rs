@@ -69,21 +69,23 @@ impl Windows {
         out
     }
 
-    /// Reads the parameters of a call: axes count from 1.
-    pub(super) fn decode(attrs: &Attrs, names: Names) -> Result<Windows> {
-        let axes = |name| Ok(attrs.whole(name, 1)?.into_iter().map(|n| Axis(n - 1)).collect());
-        let index_vector_axis = match attrs.whole("index_vector_axis", 1)?.as_slice() {
-            [one] => Axis(one - 1),
+    /// Reads the parameters of a call on a value and indices: axes count from 1, negative ones from the end.
+    pub(super) fn decode(attrs: &Attrs, names: Names, operands: &[&Aval]) -> Result<Windows> {
+        let [rank, index_rank] = [0, 1].map(|i| operands[i].shape.rank());
+        let axes = |name, rank| attrs.axes_among(name, rank);
+        let index_vector_axis = match axes("index_vector_axis", index_rank)?.as_slice() {
+            [one] => *one,
             many => {
                 return Err(Error::arg("index_vector_axis", "one axis", format!("{} numbers", many.len())))
             }
         };
+        let stacked = if index_vector_axis.0 < index_rank { index_rank - 1 } else { index_rank };
         Ok(Windows {
-            window_axes: axes(names[0])?,
-            dropped: axes(names[1])?,
-            batching: axes(names[2])?,
-            index_batching: axes(names[3])?,
-            index_map: axes(names[4])?,
+            window_axes: axes(names[0], stacked + attrs.integers(names[0])?.len())?,
+            dropped: axes(names[1], rank)?,
+            batching: axes(names[2], rank)?,
+            index_batching: axes(names[3], index_rank)?,
+            index_map: axes(names[4], rank)?,
             index_vector_axis,
         })
     }

@@ -50,14 +50,14 @@ pub fn fixed(b: &mut Builder, numbers: &[Literal], zero: Literal, shape: &Shape)
     let flat = if numbers.is_empty() {
         let shape = Attrs::new().with("shape", self::numbers(&[0]));
         let zero = b.literal(zero, None);
-        op(b, "broadcast_in_dim", &[zero], &shape)
+        op(b, "broadcast_to", &[zero], &shape)
     } else {
         let one = Attrs::new().with("shape", self::numbers(&[1]));
         let parts: Vec<Value> = numbers
             .iter()
             .map(|&x| {
                 let x = b.literal(x, None);
-                op(b, "broadcast_in_dim", &[x], &one)
+                op(b, "broadcast_to", &[x], &one)
             })
             .collect();
         op(b, "concatenate", &parts, &Attrs::new().with("axis", self::numbers(&[1])))

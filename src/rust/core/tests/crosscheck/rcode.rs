@@ -90,8 +90,7 @@ impl Code {
                     let node = &graph.nodes()[number];
                     let operands = of(&names, &node.operands);
                     let made: Vec<String> = node.results.iter().map(|_| self.name()).collect();
-                    let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
-                    let call = self.call(&node.op, &types, &operands, indent);
+                    let call = self.call(&node.op, &operands, indent);
                     if let [one] = made.as_slice() {
                         let pick = if node.op.has_regions() { "[[1]]" } else { "" };
                         self.lines.push(format!("{indent}{one} <- {call}{pick}"));
@@ -127,7 +126,7 @@ impl Code {
         format!("{head} {{\n{}\n{inner}{}\n{indent}}}", body.join("\n"), gives(&outputs))
     }
 
-    fn call(&mut self, op: &Op, types: &[&Aval], operands: &[String], indent: &str) -> String {
+    fn call(&mut self, op: &Op, operands: &[String], indent: &str) -> String {
         let list = |x: &[String]| format!("list({})", x.join(", "));
         let state = |n: usize, of: &str| (1..=n).map(|i| format!("{of}[[{i}]]")).collect::<Vec<_>>();
         match op {
@@ -160,17 +159,6 @@ impl Code {
                     op.length
                 );
                 format!("unname(do.call(c, {scan}))")
-            }
-            Op::BroadcastInDim(op) => {
-                // R's function takes trailing axes as they are.
-                let mut order: Vec<usize> = (0..op.axes.len()).collect();
-                order.sort_by_key(|&i| op.axes[i]);
-                let permutation = sizes(order.iter().map(|i| i + 1));
-                let from = (0..op.shape.rank())
-                    .map(|i| op.axes.iter().position(|a| a.0 == i).map_or(1, |k| types[0].shape[k]));
-                let spread =
-                    format!("nv_reshape(nv_transpose({}, {permutation}), {})", operands[0], sizes(from));
-                format!("nv_broadcast_to({spread}, {})", sizes(op.shape.iter().copied()))
             }
             _ => {
                 let quoted = |name: &str, value: String| match (name, op) {

@@ -257,7 +257,9 @@ impl Writer {
                 for _ in 0..self.rng.below(3) {
                     to.insert(0, self.rng.below(4));
                 }
-                (vec![x], attrs.with("shape", sizes(&to)))
+                let first = to.len() - shape.len() + 1;
+                let axes: Vec<usize> = (first..=to.len()).collect();
+                (vec![x], attrs.with("shape", sizes(&to)).with("broadcast_axes", sizes(&axes)))
             }
             "concatenate" => {
                 let mut all = vec![x];

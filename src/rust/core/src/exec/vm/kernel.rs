@@ -138,13 +138,21 @@ impl Kernel {
     /// Counts from `start` on, `size` numbers, each repeated `stride` times.
     pub fn iota<T: Element>(start: i64, stride: usize, size: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
-            let (mut repeat, mut at) = (w.start % stride, w.start / stride % size);
-            for out in w.write::<T>() {
-                *out = T::from_i64(start.wrapping_add(at as i64));
-                repeat += 1;
-                if repeat == stride {
+            let (mut repeat, mut at, mut out) = (w.start % stride, w.start / stride % size, w.write::<T>());
+            // Runs of one number, or of neighbours: for each element alone the bookkeeping takes ten times
+            // longer than the store.
+            while !out.is_empty() {
+                let length = if stride == 1 { size - at } else { stride - repeat };
+                let (run, rest) = out.split_at_mut(length.min(out.len()));
+                let first = start.wrapping_add(at as i64);
+                if stride == 1 {
+                    (0..).zip(run).for_each(|(i, x)| *x = T::from_i64(first.wrapping_add(i)));
+                    at = 0;
+                } else {
+                    run.fill(T::from_i64(first));
                     (repeat, at) = (0, if at + 1 == size { 0 } else { at + 1 });
                 }
+                out = rest;
             }
         });
         Kernel { run, reads: [Extent::Unused; 3], write: tile_of::<T>() }
