@@ -177,17 +177,17 @@ NULL
 #' @method cbind AnvilValue
 #' @export
 cbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level %||% 1) {
-  bound("cbind", list_dots(...), substitute(list(...)), deparse.level)
+  bind_values("cbind", list_dots(...), substitute(list(...)), deparse.level)
 }
 
 #' @rdname cbind
 #' @method rbind AnvilValue
 #' @export
 rbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level %||% 1) {
-  bound("rbind", list_dots(...), substitute(list(...)), deparse.level)
+  bind_values("rbind", list_dots(...), substitute(list(...)), deparse.level)
 }
 
-bound <- function(how, values, given, level) {
+bind_values <- function(how, values, given, level) {
   if (!is_whole(level) || !level %in% 0:2) {
     abort_arg("deparse.level", "0, 1 or 2", describe(level))
   }
