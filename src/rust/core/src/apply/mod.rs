@@ -7,9 +7,11 @@ mod applier;
 mod compose;
 mod conversion;
 mod indexed;
+mod order;
 mod positions;
 mod products;
 mod promote;
+mod quantile;
 mod random;
 pub mod selection;
 pub mod subset;
@@ -46,7 +48,11 @@ impl Applier<'_> {
 fn composition(name: &str) -> Option<Composition> {
     static BY_NAME: OnceLock<HashMap<&str, Composition>> = OnceLock::new();
     let all = BY_NAME.get_or_init(|| {
-        [compose::ALL, indexed::ALL, products::ALL, random::ALL].into_iter().flatten().copied().collect()
+        [compose::ALL, indexed::ALL, order::ALL, products::ALL, quantile::ALL, random::ALL]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect()
     });
     all.get(name).copied()
 }
@@ -61,11 +67,12 @@ mod tests {
 
     #[test]
     fn compositions_have_names_of_their_own() {
-        let names: Vec<&str> = [compose::ALL, indexed::ALL, products::ALL, random::ALL]
-            .concat()
-            .iter()
-            .map(|(name, _)| *name)
-            .collect();
+        let names: Vec<&str> =
+            [compose::ALL, indexed::ALL, order::ALL, products::ALL, quantile::ALL, random::ALL]
+                .concat()
+                .iter()
+                .map(|(name, _)| *name)
+                .collect();
         assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len());
     }
 

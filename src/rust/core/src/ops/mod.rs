@@ -31,6 +31,7 @@ mod retype;
 pub mod rules;
 pub mod scatter;
 pub mod slice;
+pub mod sort;
 pub mod ternary;
 pub mod unary;
 pub mod update;
@@ -55,6 +56,7 @@ pub use lower::{
     BinaryFormula, BinaryLower, Formula, HloOp, Lower, Lowering, Syntax, UnaryFormula, UnaryLower,
 };
 pub use rules::{Backward, Batch, Batched, Forward, Jvp, Vjp};
+pub(crate) use sort::{put_along, take_along};
 pub use update::Update;
 pub(crate) use windows::fitted;
 pub use windows::Windows;

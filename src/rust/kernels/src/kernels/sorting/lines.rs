@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use super::words::{self, Word, MANY};
-use crate::dtype::{dispatch_int, DType, Element};
+use crate::dtype::DType;
 use crate::kernels::cast;
 use crate::kernels::memory::{zeroed, AlignedBytes};
 use crate::kernels::threads::{pool, threads};
@@ -196,27 +196,24 @@ fn key_of<'a>(x: &View<'a>, axis: Axis, descending: bool) -> Box<dyn Key + 'a> {
     })
 }
 
-/// The order of elements along an axis: the numbers, from 0, of the first, the second and so on, as `i32` or
-/// `i64`. The keys have one shape, dtypes that are not complex, and each a direction, descending or not;
-/// elements whose first keys are equal are ordered by the second, and so on. An axis has fewer than `2^32`
+/// The order of elements along an axis: the numbers, from 0, of the first, the second and so on, as `i32`.
+/// The keys have one shape, dtypes that are not complex, and each a direction, descending or not;
+/// elements whose first keys are equal are ordered by the second, and so on. An axis has fewer than `2^31`
 /// elements.
 pub fn order(keys: &[View], descending: &[bool], axis: Axis, out: &mut ViewMut) {
     let n = keys[0].shape[axis.0];
     let keys: Vec<Box<dyn Key + '_>> =
         keys.iter().zip(descending).map(|(x, &descending)| key_of(x, axis, descending)).collect();
-    let dtype = out.dtype;
     write_lines(out, axis, |lines| {
-        dispatch_int!(dtype, I => {
-            each_line(cast::slice_mut::<I>(lines), n, n, |number, line, shared| {
-                order_line(&keys, number * n, shared, line.len(), &mut |words, order| {
-                    each_piece(line, shared, |first, piece| {
-                        for (out, &word) in piece.iter_mut().zip(&words[first..]) {
-                            *out = I::from_i64(element(word, order) as i64);
-                        }
-                    })
-                });
-            })
-        }, I32 I64)
+        each_line(cast::slice_mut::<i32>(lines), n, n, |number, line, shared| {
+            order_line(&keys, number * n, shared, line.len(), &mut |words, order| {
+                each_piece(line, shared, |first, piece| {
+                    for (out, &word) in piece.iter_mut().zip(&words[first..]) {
+                        *out = element(word, order) as i32;
+                    }
+                })
+            });
+        })
     })
 }
 

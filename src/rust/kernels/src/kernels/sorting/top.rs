@@ -4,7 +4,6 @@
 use super::keys::Keys;
 use super::lines::{by_word, each_line, lines_of, write_lines};
 use super::words::{Word, MANY};
-use crate::dtype::{dispatch_int, Element};
 use crate::kernels::cast;
 use crate::kernels::threads::pool;
 use crate::kernels::wide::wide;
@@ -22,21 +21,19 @@ const SECTION: usize = 1 << 15;
 /// A key, and the number of its element.
 type Candidate = (u64, u32);
 
-/// The numbers, from 0, of the first elements along an axis in order: as many as the result, of `i32` or
-/// `i64`, has there. The dtype is not complex, an axis has fewer than `2^32` elements.
+/// The numbers, from 0, of the first elements along an axis in order: as many as the result, of `i32`,
+/// has there. The dtype is not complex, an axis has fewer than `2^31` elements.
 pub fn top(x: &View, axis: Axis, descending: bool, out: &mut ViewMut) {
-    let (n, count, dtype) = (x.shape[axis.0], out.shape[axis.0], out.dtype);
+    let (n, count) = (x.shape[axis.0], out.shape[axis.0]);
     write_lines(out, axis, |lines| {
         by_word!(x.dtype, W => {
             let (all, keys) = (lines_of::<W>(x, axis), Keys::new(x.dtype, descending));
             let find = |number: usize, shared: bool| find(&keys, &all[number * n..][..n], count, shared);
-            dispatch_int!(dtype, I => {
-                each_line(cast::slice_mut::<I>(lines), count, n, |number, line, shared| {
-                    for (out, (_, at)) in line.iter_mut().zip(find(number, shared)) {
-                        *out = I::from_i64(i64::from(at));
-                    }
-                })
-            }, I32 I64)
+            each_line(cast::slice_mut::<i32>(lines), count, n, |number, line, shared| {
+                for (out, (_, at)) in line.iter_mut().zip(find(number, shared)) {
+                    *out = at as i32;
+                }
+            })
         })
     })
 }
