@@ -313,11 +313,14 @@ pub fn comes_before(dtypes: &[DType], descending: &[bool]) -> Result<Graph> {
     let mut before: Option<Var> = None;
     for (&[x, y], &descending) in pairs.iter().zip(descending).rev() {
         let (x, y) = (math.var(x), math.var(y));
-        let (first, second) = (is_before(x, y, descending), is_before(y, x, descending));
+        let first = is_before(x, y, descending);
         before = Some(match before {
             None => first,
-            // Where neither comes first, the next operand decides.
-            Some(next) => first.binary(Binary::or, second.unary(Unary::not).binary(Binary::and, next)),
+            Some(next) => {
+                // Where neither comes first, the next operand decides.
+                let equal_or_first = is_before(y, x, descending).unary(Unary::not);
+                first.binary(Binary::or, equal_or_first.binary(Binary::and, next))
+            }
         });
     }
     let out: Vec<Value> = before.into_iter().map(Var::value).collect();

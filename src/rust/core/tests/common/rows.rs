@@ -191,6 +191,18 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
             }
         }
     }
+    for (axis, sizes) in [(0, &[70][..]), (0, &[9, 4]), (1, &[3, 7]), (1, &[2, 5, 3]), (0, &[0, 2])] {
+        for descending in [false, true] {
+            let axis = Axis(axis);
+            all.push((Op::Sort(Sort { axis, descending }), vec![aval(d, sizes)]));
+            let one = Ordering { axis, descending: vec![descending] };
+            all.push((Op::Ordering(one), vec![aval(d, sizes)]));
+            let three = Ordering { axis, descending: vec![descending, true, false] };
+            all.push((Op::Ordering(three), vec![aval(DType::I1, sizes), aval(d, sizes), i32s(sizes)]));
+            let top = TopK { axis, count: sizes[axis.0].min(4), descending };
+            all.push((Op::TopK(top), vec![aval(d, sizes)]));
+        }
+    }
     let dots = [
         (
             DotGeneral {
