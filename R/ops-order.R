@@ -38,6 +38,12 @@
 #' * `nv_top_k()`: a list of `values`, of `operand`'s dtype and ambiguity, and `indices`, positions from 1 in
 #'   `i32`; both have `k` elements along the axis, or are 1-d without `axis`.
 #' @section Properties:
+#' * Dtypes: Any dtype but complex numbers.
+#' * Accuracy:
+#'     * `nv_sort()`: Results are exact.
+#' * Derivative:
+#'     * `nv_sort()`: Differentiable with respect to `operand`.
+#'     * `nv_order()` and `nv_top_k()`: Zero: the result is boolean.
 #' @section Errors: `anvil_error_axis` for an axis out of range, `anvil_error_shape` for tensors of several
 #' shapes, `anvil_error_arg` for no tensor, for `k` that is negative or too large, for another `decreasing` or
 #' `ties`, `anvil_error_dtype` for complex numbers in `nv_top_k()`.

@@ -373,16 +373,17 @@ impl Applier<'_> {
         let side = attrs.choice("side", &["left", "right"])?;
         arity("nv_search_sorted", operands.len(), 2)?;
         let shape = self.shape(operands[0]);
-        if shape.rank() != 1 {
+        if shape.rank() > 1 {
             return Err(Error::Rank {
                 op: "nv_search_sorted".into(),
                 operand: "sorted".into(),
-                expected: "1 axis".into(),
+                expected: "at most 1 axis".into(),
                 shape,
                 hint: "Take `nv_flatten()`, or `vmap()` for several.".into(),
             });
         }
-        let values = self.ordered("nv_search_sorted", operands)?;
+        let mut values = self.ordered("nv_search_sorted", operands)?;
+        values[0] = self.vector(values[0])?;
         self.formula(|math| [search(math.var(values[0]), math.var(values[1]), side == "right")])
     }
 

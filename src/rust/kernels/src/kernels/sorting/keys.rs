@@ -2,8 +2,24 @@
 
 use super::words::Word;
 use crate::dtype::{DType, Kind};
-use crate::kernels::wide::wide;
+use crate::kernels::wide::{wide_loop, Loop};
 use std::ops::Range;
+
+/// Runs a loop over keys with their kind known to the compiler in each copy of it.
+macro_rules! each_kind {
+    ($keys:ident, $run:expr) => {
+        match $keys.kind {
+            Kind::Boolean => each_kind!($keys, Boolean, $run),
+            Kind::Unsigned => each_kind!($keys, Unsigned, $run),
+            Kind::Integer => each_kind!($keys, Integer, $run),
+            Kind::Float | Kind::Complex => each_kind!($keys, Float, $run),
+        }
+    };
+    ($keys:ident, $kind:ident, $run:expr) => {{
+        let $keys = Keys { kind: Kind::$kind, ..$keys };
+        $run
+    }};
+}
 
 /// How elements of a dtype become keys, of their width.
 #[derive(Clone, Copy, Debug)]
@@ -37,52 +53,50 @@ impl<K: Word> Keys<K> {
     }
 
     /// The sign bit.
+    #[inline(always)]
     fn sign() -> K {
         !(K::HIGHEST >> 1)
     }
 
-    /// Makes the bits of elements their keys. That of NaN is the largest number, that of `-0` equals that of
-    /// `0`.
-    pub fn encode(&self, line: &mut [K]) {
-        let Keys { kind, infinity, flip } = *self;
+    /// The key of an element. That of NaN is the largest number, that of `-0` equals that of `0`.
+    #[inline(always)]
+    fn key(&self, x: K) -> K {
         let (zero, sign, size) = (K::default(), Self::sign(), K::HIGHEST >> 1);
-        match kind {
-            Kind::Boolean => {
-                let one = K::from_u64(1);
-                line.iter_mut().for_each(|x| *x = if *x == zero { zero } else { one } ^ flip)
-            }
-            Kind::Unsigned => line.iter_mut().for_each(|x| *x = *x ^ flip),
-            Kind::Integer => {
-                let change = sign ^ flip;
-                line.iter_mut().for_each(|x| *x = *x ^ change)
-            }
-            Kind::Float | Kind::Complex => wide(|| {
-                for x in line {
-                    let magnitude = *x & size;
-                    let positive = magnitude == zero || *x == magnitude;
-                    let key = if positive { magnitude ^ sign } else { !*x } ^ flip;
-                    *x = if magnitude > infinity { K::HIGHEST } else { key };
+        match self.kind {
+            Kind::Boolean => K::from_bool(x != zero) ^ self.flip,
+            Kind::Unsigned => x ^ self.flip,
+            Kind::Integer => x ^ sign ^ self.flip,
+            Kind::Float | Kind::Complex => {
+                let magnitude = x & size;
+                let negative = (x != magnitude) & (magnitude != zero);
+                let key = (if negative { !x } else { magnitude ^ sign }) ^ self.flip;
+                if magnitude > self.infinity {
+                    K::HIGHEST
+                } else {
+                    key
                 }
-            }),
+            }
         }
+    }
+
+    /// Makes the bits of elements their keys.
+    pub fn encode(&self, line: &mut [K]) {
+        wide_loop(Encode(*self, line))
+    }
+
+    /// Whether an element has a key less than this.
+    pub fn any_before(&self, line: &[K], limit: K) -> bool {
+        wide_loop(AnyBefore(*self, line, limit))
     }
 
     /// Makes keys the bits of elements; of zeros and NaN any.
     pub fn decode(&self, line: &mut [K]) {
         let Keys { kind, flip, .. } = *self;
-        let (zero, sign) = (K::default(), Self::sign());
+        let change = Self::sign() ^ flip;
         match kind {
             Kind::Boolean | Kind::Unsigned => line.iter_mut().for_each(|x| *x = *x ^ flip),
-            Kind::Integer => {
-                let change = sign ^ flip;
-                line.iter_mut().for_each(|x| *x = *x ^ change)
-            }
-            Kind::Float | Kind::Complex => wide(|| {
-                for x in line {
-                    let key = *x ^ flip;
-                    *x = if key & sign == zero { !key } else { key ^ sign };
-                }
-            }),
+            Kind::Integer => line.iter_mut().for_each(|x| *x = *x ^ change),
+            Kind::Float | Kind::Complex => wide_loop(DecodeFloats(flip, line)),
         }
     }
 
@@ -91,10 +105,8 @@ impl<K: Word> Keys<K> {
         if self.kind != Kind::Float {
             return None;
         }
-        let (zero, sign, size, infinity) = (K::default(), Self::sign(), K::HIGHEST >> 1, self.infinity);
-        let any = line.chunks(BLOCK).any(|block| {
-            wide(|| block.iter().fold(false, |any, &x| any | (x == sign) | (x & size > infinity)))
-        });
+        let (zero, size, infinity) = (K::default(), K::HIGHEST >> 1, self.infinity);
+        let any = line.chunks(BLOCK).any(|block| wide_loop(AnyUntold(infinity, block)));
         any.then(|| Untold {
             zeros: line.iter().copied().filter(|&x| x & size == zero).collect(),
             nans: line.iter().copied().filter(|&x| x & size > infinity).collect(),
@@ -114,6 +126,53 @@ impl<K: Word> Untold<K> {
     pub fn put(&self, [zeros, nans]: [Range<usize>; 2], line: &mut [K]) {
         line[zeros].copy_from_slice(&self.zeros);
         line[nans].copy_from_slice(&self.nans);
+    }
+}
+
+struct Encode<'a, K>(Keys<K>, &'a mut [K]);
+
+impl<K: Word> Loop for Encode<'_, K> {
+    type Made = ();
+    #[inline(always)]
+    fn run(self) {
+        let Encode(keys, line) = self;
+        each_kind!(keys, line.iter_mut().for_each(|x| *x = keys.key(*x)))
+    }
+}
+
+struct AnyBefore<'a, K>(Keys<K>, &'a [K], K);
+
+impl<K: Word> Loop for AnyBefore<'_, K> {
+    type Made = bool;
+    #[inline(always)]
+    fn run(self) -> bool {
+        let AnyBefore(keys, line, limit) = self;
+        each_kind!(keys, line.iter().fold(false, |any, &x| any | (keys.key(x) < limit)))
+    }
+}
+
+struct DecodeFloats<'a, K>(K, &'a mut [K]);
+
+impl<K: Word> Loop for DecodeFloats<'_, K> {
+    type Made = ();
+    #[inline(always)]
+    fn run(self) {
+        let (zero, sign) = (K::default(), Keys::<K>::sign());
+        for x in self.1 {
+            let key = *x ^ self.0;
+            *x = if key & sign == zero { !key } else { key ^ sign };
+        }
+    }
+}
+
+struct AnyUntold<'a, K>(K, &'a [K]);
+
+impl<K: Word> Loop for AnyUntold<'_, K> {
+    type Made = bool;
+    #[inline(always)]
+    fn run(self) -> bool {
+        let (sign, size) = (Keys::<K>::sign(), K::HIGHEST >> 1);
+        self.1.iter().fold(false, |any, &x| any | (x == sign) | (x & size > self.0))
     }
 }
 

@@ -6,7 +6,6 @@ use super::lines::{by_word, each_line, lines_of, write_lines};
 use super::words::{Word, MANY};
 use crate::kernels::cast;
 use crate::kernels::threads::pool;
-use crate::kernels::wide::wide;
 use crate::shape::Axis;
 use crate::stop;
 use crate::tensor::{View, ViewMut};
@@ -83,13 +82,14 @@ impl Best {
         let mut block = [W::default(); BLOCK];
         for (i, elements) in section.chunks(BLOCK).enumerate() {
             stop::work(elements.len());
+            // What equals the limit comes too late, and all keys equal it at most where it is the largest number.
+            let limit = if self.limit == u64::MAX { W::HIGHEST } else { W::from_u64(self.limit) };
+            if self.is_full() && !keys.any_before(elements, limit) {
+                continue;
+            }
             let block = &mut block[..elements.len()];
             block.copy_from_slice(elements);
             keys.encode(block);
-            let least = wide(|| block.iter().fold(W::HIGHEST, |least, &key| least.min(key)));
-            if self.is_full() && least.convert::<u64>() >= self.limit {
-                continue;
-            }
             for (key, number) in block.iter().zip(first + i * BLOCK..) {
                 let key: u64 = key.convert();
                 if key < self.limit || !self.is_full() {
