@@ -15,8 +15,8 @@
 #'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
 #'   is.nan is.finite is.infinite`, see [base-generics];
 #' * reductions: `sum prod max min range any all mean anyNA`;
-#' * order: `sort median quantile unique`, see [nv_sort()], [nv_quantile()] and [nv_unique()]: NaN comes last, and
-#'   `unique()` takes `size` in a traced function;
+#' * order: `sort median quantile unique`, see [nv_sort()], [nv_quantile()] and [nv_unique()]: NaN comes last,
+#'   and `unique()` takes `size` in a traced function;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c rep rep_len rep.int diff t aperm dim<-`, and
 #'   `crossprod tcrossprod`.
 #'
@@ -26,8 +26,8 @@
 #'
 #' @section R values:
 #' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
-#' stopifnot which which.max match %in% duplicated table cut order rank tabulate findInterval var sd cor cumsum
-#' outer kronecker solve det qr svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
+#' stopifnot which which.max match %in% duplicated table cut order rank tabulate findInterval var sd cor
+#' cumsum outer kronecker solve det qr svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
 #' aggregate scale array matrix cbind rbind union paste sprintf cat as.vector lm glm optim uniroot integrate
 #' dnorm fft approx density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as
 #' doubles, `i8` as integers, `i64` as doubles, which hold 53 bits.
@@ -62,8 +62,8 @@
 #' @param size,fill As in [nv_unique()].
 #' @param probs,na.rm,names,type As in base R: [stats::quantile()], [stats::median()].
 #' @return `rep()` and `diff()` of a vector give a 1-d tensor, `diff()` of a matrix the differences of its
-#'   rows, `aperm()` the tensor with its axes permuted. `sort()`, `unique()` and `quantile()` give a 1-d tensor,
-#'   `median()` a 0-d one.
+#'   rows, `aperm()` the tensor with its axes permuted. `sort()`, `unique()` and `quantile()` give a 1-d
+#'   tensor, `median()` a 0-d one.
 #' @section Errors: `anvil_error_arg` for a number that is none.
 #' @examples
 #' x <- nv_tensor(c(3, 1, 2))
@@ -260,8 +260,9 @@ quantile.AnvilValue <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names
   check_flag("names", names)
   out <- nv_quantile(x, probs, type = type, na_rm = na.rm)
   if (names && is_numeric(probs) && length(probs)) {
-    percent <- format(100 * pmax(0, pmin(1, probs)), trim = TRUE, digits = list(...)$digits %||% 7)
-    names(out) <- paste0(percent, "%")
+    # As quantile.default() writes them.
+    percent <- 100 * pmax(0, pmin(1, probs))
+    names(out) <- paste0(formatC(percent, format = "fg", width = 1L, digits = list(...)$digits %||% 7), "%")
   }
   out
 }

@@ -2,8 +2,9 @@
 
 #' Sorting
 #'
-#' `nv_sort()` gives the elements in order, `nv_order()` their positions in that order, `nv_rank_of()` the place
-#' of each in it, `nv_top_k()` the first `k` and their positions, which takes less time than a whole order.
+#' `nv_sort()` gives the elements in order, `nv_order()` their positions in that order, `nv_rank_of()` the
+#' place of each in it, `nv_top_k()` the first `k` and their positions, which takes less time than a whole
+#' order.
 #'
 #' Without `axis`, all elements are taken as one vector in R's order, as [sort()], [order()] and [rank()] take
 #' those of a matrix; with `axis = 1`, each column of a matrix is sorted for itself, with `axis = 2` each row.
@@ -19,14 +20,14 @@
 #' them (`"min"`, `"max"`), or ranks in their order or the opposite one (`"first"`, `"last"`), as in [rank()].
 #' NaN equals nothing, not even NaN, and has the last ranks, as with `rank(na.last = TRUE)`.
 #'
-#' The derivative of sorted elements, and of the `values` of `nv_top_k()`, is that of the elements which came to
-#' their places; of equal elements each has the derivative of the place that a stable order gives it. Positions
-#' and ranks have none.
+#' The derivative of sorted elements, and of the `values` of `nv_top_k()`, is that of the elements which came
+#' to their places; of equal elements each has the derivative of the place that a stable order gives it.
+#' Positions and ranks have none.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array; not of complex numbers for
 #'   `nv_top_k()`.
-#' @param ... Tensors of one shape: the first is what is ordered by, a further one orders what is equal in those
-#'   before.
+#' @param ... Tensors of one shape: the first is what is ordered by, a further one orders what is equal in
+#'   those before.
 #' @param axis The axis to sort along, from 1; `NULL` is all elements as one vector.
 #' @param decreasing Whether the largest comes first; for `nv_order()` also one flag for each tensor.
 #' @param k How many: a whole number, at most the number of elements along the axis.
@@ -102,22 +103,22 @@ nv_top_k <- function(operand, k, axis = NULL, decreasing = TRUE) {
 #'
 #' Without `axis`, the position is that in R's order of all elements, as [which.max()] and [which()] have it.
 #'
-#' NaN counts as the largest and as the smallest, as in [nv_reduce_max()] and in JAX: the position is that of the
-#' first NaN. [which.max()] leaves NaN out; `nv_argmax(nv_ifelse(is.nan(x), -Inf, x))` does so too.
+#' NaN counts as the largest and as the smallest, as in [nv_reduce_max()] and in JAX: the position is that of
+#' the first NaN. [which.max()] leaves NaN out; `nv_argmax(nv_ifelse(is.nan(x), -Inf, x))` does so too.
 #'
-#' A program must know the size of its results, so that `nv_which()` takes it as `size` in a traced function. If
-#' fewer elements are true, `fill` follows their positions, if more are, the last positions are left out.
+#' A program must know the size of its results, so that `nv_which()` takes it as `size` in a traced function.
+#' If fewer elements are true, `fill` follows their positions, if more are, the last positions are left out.
 #'
 #' @inheritParams nv_reduce
-#' @param operand A tensor, a traced value, or an R number, logical or array: booleans for `nv_which()`, not of
-#'   complex numbers for the others.
+#' @param operand A tensor, a traced value, or an R number, logical or array: booleans for `nv_which()`, not
+#'   of complex numbers for the others.
 #' @param axis The axis along which to look, from 1; `NULL` is all elements.
 #' @param drop Whether the axis disappears, or stays with size 1.
 #' @param size How many positions. `NULL` is as many as there are, outside of traced functions only.
 #' @param fill What follows the positions if they are fewer: a whole number.
 #' @return Positions from 1, `i32`.
-#' @section Errors: `anvil_error_axis` for an axis out of range; `anvil_error_arg` if there is no element along
-#'   it, for `size` that is `NULL` in a traced function, or no whole number, for `fill` that is none;
+#' @section Errors: `anvil_error_axis` for an axis out of range; `anvil_error_arg` if there is no element
+#'   along it, for `size` that is `NULL` in a traced function, or no whole number, for `fill` that is none;
 #'   `anvil_error_dtype` for complex numbers, for numbers in `nv_which()`.
 #' @seealso [nv_sort()], [nv_reduce_max()]
 #' @examples
@@ -149,34 +150,32 @@ counted_size <- function(operand, count) {
   if (inherits(operand, "AnvilTracer")) {
     abort_arg(
       "size", "a whole number in a traced function", "NULL",
-      "The elements are not known yet, and the result must have a size: give it, with `fill` for what is left."
+      "The elements are not known yet: give the size of the result, with `fill` for what is left of it."
     )
   }
-  count <- count(operand)
-  # A function that is traced may count elements that it captures.
-  if (inherits(count, "AnvilTracer")) counted_size(count) else as.vector(count)
+  as.vector(count(operand))
 }
 
 #' Distinct elements, and membership
 #'
-#' `nv_unique()` gives the distinct elements, in the order in which they first appear as [unique()] has them, or
-#' sorted; `nv_isin()` says of each element whether a table holds it, as [`%in%`] does. NaN equals NaN, and `-0`
-#' equals `0`.
+#' `nv_unique()` gives the distinct elements, in the order in which they first appear as [unique()] has them,
+#' or sorted; `nv_isin()` says of each element whether a table holds it, as [`%in%`] does. NaN equals NaN, and
+#' `-0` equals `0`.
 #'
-#' A program must know the size of its results, so that `nv_unique()` takes it as `size` in a traced function. If
-#' fewer elements are distinct, `fill` follows them, or if that is `NULL`, the first of them is repeated; if more
-#' are, the last ones are left out.
+#' A program must know the size of its results, so that `nv_unique()` takes it as `size` in a traced function.
+#' If fewer elements are distinct, `fill` follows them, or if that is `NULL`, the first of them is repeated;
+#' if more are, the last ones are left out.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param size How many elements. `NULL` is as many as there are, outside of traced functions only.
 #' @param fill What follows if they are fewer: one number, of a dtype that `operand`'s holds.
 #' @param sort Whether they are sorted.
 #' @param table A tensor, or an R number, logical or array.
-#' @return `nv_unique()`: a 1-d tensor of `operand`'s dtype and ambiguity. `nv_isin()`: booleans in the shape of
-#'   `operand`.
+#' @return `nv_unique()`: a 1-d tensor of `operand`'s dtype and ambiguity. `nv_isin()`: booleans in the shape
+#'   of `operand`.
 #' @section Errors: `anvil_error_arg` for `size` that is `NULL` in a traced function, or no whole number, for
-#'   `size` above 0 without elements and `fill`, for `fill` that is not 0-d; `anvil_error_dtype` for `fill` of a
-#'   dtype above `operand`'s, and for complex numbers in `nv_isin()`.
+#'   `size` above 0 without elements and `fill`, for `fill` that is not 0-d; `anvil_error_dtype` for `fill` of
+#'   a dtype above `operand`'s, and for complex numbers in `nv_isin()`.
 #' @seealso [nv_sort()], [nv_search_sorted()]
 #' @examples
 #' x <- nv_tensor(c(3L, 1L, 3L, 2L))
@@ -197,9 +196,10 @@ nv_isin <- function(operand, table) .External(anvil_op, "isin", operand, table)
 #' Search in a sorted vector, and counts
 #'
 #' `nv_search_sorted()` counts the elements of a sorted vector that come before a value: those that are less
-#' (`side = "left"`), or less or equal (`side = "right"`). As an index from 0 it is the place at which the value
-#' keeps the vector sorted, as in NumPy and JAX; as an index from 1 it is the interval that the value lies in,
-#' which [findInterval()] gives: for `side = "right"`, and with `left.open = TRUE` for `side = "left"`.
+#' (`side = "left"`), or less or equal (`side = "right"`). As an index from 0 it is the place at which the
+#' value keeps the vector sorted, as in NumPy and JAX; as an index from 1 it is the interval that the value
+#' lies in, which [findInterval()] gives: for `side = "right"`, and with `left.open = TRUE` for `side =
+#' "left"`.
 #'
 #' `nv_tabulate()` counts how often each of the numbers from 1 to `nbins` occurs, as [tabulate()] does; others
 #' are left out. `nv_histogram()` counts elements between breaks, as [graphics::hist()] does: an interval
@@ -217,8 +217,8 @@ nv_isin <- function(operand, table) .External(anvil_op, "isin", operand, table)
 #' @param right Whether an interval contains its upper end and not its lower one.
 #' @param density Whether counts are divided by their sum and the widths of the intervals.
 #' @return `nv_search_sorted()`: counts, `i32`, in the shape of `operand`. `nv_tabulate()`: a 1-d tensor of
-#'   `nbins` counts, `i32`, or sums of weights in their dtype. `nv_histogram()`: a list of `counts`, or sums of
-#'   weights, and `breaks`; with `density` a list of `density` and `breaks`.
+#'   `nbins` counts, `i32`, or sums of weights in their dtype. `nv_histogram()`: a list of `counts`, or sums
+#'   of weights, and `breaks`; with `density` a list of `density` and `breaks`.
 #' @section Errors: `anvil_error_shape` for `sorted` or `breaks` that are not 1-d, and weights of another
 #'   shape; `anvil_error_dtype` for complex numbers, and for bins that are no integers; `anvil_error_arg` for
 #'   `side` and `nbins` of another kind, and for fewer than two breaks.
@@ -283,8 +283,8 @@ equal_breaks <- function(x, count) {
 #' Quantiles and the median
 #'
 #' `nv_quantile()` gives the quantiles of the elements for probabilities, by one of the nine types of
-#' [stats::quantile()] or one of the five methods of NumPy; `nv_median()` the element in the middle, or the mean
-#' of the two there.
+#' [stats::quantile()] or one of the five methods of NumPy; `nv_median()` the element in the middle, or the
+#' mean of the two there.
 #'
 #' Types 1 to 3 are an element, or the mean of two; types 4 to 9 take two neighbours together, each by its own
 #' formula for the position (Hyndman and Fan, 1996). `"linear"` is type 7; `"lower"`, `"higher"`, `"nearest"`
@@ -292,8 +292,8 @@ equal_breaks <- function(x, count) {
 #' both.
 #'
 #' Elements are sorted in their own dtype, and taken together in double precision; the result is rounded once.
-#' If an element is NaN, so is the result, unless `na_rm = TRUE` leaves NaN out; the quantile of no elements is
-#' NaN. A probability that a program computes and that is not from 0 to 1 has the quantile NaN.
+#' If an element is NaN, so is the result, unless `na_rm = TRUE` leaves NaN out; the quantile of no elements
+#' is NaN. A probability that a program computes and that is not from 0 to 1 has the quantile NaN.
 #'
 #' The derivative is that of the one or two elements which the result is made of, and of their distance with
 #' respect to the probability.

@@ -33,8 +33,7 @@ test_that("all dtypes are sorted as their numbers", {
   }
   signed <- c(-3, 5, -128, 127, 0)
   for (dtype in c("i8", "i16", "i32", "i64", "f16", "bf16", "f32")) {
-    y <- nv_sort(nv_tensor(if (dtype == "bf16") signed + (signed == 127) else signed, dtype))
-    expect_false(is.unsorted(as.double(as_array(y))))
+    expect_elements(nv_sort(nv_tensor(signed, dtype)), sort(signed), paste0(dtype, "[5]"))
   }
   expect_elements(nv_sort(nv_tensor(c(TRUE, FALSE, TRUE))), c(FALSE, TRUE, TRUE), "i1[3]")
   # Beyond the doubles.
@@ -158,7 +157,9 @@ test_that("nv_which() has so many positions, then the fill", {
   expect_elements(nv_which(logical()), integer(), "i32[0]")
   expect_elements(nv_which(logical(), size = 2), c(0, 0), "i32[2]")
   expect_jit_equal(function(x) nv_which(x > 2, size = 3), nv_tensor(c(5, 1, 3)), r = c(1, 3, 0))
-  expect_error(jit(function(x) nv_which(x > 2))(1:3), "a whole number in a traced function", class = "anvil_error_arg")
+  expect_error(
+    jit(function(x) nv_which(x > 2))(1:3), "a whole number in a traced function", class = "anvil_error_arg"
+  )
   for (size in list(-1, 1.5, "a", 2^31)) expect_error(nv_which(x, size), class = "anvil_error_arg")
   expect_error(nv_which(c(1, 2)), class = "anvil_error_dtype")
 })
@@ -189,9 +190,9 @@ test_that("nv_isin() and nv_search_sorted() are R's", {
   x <- c(vectors$ties, NaN, Inf, -Inf)
   table <- c(0.1, -0.5, NaN, 1)
   expect_elements(nv_isin(nv_tensor(x, "f64"), nv_tensor(table, "f64")), x %in% table, "i1[43]")
-  expect_elements(nv_isin(matrix(1:4, 2), c(4L, 2L)), c(FALSE, TRUE, FALSE, TRUE), "i1[2, 2]")
+  expect_elements(nv_isin(matrix(1:4, 2), nv_tensor(c(4L, 2L))), c(FALSE, TRUE, FALSE, TRUE), "i1[2, 2]")
   expect_elements(nv_isin(1:2, integer()), c(FALSE, FALSE), "i1[2]")
-  expect_elements(nv_isin(2L, 2.5), FALSE, "i1[]")
+  expect_elements(nv_isin(nv_scalar(2L), 2.5), FALSE, "i1[]")
   breaks <- c(-1, 0, 0, 0.5, 1.5)
   for (n in c(0, 1, 2, 5)) {
     some <- breaks[seq_len(n)]
@@ -307,13 +308,13 @@ test_that("quantiles of NaN, of nothing, of other dtypes", {
 test_that("sorted elements, the top, the median and quantiles have derivatives, and are batched", {
   x <- nv_tensor(c(3, 1, 4, 1.5, 5), "f64")
   w <- 1:5
-  gradient_of <- function(f) as.vector(as_array(gradient(f)(x)))
+  gradient_of <- function(f) as.vector(as_array(gradient(f)(x)[[1L]]))
   expect_equal(gradient_of(function(x) sum(nv_sort(x) * w)), c(3, 1, 4, 2, 5))
   expect_equal(gradient_of(function(x) sum(nv_top_k(x, 2)$values * c(2, 3))), c(0, 0, 3, 0, 2))
   expect_equal(gradient_of(nv_median), c(1, 0, 0, 0, 0))
   expect_equal(gradient_of(function(x) nv_quantile(x, 0.9)[1]), c(0, 0, 0.4, 0, 0.6))
   slope <- gradient(function(p) nv_quantile(x, p)[1])(nv_tensor(0.9, "f64"))
-  expect_equal(as.vector(as_array(slope)), 4)
+  expect_equal(as.vector(as_array(slope[[1L]])), 4)
   tangent <- jvp(function(x) nv_sort(x), list(x), list(nv_tensor(as.double(w), "f64")))[[2]]
   expect_equal(as.vector(as_array(tangent)), c(2, 4, 1, 3, 5))
   h <- hessian(function(x) sum(nv_sort(x)^3))(x)
@@ -353,7 +354,6 @@ test_that("sort(), median(), quantile() and unique() dispatch, in traced functio
   expect_elements(sort(nv_tensor(c(2, NaN, 1), "f64")), c(1, 2, NaN), "f64[3]")
   expect_error(sort(x, na.last = FALSE), class = "anvil_error_arg")
   expect_error(sort(x, index.return = TRUE), class = "anvil_error_arg")
-  expect_error(sort(x, 1), class = "anvil_error_arg")
   expect_error(quantile(x, na.rm = NA), class = "anvil_error_arg")
   # Base R's own functions, where they are no generics.
   expect_identical(order(x), order(r))
@@ -361,12 +361,13 @@ test_that("sort(), median(), quantile() and unique() dispatch, in traced functio
   expect_identical(which.max(x), which.max(r))
   expect_identical(findInterval(x, c(-1, 0)), findInterval(r, c(-1, 0)))
   instead <- list(
-    nv_order = function(x) order(x), nv_argmax = function(x) which.max(x), nv_argmin = function(x) which.min(x),
-    nv_which = function(x) which(x > 0), nv_isin = function(x) x %in% 1,
+    nv_order = function(x) order(x), nv_argmax = function(x) which.max(x),
+    nv_argmin = function(x) which.min(x), nv_which = function(x) which(x > 0), nv_isin = function(x) x %in% 1,
     nv_tabulate = function(x) tabulate(x), nv_search_sorted = function(x) findInterval(x, 0)
   )
   for (name in names(instead)) {
-    expect_error(jit(instead[[name]])(x), paste0("`", name, "("), fixed = TRUE, class = "anvil_error_concrete")
+    e <- expect_error(jit(instead[[name]])(x), class = "anvil_error_concrete")
+    expect_match(conditionMessage(e), paste0("`", name, "("), fixed = TRUE)
   }
 })
 

@@ -11,11 +11,12 @@ use crate::stop;
 use crate::tensor::{View, ViewMut};
 use std::sync::Mutex;
 
-/// Elements that are passed over at once.
+/// Elements that are passed over at once, and those of a part where one of them is a candidate.
 const BLOCK: usize = 256;
+const PART: usize = 32;
 
-/// Elements of a line that are searched by one thread.
-const SECTION: usize = 1 << 15;
+/// Elements of a line that are searched by one thread: each section has candidates of its own to begin with.
+const SECTION: usize = 1 << 17;
 
 /// A key, and the number of its element.
 type Candidate = (u64, u32);
@@ -79,25 +80,39 @@ impl Best {
 
     /// Takes the elements of a section of a line, the first of which has this number.
     fn search<W: Word>(&mut self, keys: &Keys<W>, section: &[W], first: usize) {
-        let mut block = [W::default(); BLOCK];
-        for (i, elements) in section.chunks(BLOCK).enumerate() {
-            stop::work(elements.len());
-            // What equals the limit comes too late, and all keys equal it at most where it is the largest number.
-            let limit = if self.limit == u64::MAX { W::HIGHEST } else { W::from_u64(self.limit) };
-            if self.is_full() && !keys.any_before(elements, limit) {
+        for (i, block) in section.chunks(BLOCK).enumerate() {
+            stop::work(block.len());
+            if self.passes_over(keys, block) {
                 continue;
             }
-            let block = &mut block[..elements.len()];
-            block.copy_from_slice(elements);
-            keys.encode(block);
-            for (key, number) in block.iter().zip(first + i * BLOCK..) {
-                let key: u64 = key.convert();
-                if key < self.limit || !self.is_full() {
-                    self.candidates.push((key, number as u32));
+            for (j, part) in block.chunks(PART).enumerate() {
+                if !self.passes_over(keys, part) {
+                    self.take(keys, part, first + i * BLOCK + j * PART);
                 }
             }
-            self.cut();
         }
+    }
+
+    /// Whether none of these elements is a candidate.
+    fn passes_over<W: Word>(&self, keys: &Keys<W>, elements: &[W]) -> bool {
+        // Before there is a limit it is larger than most keys.
+        let limit = if self.limit == u64::MAX { W::HIGHEST } else { W::from_u64(self.limit) };
+        self.is_full() && !keys.any_before(elements, limit)
+    }
+
+    /// Takes the elements of a part that are candidates.
+    fn take<W: Word>(&mut self, keys: &Keys<W>, elements: &[W], first: usize) {
+        let mut part = [W::default(); PART];
+        let part = &mut part[..elements.len()];
+        part.copy_from_slice(elements);
+        keys.encode(part);
+        for (key, number) in part.iter().zip(first..) {
+            let key: u64 = key.convert();
+            if key < self.limit || !self.is_full() {
+                self.candidates.push((key, number as u32));
+            }
+        }
+        self.cut();
     }
 
     /// Whether there are as many as are wanted.
