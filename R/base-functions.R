@@ -15,8 +15,7 @@
 #'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
 #'   is.nan is.finite is.infinite`, see [base-generics];
 #' * reductions: `sum prod max min range any all mean anyNA`;
-#' * order: `sort median quantile unique`, see [nv_sort()], [nv_quantile()] and [nv_unique()]: NaN comes last,
-#'   and `unique()` takes `size` in a traced function;
+#' * order: `sort median quantile unique`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c rep rep_len rep.int diff t aperm dim<-`, and
 #'   `crossprod tcrossprod`.
 #'
@@ -48,9 +47,11 @@
 #' * A function that computes doubles and keeps the attributes, such as `atan2()`, `choose()` and `signif()`
 #'   of integers, gives a vector that is no tensor of that dtype: it is refused where it is used next. Take
 #'   `as_array(x)`, or convert to a float.
-#' * `sort()` keeps NaN, which R leaves out by default: the size of a result is known before its elements are.
-#'   With NaN `median()` and `quantile()` are NaN. Names are dropped, as by all that computes.
-#' * `unique()` of a matrix gives its distinct rows, as an R value.
+#' * `sort()` keeps NaN, as the last elements, which R leaves out by default: the size of a result is known
+#'   before its elements are. With NaN `median()` and `quantile()` are NaN. Names are dropped, as by all that
+#'   computes. See [nv_sort()] and [nv_quantile()].
+#' * `unique()` takes the `size` of its result in a traced function, see [nv_unique()]. Of a matrix it gives
+#'   the distinct rows, as an R value.
 #' * `ifelse(x > 0, 1, 2)` and `pmin(x, 0.5)` of integers assign doubles to what has another dtype, and are
 #'   refused: use [nv_ifelse()], [nv_min()] and [nv_max()].
 #'

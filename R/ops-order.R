@@ -109,7 +109,6 @@ nv_top_k <- function(operand, k, axis = NULL, decreasing = TRUE) {
 #' A program must know the size of its results, so that `nv_which()` takes it as `size` in a traced function.
 #' If fewer elements are true, `fill` follows their positions, if more are, the last positions are left out.
 #'
-#' @inheritParams nv_reduce
 #' @param operand A tensor, a traced value, or an R number, logical or array: booleans for `nv_which()`, not
 #'   of complex numbers for the others.
 #' @param axis The axis along which to look, from 1; `NULL` is all elements.
