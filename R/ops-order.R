@@ -73,7 +73,8 @@ nv_sort <- function(operand, axis = NULL, decreasing = FALSE) {
 #' @rdname nv_sort
 #' @export
 nv_order <- function(..., axis = NULL, decreasing = FALSE) {
-  operands <- list_dots(...)
+  check_dots(..., .values = TRUE)
+  operands <- list(...)
   flags <- is.logical(decreasing) && !is.object(decreasing) && !anyNA(decreasing)
   if (!flags || !length(decreasing) %in% c(1L, length(operands))) {
     abort_arg("decreasing", "TRUE or FALSE, once or for each tensor", describe(decreasing))
