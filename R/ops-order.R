@@ -44,7 +44,7 @@
 #'     * `nv_sort()`: Results are exact.
 #' * Derivative:
 #'     * `nv_sort()`: Differentiable with respect to `operand`.
-#'     * `nv_order()` and `nv_top_k()`: Zero: the result is boolean.
+#'     * `nv_order()` and `nv_top_k()`: Zero: the result is an integer.
 #' @section Errors: `anvil_error_axis` for an axis out of range, `anvil_error_shape` for tensors of several
 #' shapes, `anvil_error_arg` for no tensor, for `k` that is negative or too large, for another `decreasing` or
 #' `ties`, `anvil_error_dtype` for complex numbers in `nv_top_k()`.
