@@ -103,7 +103,7 @@ impl Applier<'_> {
     fn quantile(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         arity("nv_quantile", operands.len(), 2)?;
         let (way, without_nan) = (Way::decode(attrs)?, attrs.flag("na_rm")?);
-        let (x, axis) = self.to_sort("nv_quantile", operands[0], attrs)?;
+        let (x, axis) = self.sortable("nv_quantile", operands[0], attrs)?;
         let probs = self.probabilities(operands[1])?;
         self.quantiles(x, probs, axis, way, without_nan)
     }
@@ -113,7 +113,7 @@ impl Applier<'_> {
         arity("nv_median", operands.len(), 1)?;
         let (without_nan, drop) = (attrs.flag("na_rm")?, attrs.flag("drop")?);
         let (all, rank) = (*attrs.get("axis") == Attr::Null, self.aval(operands[0]).shape.rank());
-        let (x, axis) = self.to_sort("nv_median", operands[0], attrs)?;
+        let (x, axis) = self.sortable("nv_median", operands[0], attrs)?;
         let half = self.builder.literal(Literal::new(0.5f64), None);
         let half = self.broadcast(half, &Shape::from([1]))?;
         let out = self.quantiles(x, half, axis, Way::Type(7), without_nan)?;
@@ -126,7 +126,7 @@ impl Applier<'_> {
     }
 
     /// The operand and the axis of a call.
-    fn to_sort(&mut self, function: &str, x: Value, attrs: &Attrs) -> Result<(Value, Axis)> {
+    fn sortable(&mut self, function: &str, x: Value, attrs: &Attrs) -> Result<(Value, Axis)> {
         let got = self.ranked(x).dtype;
         if !ORDERED.contains(got) {
             return Err(Error::UnsupportedDtype {

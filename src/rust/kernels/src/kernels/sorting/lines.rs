@@ -183,7 +183,7 @@ impl<W: Word> Key for KeyOf<'_, W> {
             self.keys.encode(block);
             for (key, word) in block.iter().zip(words) {
                 let key: u64 = (*key >> shift).convert();
-                *word = key << 32 | *word & u64::from(u32::MAX);
+                *word = (key << 32) | (*word & u64::from(u32::MAX));
             }
         }
     }
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn order_is_stable_by_several_keys_of_any_width() {
         for n in [0, 1, 7, 3_000, MANY + 11] {
-            let a: Vec<i64> = (0..n as i64).map(|i| (i * 7919 % 13) << 31 | i * 104_729 % 5).collect();
+            let a: Vec<i64> = (0..n as i64).map(|i| ((i * 7919 % 13) << 31) + i * 104_729 % 5).collect();
             let b: Vec<u8> = (0..n).map(|i| (i * 31 % 4) as u8).collect();
             // Two lines along the second axis.
             let (shape, half) = (Shape::from([2, n / 2]), n / 2);

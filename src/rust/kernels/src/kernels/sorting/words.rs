@@ -192,7 +192,7 @@ mod tests {
     fn numbers(count: usize, seed: u64) -> Vec<u64> {
         (1..=count as u64)
             .map(|i| (i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-            .map(|x| x ^ x >> 29)
+            .map(|x| x ^ (x >> 29))
             .collect()
     }
 
@@ -223,7 +223,8 @@ mod tests {
 
     #[test]
     fn numbers_below_the_bits_stay_in_order() {
-        let words: Vec<u64> = numbers(2 * MANY, 3).iter().zip(0..).map(|(x, i)| (x % 50) << 32 | i).collect();
+        let words: Vec<u64> =
+            numbers(2 * MANY, 3).iter().zip(0..).map(|(x, i)| ((x % 50) << 32) + i).collect();
         let mut want = words.clone();
         want.sort_unstable();
         for shared in [false, true] {
