@@ -15,6 +15,7 @@
 #'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
 #'   is.nan is.finite is.infinite`, see [base-generics];
 #' * reductions: `sum prod max min range any all mean weighted.mean anyNA`;
+#' * order: `sort median quantile unique`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
 #'   dim<-`, and `crossprod tcrossprod kronecker scale`.
 #'
@@ -24,8 +25,8 @@
 #'
 #' @section R values:
 #' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
-#' stopifnot which match %in% duplicated unique table cut order sort rank quantile median var sd cov cor
-#' cumsum outer %o% solve det qr svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
+#' stopifnot which which.max match %in% duplicated table cut order rank tabulate findInterval var sd cov cor
+#' cumsum outer %o% det svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
 #' aggregate array matrix union paste sprintf cat as.vector lm glm optim uniroot integrate dnorm fft approx
 #' density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as doubles, `i8` as
 #' integers, `i64` as doubles, which hold 53 bits.
@@ -48,20 +49,31 @@
 #' * A function that computes doubles and keeps the attributes, such as `atan2()`, `choose()` and `signif()`
 #'   of integers, gives a vector that is no tensor of that dtype: it is refused where it is used next. Take
 #'   `as_array(x)`, or convert to a float.
+#' * `sort()` keeps NaN, as the last elements, which R leaves out by default: the size of a result is known
+#'   before its elements are. With NaN `median()` and `quantile()` are NaN. Names are dropped, as by all that
+#'   computes. See [nv_sort()] and [nv_quantile()].
+#' * `unique()` takes the `size` of its result in a traced function, see [nv_unique()]. Of a matrix it gives
+#'   the distinct rows, as an R value.
 #' * `ifelse(x > 0, 1, 2)` and `pmin(x, 0.5)` of integers assign doubles to what has another dtype, and are
 #'   refused: use [nv_ifelse()], [nv_min()] and [nv_max()].
 #'
 #' @param x,a A tensor or a traced value.
 #' @param times,each,length.out,... As in base R: [rep()]; for the others, arguments of base R's function.
 #' @param lag,differences,perm As in base R: [diff()], [aperm()].
+#' @param decreasing,na.last As in base R: [sort()]; `na.last` is `TRUE`, or `NA` with the same meaning.
+#' @param incomparables As in base R: [unique()].
+#' @param size,fill As in [nv_unique()].
+#' @param probs,na.rm,names,type As in base R: [stats::quantile()], [stats::median()].
 #' @return `rep()` and `diff()` of a vector give a 1-d tensor, `diff()` of a matrix the differences of its
-#'   rows, `aperm()` the tensor with its axes permuted.
+#'   rows, `aperm()` the tensor with its axes permuted. `sort()`, `unique()` and `quantile()` give a 1-d
+#'   tensor, `median()` a 0-d one.
 #' @section Errors: `anvil_error_arg` for a number that is none.
 #' @examples
 #' x <- nv_tensor(c(3, 1, 2))
 #' order(x)
 #' outer(x, 1:2)
 #' quantile(x)
+#' sort(x, decreasing = TRUE)
 #' rep(x, times = 2)
 #' diff(x)
 #' if (all(x > 0)) "positive"
@@ -176,8 +188,19 @@ array_names <- function(x) {
   x
 }
 
+#' @rdname base-functions
 #' @export
-sort.AnvilValue <- on_array(sort, more = c("na.last", "method", "partial", "index.return"))
+sort.AnvilValue <- function(x, decreasing = FALSE, na.last = NA, ...) {
+  # Whatever the method, the result is one, and it is sorted in all parts.
+  check_dots(..., .known = c("", "method", "partial", "index.return"))
+  if (!isTRUE(na.last) && !identical(na.last, NA)) {
+    abort_arg("na.last", "TRUE, or NA as it is by default", describe(na.last), "NaN comes last.")
+  }
+  if (!isFALSE(list(...)$index.return %||% FALSE)) {
+    abort_arg("index.return", "FALSE", describe(list(...)$index.return), "`nv_order(x)` has the positions.")
+  }
+  nv_sort(x, decreasing = decreasing)
+}
 
 #' @export
 xtfrm.AnvilValue <- on_array(xtfrm)
@@ -188,8 +211,15 @@ mtfrm.AnvilValue <- function(x) {
   concrete_array(x, "match")
 }
 
+#' @rdname base-functions
 #' @export
-unique.AnvilValue <- on_array(unique, c("default", "matrix"))
+unique.AnvilValue <- function(x, incomparables = FALSE, ..., size = NULL, fill = NULL) {
+  # The rows of a matrix, and the last of equal elements, are R's.
+  if (ndims(x) > 1L || ...length() || !isFALSE(incomparables)) return(unique_array(x, incomparables, ...))
+  nv_unique(x, size, fill)
+}
+
+unique_array <- on_array(unique, c("default", "matrix"))
 
 #' @export
 duplicated.AnvilValue <- on_array(duplicated, c("default", "matrix"))
@@ -215,10 +245,27 @@ as.Date.AnvilValue <- on_array(as.Date, "numeric")
 #' @export
 as.POSIXct.AnvilValue <- on_array(as.POSIXct, "numeric")
 
+#' @rdname base-functions
 #' @importFrom stats median
 #' @export
-median.AnvilValue <- on_array(median)
+median.AnvilValue <- function(x, na.rm = FALSE, ...) {
+  check_dots(...)
+  check_flag("na.rm", na.rm)
+  nv_median(x, na_rm = na.rm)
+}
 
+#' @rdname base-functions
 #' @importFrom stats quantile
 #' @export
-quantile.AnvilValue <- on_array(quantile)
+quantile.AnvilValue <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names = TRUE, type = 7, ...) {
+  check_dots(..., .known = "digits")
+  check_flag("na.rm", na.rm)
+  check_flag("names", names)
+  out <- nv_quantile(x, probs, type = type, na_rm = na.rm)
+  if (names && is_numeric(probs) && length(probs)) {
+    # As quantile.default() writes them.
+    percent <- 100 * pmax(0, pmin(1, probs))
+    names(out) <- paste0(formatC(percent, format = "fg", width = 1L, digits = list(...)$digits %||% 7), "%")
+  }
+  out
+}

@@ -74,6 +74,7 @@ class NumPy(Peer):
         ).split():
             setattr(self, name, getattr(np, name))
         self.random = np.random.default_rng(1)
+        self.top_k = lambda x, k: -np.sort(np.partition(-x, k)[:k])
         self.cholesky, self.solve = np.linalg.cholesky, np.linalg.solve
         self.qr, self.eigh = np.linalg.qr, np.linalg.eigh
 
@@ -149,6 +150,7 @@ class JAX(Peer):
         ).split():
             setattr(self, name, getattr(jnp, name))
         self.sigmoid, self.softplus = jax.nn.sigmoid, jax.nn.softplus
+        self.top_k = lambda x, k: jax.lax.top_k(x, k)[0]
         self.erf = jax.scipy.special.erf
         self.stop_gradient = jax.lax.stop_gradient
         self.cholesky, self.solve = jnp.linalg.cholesky, jnp.linalg.solve
@@ -291,6 +293,9 @@ class Torch(Peer):
 
     def sort(self, x):
         return self.torch.sort(x).values
+
+    def top_k(self, x, k):
+        return self.torch.topk(x, k).values
 
     def uniform(self, state, n, dtype):
         return self.torch.rand(n, dtype=getattr(self.torch, dtype))

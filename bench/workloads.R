@@ -1,5 +1,5 @@
-# What is measured: the workloads of the project's engine targets, one entry each. Sorting, scans and
-# factorisations wait for their ops: `needs` names the functions without which an entry is a named gap.
+# What is measured: the workloads of the project's engine targets, one entry each. Scans and factorisations
+# wait for their ops: `needs` names the functions without which an entry is a named gap.
 #
 #   what         how the table calls it; `group` is the family that it belongs to dtypes       one row of the
 #   table for each, and for each of the `sizes`, or of `quick` ones in the quick form tiny         the size
@@ -149,8 +149,7 @@ w3(
 )
 w3_wide <- "W3 column sums/argmax/softmax/transpose"
 w3("column_sums", "column sums", function(x) sum(x, axes = 1L), colSums, 0.45, w3_wide)
-w3("argmax", "argmax of rows", function(x) nv_argmax(x, 2L), function(x) max.col(x, "first"), 0.45, w3_wide,
-  needs = "nv_argmax")
+w3("argmax", "argmax of rows", function(x) nv_argmax(x, 2L), function(x) max.col(x, "first"), 0.45, w3_wide)
 across <- function(m, x) nv_broadcast_to(m, shape(x))
 w3("softmax", "softmax of rows", function(x) {
   e <- exp(x - across(max(x, axes = 2L, drop = FALSE), x))
@@ -244,8 +243,10 @@ w9("scatter_add", "x[i] + values, added up", function(n, dtype) {
   x
 }, 0.85, source = "W9 scatter-add")
 w9("cumsum", "cumsum", one_vector, function(x) nv_cumsum(x), cumsum, 0.10, needs = "nv_cumsum")
-w9("sort", "sort", one_vector, function(x) nv_sort(x), sort, 0.08, needs = "nv_sort")
-w9("argsort", "argsort", one_vector, function(x) nv_argsort(x), order, 0.15, needs = "nv_argsort")
+w9("sort", "sort", one_vector, function(x) nv_sort(x), sort, 0.10)
+w9("order", "order", one_vector, function(x) nv_order(x), order, 0.15)
+w9("top_k", "the 10 largest", one_vector, function(x) nv_top_k(x, 10)$values,
+  function(x) sort(x, decreasing = TRUE)[1:10], 0.3, tiny = 16L)
 
 # ---- W10: factorisations ----
 

@@ -117,7 +117,7 @@ test_that("no exported function swallows an argument that it does not know", {
     nv_concatenate = list(x), nv_stack = list(x), nv_meshgrid = list(x), nv_einsum = list("i", x),
     nv_promote_to_common = list(x), nv_dynamic_slice = list(x, 1, slice_sizes = 1),
     nv_dynamic_update_slice = list(x, nv_tensor(1), 1), nv_subset = list(x, 1),
-    nv_subset_assign = list(x, 1, value = 0), nv_switch = list(1L, x)
+    nv_subset_assign = list(x, 1, value = 0), nv_switch = list(1L, x), nv_order = list(x)
   )
   # nv_callback() hands its own on to the function.
   expect_setequal(c(names(given), "nv_callback"), Filter(with_dots, names(exports)))

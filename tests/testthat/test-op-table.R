@@ -20,7 +20,9 @@ compositions <- c(
   "nv_weighted_mean", "nv_moment", "nv_skewness", "nv_kurtosis", "nv_cov", "nv_cor", "nv_scale",
   "nv_normalize", "nv_logsumexp", "nv_softmax", "nv_log_softmax",
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
-  "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map"
+  "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map",
+  "nv_rank_of", "nv_argmax", "nv_argmin", "nv_which", "nv_unique", "nv_isin", "nv_search_sorted", "nv_tabulate",
+  "nv_histogram", "nv_quantile", "nv_median"
 )
 files <- c("nv_write_stablehlo", "nv_write_npy", "nv_read_npy")
 

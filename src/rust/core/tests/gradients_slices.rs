@@ -358,6 +358,53 @@ fn products_with_zeros_to_second_order() {
     assert_eq!(run(&second, &[vec![0.0, 3.0, 0.0]]), [[3.0, 0.0, 0.0]]);
 }
 
+#[test]
+fn sorted_values() {
+    let rng = &mut Rng::new(17);
+    for axis in [numbers(&[1]), numbers(&[2]), Attr::Null] {
+        for down in [false, true] {
+            let sort = Attrs::new().with("axis", axis.clone()).with("decreasing", Attr::Logical(down));
+            check("sort", &|b, x| op(b, "sort", x, &sort), &[[4, 3].into()], &AROUND, rng);
+            let top = sort.with("k", numbers(&[2]));
+            check("top_k", &|b, x| op(b, "top_k", x, &top), &[[4, 3].into()], &AROUND, rng);
+        }
+        let flags = ["na_rm", "drop"];
+        let attrs = flags.iter().fold(Attrs::new(), |attrs, name| attrs.with(name, Attr::Logical(true)));
+        let attrs = attrs.with("axis", axis);
+        check("median", &|b, x| op(b, "median", x, &attrs), &[[4, 3].into()], &AROUND, rng);
+        for kind in 4..=9 {
+            // The derivative by the probability too, between two elements.
+            let attrs = attrs.clone().with("type", numbers(&[kind]));
+            let within = [[-1.5, 1.5], [0.41, 0.49]];
+            check(
+                "quantile",
+                &|b, x| op(b, "quantile", x, &attrs),
+                &[[4, 3].into(), Shape::scalar()],
+                &within,
+                rng,
+            );
+        }
+    }
+}
+
+#[test]
+fn of_equal_elements_each_has_the_gradient_of_its_place() {
+    let shapes = [Shape::from([4]), Shape::from([4])];
+    let weigh = |down: bool, x: &[f64]| {
+        let mut b = Builder::default();
+        let v = inputs(&mut b, &shapes);
+        let attrs = Attrs::new().with("axis", Attr::Null).with("decreasing", Attr::Logical(down));
+        let sorted = op(&mut b, "sort", &v[..1], &attrs);
+        let product = op(&mut b, "mul", &[sorted, v[1]], &Attrs::new());
+        let all = Attrs::new().with("axes", Attr::Null).with("drop", Attr::Logical(true));
+        let sum = op(&mut b, "reduce_sum", &[product], &all);
+        let gradients = gradient(&b.finish(vec![sum]), &shapes).unwrap();
+        run(&gradients, &[x.to_vec(), vec![1.0, 2.0, 3.0, 4.0]]).remove(0)
+    };
+    assert_eq!(weigh(false, &[5.0, 1.0, 5.0, 0.0]), [3.0, 2.0, 4.0, 1.0]);
+    assert_eq!(weigh(true, &[5.0, 1.0, 5.0, f64::NAN]), [1.0, 3.0, 2.0, 4.0]);
+}
+
 /// One element of a vector, at a position from 1.
 fn rows_like_element(b: &mut Builder, x: Value, at: usize) -> Value {
     let one = op(b, "static_slice", &[x], &attrs(&[("start_indices", &[at]), ("limit_indices", &[at])]));
@@ -400,6 +447,7 @@ const DERIVED: [(&str, &[&str]); 4] = [
             "pad",
             "gather",
             "scatter",
+            "sort",
         ],
     ),
     ("gradients_control.rs", &["if", "scan"]),
@@ -407,9 +455,11 @@ const DERIVED: [(&str, &[&str]); 4] = [
 ];
 
 /// Ops of floats that no test holds to differences, and why.
-const NOT_DERIVED: [(&str, &str); 10] = [
+const NOT_DERIVED: [(&str, &str); 12] = [
     ("stop_gradient", "what it is for is to differ from the differences"),
     ("bitcast_convert", "its result is bits, which jump: it has no gradient"),
+    ("order", "gives integers"),
+    ("top_k", "gives integers"),
     ("fill", "has no operand"),
     ("iota", "has no operand"),
     ("while", "how often it repeats is not known in advance: an error, tested in gradients_control.rs"),

@@ -21,7 +21,7 @@ const PROGRAMS: u64 = 20_000;
 const PROGRAMS_WITH_REGIONS: u64 = 4_000;
 
 /// Names that `apply` knows beside the rows of the catalogue.
-const COMPOSED: [&str; 12] = [
+const COMPOSED: [&str; 22] = [
     "stored",
     "promote",
     "broadcast_scalars",
@@ -34,6 +34,16 @@ const COMPOSED: [&str; 12] = [
     "rnorm",
     "rbinom",
     "sample_int",
+    "rank_of",
+    "argmax",
+    "argmin",
+    "median",
+    "quantile",
+    "search_sorted",
+    "isin",
+    "which",
+    "unique",
+    "count_unique",
 ];
 
 /// All ops without regions; those that move elements are few in the catalogue, and where plans go wrong.

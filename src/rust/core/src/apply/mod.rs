@@ -11,9 +11,11 @@ mod einsum;
 mod indexed;
 mod linalg;
 mod matrices;
+mod order;
 mod positions;
 mod products;
 mod promote;
+mod quantile;
 mod random;
 pub mod selection;
 mod shapes;
@@ -56,7 +58,9 @@ const FAMILIES: &[&[(&str, Composition)]] = &[
     indexed::ALL,
     linalg::ALL,
     matrices::ALL,
+    order::ALL,
     products::ALL,
+    quantile::ALL,
     random::ALL,
     shapes::ALL,
     statistics::ALL,

@@ -124,10 +124,17 @@ impl<R> Form<'_, R> {
 
     /// `TRUE` or `FALSE`.
     pub fn logical(&self, name: &str) -> Parsed<bool> {
-        self.attribute(name, "TRUE or FALSE", |setting| match word(setting)? {
-            "TRUE" => Some(true),
-            "FALSE" => Some(false),
-            _ => None,
+        self.attribute(name, "TRUE or FALSE", truth)
+    }
+
+    /// `TRUE` or `FALSE`, so many times.
+    pub fn logicals(&self, name: &str, count: usize) -> Parsed<Vec<bool>> {
+        self.attribute(name, &format!("TRUE or FALSE {count} times"), |setting| {
+            let all: Option<Vec<bool>> = match setting {
+                Setting::Vector(all) => all.iter().map(truth).collect(),
+                one => Some(vec![truth(one)?]),
+            };
+            all.filter(|all| all.len() == count)
         })
     }
 
@@ -173,6 +180,14 @@ impl<R> Form<'_, R> {
 fn word(setting: &Setting) -> Option<&str> {
     match setting {
         Setting::Word(word) => Some(word),
+        _ => None,
+    }
+}
+
+fn truth(setting: &Setting) -> Option<bool> {
+    match word(setting)? {
+        "TRUE" => Some(true),
+        "FALSE" => Some(false),
         _ => None,
     }
 }

@@ -6,8 +6,9 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{table, Text};
+use crate::ops::sort::comes_before;
 use crate::ops::{Binary, Graph, HloOp, If, Lowering, Op, Scatter, Syntax, Update, While};
-use crate::shape::join;
+use crate::shape::{join, Axis, Shape};
 use crate::stop;
 use crate::tensor::{Aval, View};
 
@@ -197,6 +198,9 @@ impl Writer {
             Syntax::Scatter(scatter, attributes) => {
                 return self.scatter(scatter, &attributes, node, &x, (avals[0].dtype, &types), names)
             }
+            Syntax::Sort { axis, descending, positions } => {
+                return self.sort(node, axis, &descending, positions, &x, &avals, names);
+            }
             Syntax::If(branch) => return self.branches(graph, node, branch, &x, names),
             Syntax::While(repeated) => return self.repeated(graph, node, repeated, &x, names),
             Syntax::Constant(_) => unreachable!("a constant has no operands and was written above"),
@@ -267,6 +271,53 @@ impl Writer {
         self.line("} do {");
         self.region(&op.body, &[&state[..], for_body].concat())?;
         self.line("}");
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn sort(
+        &mut self,
+        node: &Node<Op>,
+        axis: Axis,
+        descending: &[bool],
+        positions: bool,
+        x: &[String],
+        avals: &[Aval],
+        names: &mut Names,
+    ) -> Result<()> {
+        let (mut x, mut avals) = (x.to_vec(), avals.to_vec());
+        let order = comes_before(&avals.iter().map(|aval| aval.dtype).collect::<Vec<_>>(), descending)?;
+        if positions {
+            // Numbers are sorted with the operands.
+            let count = Aval::known(DType::I32, avals[0].shape.clone());
+            let name = self.value();
+            self.line(&format!("{name} = stablehlo.iota dim = {} : {}", axis.0, type_of(&count)));
+            x.push(name);
+            avals.push(count);
+        }
+        let name = self.value();
+        let (one, types) = (x.len() == 1, avals.iter().map(type_of).collect::<Vec<_>>());
+        let left = if one { name.clone() } else { format!("{name}:{}", x.len()) };
+        let last = if one { name } else { format!("{name}#{}", x.len() - 1) };
+        names[node.results[0].index()] = Some(last);
+        let all = join(&x, ", ");
+        self.line(&format!(
+            "{left} = \"stablehlo.sort\"({all}) <{{dimension = {}, is_stable = true}}> ({{",
+            axis.0
+        ));
+        // The region has two elements of each operand, of which it reads all but the numbers.
+        let given: Vec<String> = (0..2 * x.len()).map(|i| format!("%s{}", self.states + i)).collect();
+        self.states += given.len();
+        let typed: Vec<String> = given
+            .iter()
+            .enumerate()
+            .map(|(i, name)| {
+                format!("{name}: {}", type_of(&Aval::known(avals[i / 2].dtype, Shape::scalar())))
+            })
+            .collect();
+        self.line(&format!("^bb0({}):", join(&typed, ", ")));
+        self.region(&order, &given)?;
+        self.line(&format!("}}) : {}", signature(&types, &types)));
         Ok(())
     }
 

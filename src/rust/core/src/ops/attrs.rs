@@ -122,6 +122,22 @@ impl Attrs {
         }
     }
 
+    /// A list of flags, so many.
+    ///
+    /// # Errors
+    /// [`Error::Arg`] for anything else.
+    pub fn flags(&self, name: &str, count: usize) -> Result<Vec<bool>> {
+        let flag = |attr: &Attr| if let Attr::Logical(x) = attr { Some(*x) } else { None };
+        let flags: Option<Vec<bool>> = match self.get(name) {
+            Attr::List(all) => all.iter().map(flag).collect(),
+            _ => None,
+        };
+        match flags.filter(|all| all.len() == count) {
+            Some(flags) => Ok(flags),
+            None => self.wrong(name, &format!("a list of {count} flags")),
+        }
+    }
+
     /// A string.
     ///
     /// # Errors

@@ -133,6 +133,12 @@ ops! {
     Gather(gather::Gather),
     /// Many parts updated, at positions that are an operand.
     Scatter(scatter::Scatter),
+    /// Elements in order.
+    Sort(sort::Sort),
+    /// The order of elements.
+    Ordering(sort::Ordering),
+    /// The first elements in order.
+    TopK(sort::TopK),
     /// One of two graphs.
     If(control::If),
     /// A graph repeated while a condition holds.

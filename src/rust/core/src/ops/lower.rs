@@ -6,8 +6,8 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Custom, DotGeneral, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, Unary,
-    While, Windows,
+    BitcastConvert, Convert, Custom, DotGeneral, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, TopK,
+    Unary, While, Windows,
 };
 use crate::dtype::DType;
 use crate::shape::{join, Axis};
@@ -203,6 +203,8 @@ pub enum Formula<'a> {
     ScatterLoop(&'a Scatter),
     /// Random bits of integer ops.
     Random(&'a RngBits),
+    /// The first positions of an order.
+    TopK(&'a TopK),
     /// A scan as a loop.
     Scan(&'a Scan),
     /// The function that has a derivative of its own.
@@ -247,6 +249,15 @@ pub enum Syntax<'a> {
         init: Literal,
         /// The axes that are folded.
         axes: &'a [Axis],
+    },
+    /// Operands sorted together by what comes first, each with a direction.
+    Sort {
+        /// The axis.
+        axis: Axis,
+        /// For each operand, whether the largest comes first.
+        descending: Vec<bool>,
+        /// Whether the result is not the first operand but the positions of its elements.
+        positions: bool,
     },
     /// Windows updated by others, with these attributes.
     Scatter(&'a Scatter, String),

@@ -36,6 +36,7 @@ mod retype;
 pub mod rules;
 pub mod scatter;
 pub mod slice;
+pub mod sort;
 pub mod svd;
 pub mod ternary;
 pub mod triangular;
@@ -62,6 +63,7 @@ pub use lower::{
     BinaryFormula, BinaryLower, Formula, HloOp, Lower, Lowering, Syntax, UnaryFormula, UnaryLower,
 };
 pub use rules::{Backward, Batch, Batched, Forward, Jvp, Vjp};
+pub(crate) use sort::{put_along, take_along};
 pub use update::Update;
 pub(crate) use windows::fitted;
 pub use windows::Windows;

@@ -268,6 +268,25 @@ pub fn matrices(d: DType) -> Vec<(Op, Vec<Aval>)> {
     all
 }
 
+/// Ops that sort.
+fn sorts(d: DType) -> Vec<(Op, Vec<Aval>)> {
+    let mut all = vec![];
+    for (axis, sizes) in [(0, &[70][..]), (0, &[9, 4]), (1, &[3, 7]), (1, &[2, 5, 3]), (0, &[0, 2])] {
+        for descending in [false, true] {
+            let axis = Axis(axis);
+            all.push((Op::Sort(Sort { axis, descending }), vec![aval(d, sizes)]));
+            let one = Ordering { axis, descending: vec![descending] };
+            all.push((Op::Ordering(one), vec![aval(d, sizes)]));
+            let three = Ordering { axis, descending: vec![descending, true, false] };
+            let others = [DType::I1, d, DType::I32].map(|dtype| aval(dtype, sizes));
+            all.push((Op::Ordering(three), others.to_vec()));
+            let top = TopK { axis, count: sizes[axis.0].min(4), descending };
+            all.push((Op::TopK(top), vec![aval(d, sizes)]));
+        }
+    }
+    all
+}
+
 /// Ops of no operands, and random bits.
 fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     let mut all = vec![];
@@ -429,10 +448,14 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
 /// All programs, with so many elements of operands of elementwise ops.
 pub fn programs(elements: usize) -> Vec<Program> {
     let mut all = Vec::new();
-    for &dtype in DType::ALL {
+    let others = |dtype: DType| {
         let same = |(op, arity): (Op, usize)| (op, vec![aval(dtype, &[elements]); arity]);
         let ops = elementwise().into_iter().map(same).chain(structured(dtype, elements)).chain(made(dtype));
-        let ops = ops.chain(control(dtype)).chain(scatters(dtype));
+        ops.chain(control(dtype)).chain(scatters(dtype)).collect::<Vec<_>>()
+    };
+    let families: [&dyn Fn(DType) -> Vec<(Op, Vec<Aval>)>; 2] = [&others, &sorts];
+    for (family, &dtype) in families.iter().flat_map(|family| DType::ALL.iter().map(move |d| (family, d))) {
+        let ops = family(dtype);
         let mut variants: BTreeMap<&str, usize> = BTreeMap::new();
         for (op, types) in ops {
             let row = op.row().name;

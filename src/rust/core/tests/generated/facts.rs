@@ -190,8 +190,15 @@ fn derivative(row: &'static Row, examples: &[Example]) -> Option<String> {
         return Some(format!("None: {missing}."));
     }
     if rules.iter().all(|rule| matches!(rule, Vjp::Zero)) {
-        let to_boolean = of.iter().all(|x| !x.results.iter().any(inexact));
-        return Some(if to_boolean { "Zero: the result is boolean." } else { "Zero everywhere." }.into());
+        let all = |is: fn(&Aval) -> bool| of.iter().all(|x| x.results.iter().all(is));
+        return Some(
+            match (all(|x| x.dtype == DType::I1), all(|x| !inexact(x))) {
+                (true, _) => "Zero: the result is boolean.",
+                (_, true) => "Zero: the result is an integer.",
+                _ => "Zero everywhere.",
+            }
+            .into(),
+        );
     }
     let said = match derivatives(&first.op) {
         _ if regions => "From the derivatives of the functions given.".to_string(),

@@ -374,6 +374,35 @@ impl Writer {
                     attrs.with("scatter_axes_to_operand_axes", sizes(&w.map)).with("unique_indices", flag);
                 (operands, attrs.with("index_vector_axis", sizes(&[w.vector_axis])))
             }
+            "sort" | "order" | "top_k" | "rank_of" | "argmax" | "argmin" | "median" | "quantile" => {
+                let axis = Attr::Numbers(vec![1.0 + self.rng.below(rank.max(1)) as f64]);
+                let axis = if self.rng.one_in(3) { Attr::Null } else { axis };
+                let mut all = vec![x];
+                match name {
+                    "order" => all.extend((0..self.rng.below(3)).map(|_| self.like(x))),
+                    "quantile" => all.push(self.number()),
+                    _ => {}
+                }
+                let flags = Attr::List(vec![flag.clone(); all.len()]);
+                let ties = ["average", "first", "last", "min", "max"];
+                let attrs = attrs.with("axis", axis).with("drop", flag.clone()).with("na_rm", flag.clone());
+                let attrs = attrs.with("decreasing", if name == "order" { flags } else { flag });
+                let attrs = attrs.with("ties", Attr::Text(self.rng.choose(&ties).to_string()));
+                let number = |n: usize| Attr::Numbers(vec![n as f64]);
+                (all, attrs.with("k", number(self.rng.below(3))).with("type", number(1 + self.rng.below(9))))
+            }
+            "search_sorted" | "isin" => {
+                let column = Attrs::new().with("order", Attr::Text("column".into()));
+                let sorted = self.applier().apply("flatten", &[x], &column).map_or(x, |v| v[0]);
+                let side = Attr::Text(self.rng.choose(&["left", "right"]).to_string());
+                let like = self.like(x);
+                (if name == "isin" { vec![like, x] } else { vec![sorted, like] }, attrs.with("side", side))
+            }
+            "which" | "unique" => {
+                let (size, fill) = (self.rng.below(6) as f64, self.rng.below(3) as f64);
+                let attrs = attrs.with("size", Attr::Numbers(vec![size])).with("sort", flag);
+                (vec![x], attrs.with("fill", Attr::Numbers(vec![fill])))
+            }
             _ if name.starts_with("reduce_") => {
                 let axes = self.axes(rank);
                 (vec![x], attrs.with("axes", axes).with("drop", flag))

@@ -7,6 +7,7 @@
 //! | [`math`] | elementary and special functions, of slices, of numbers, of complex numbers |
 //! | [`reductions`] | folds |
 //! | [`products`] | products of matrices and vectors |
+//! | [`sorting`] | sorts, the order of elements, the first of them |
 //! | [`random`] | ciphers that make random bits |
 //!
 //! [`cast`], [`wide`] and [`tile`] serve all of them: bytes as elements, loops for the vectors that the
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod products;
 pub mod random;
 pub mod reductions;
+pub mod sorting;
 pub mod threads;
 pub mod tile;
 pub mod wide;

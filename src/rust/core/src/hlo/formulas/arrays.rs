@@ -1,10 +1,10 @@
-//! Formulas of reductions, reshapes, products and counting where they differ from StableHLO's: kept axes,
+//! Formulas of reductions, reshapes, products, the first elements in order and counting where they differ from StableHLO's: kept axes,
 //! column-major order, batches that come last, numbers that a float cannot hold.
 
 use crate::dtype::{DType, Ranked};
 use crate::graph::Operation;
 use crate::kernels::reductions::fold::Fold;
-use crate::ops::{DotGeneral, Iota, Math, Op, Reduction, Reshape, Var};
+use crate::ops::{DotGeneral, Iota, Math, Op, Ordering, Reduction, Reshape, TopK, Var};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
 
@@ -52,6 +52,12 @@ pub(super) fn product<'m, 'b>(op: &DotGeneral, x: Var<'m, 'b>, y: Var<'m, 'b>) -
     let made = x.apply(DotGeneral { batch_last: false, ..op.clone() }, &[y]);
     let (rank, batch) = (made.aval().shape.rank(), op.batching[0].len());
     made.transposed((batch..rank).chain(0..batch).map(Axis).collect())
+}
+
+/// The begin of the order.
+pub(super) fn top_k<'m, 'b>(op: &TopK, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let order = x.apply(Ordering { axis: op.axis, descending: vec![op.descending] }, &[]);
+    order.section(op.axis, 0, op.count)
 }
 
 /// Counts from 0 and adds the start, in a dtype that holds all numbers exactly.

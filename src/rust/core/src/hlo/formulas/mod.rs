@@ -49,6 +49,7 @@ pub fn build<'m, 'b>(
         (Formula::Scatter(op), &[x, indices, update]) => one(gather::scatter(op, x, indices, update)),
         (Formula::ScatterLoop(op), _) => gather::scatter_loop(op, operands, math),
         (Formula::Random(op), &[state]) => Ok(random::bits(op, state).split_off(usize::from(!op.with_state))),
+        (Formula::TopK(op), &[x]) => one(arrays::top_k(op, x)),
         (Formula::Scan(op), _) => control::scan(op, operands, math),
         (Formula::Call(op), _) => math.inline(&op.call, &op.of_call(operands)),
         (
@@ -64,7 +65,8 @@ pub fn build<'m, 'b>(
             | Formula::Count(_)
             | Formula::WideIndices(_)
             | Formula::Scatter(_)
-            | Formula::Random(_),
+            | Formula::Random(_)
+            | Formula::TopK(_),
             _,
         ) => {
             let detail = format!("`{}` of {} operands has another formula", op.row().name, operands.len());
