@@ -31,6 +31,8 @@ mod retype;
 pub mod rules;
 pub mod scatter;
 pub mod slice;
+pub mod special;
+mod special_rows;
 pub mod ternary;
 pub mod unary;
 pub mod update;
