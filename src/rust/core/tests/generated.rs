@@ -51,7 +51,10 @@ fn generated_r_functions_are_up_to_date() {
         write("ops-part.R", &functions(part, |_| parts, &examples)),
         write("ops-predicate.R", &functions(predicate, |_| boolean, &examples)),
         write("ops-binary.R", &functions(binary, |_| common, &examples)),
-        write("ops-special.R", &functions(special, |row| if row.operands.len() == 1 { same } else { common }, &examples)),
+        write(
+            "ops-special.R",
+            &functions(special, |row| if row.operands.len() == 1 { same } else { common }, &examples),
+        ),
         write("ops-compare.R", &functions(compare, |_| flags, &examples)),
         write("ops-generics.R", &methods()),
     ];

@@ -136,10 +136,22 @@ fn map3<T: Rounded>(f: fn(f64, f64, f64) -> f64, x: &[T], y: &[T], z: &[T], out:
 macro_rules! floats {
     ($dtype:expr, $T:ident => $value:expr) => {
         match $dtype {
-            DType::F32 => { type $T = f32; Some($value) }
-            DType::F64 => { type $T = f64; Some($value) }
-            DType::F16 => { type $T = f16; Some($value) }
-            DType::BF16 => { type $T = bf16; Some($value) }
+            DType::F32 => {
+                type $T = f32;
+                Some($value)
+            }
+            DType::F64 => {
+                type $T = f64;
+                Some($value)
+            }
+            DType::F16 => {
+                type $T = f16;
+                Some($value)
+            }
+            DType::BF16 => {
+                type $T = bf16;
+                Some($value)
+            }
             _ => None,
         }
     };

@@ -89,7 +89,7 @@ special_ops! {
     zeta "nv_zeta" written (s, q) {
         f::zeta(s, q),
         slopes: |v, _y| { let (s, q) = (v[0], v[1]); vec![None, Some(-s * (s + 1.0).special(Special::zeta, &[q]))] },
-        missing: NO_ZETA, ulps: 32.0,
+        missing: NO_ZETA, ulps: 64.0,
     }
     /// Function of Lambert, the branch above -1.
     lambert_w0 "nv_lambertw" written (x) {

@@ -111,7 +111,9 @@ impl Names<'_> {
             Op::Binary(op) => call(op.row().function),
             Op::Compare(Compare::eq) => between("==", SUM, SUM),
             Op::Compare(Compare::gt) => between(">", SUM, SUM),
-            Op::Special(op) if op.row().function == format!("nv_{}", op.row().name) => call(op.row().function),
+            Op::Special(op) if op.row().function == format!("nv_{}", op.row().name) => {
+                call(op.row().function)
+            }
             // Ops that have no function of their own.
             Op::Special(op) => call(op.row().name),
             Op::Ternary(_) => call("ifelse"),

@@ -184,7 +184,8 @@ pub(super) fn probit<V: Lanes>(p: V) -> V {
     let y = y * V::of(g::ROOT_2[0]);
     let y = V::select(is_above, y, y.negate());
     let y = V::select(p.same(half), zero, y);
-    let y = V::select(p.same(zero), V::of(f64::NEG_INFINITY), V::select(p.same(one), V::of(f64::INFINITY), y));
+    let y =
+        V::select(p.same(zero), V::of(f64::NEG_INFINITY), V::select(p.same(one), V::of(f64::INFINITY), y));
     p.keep_nan(V::select(p.lt(zero) | one.lt(p), V::of(f64::NAN), y))
 }
 

@@ -1,9 +1,9 @@
 //! Bessel functions: DLMF 10.
 
-use super::super::{single, SINPI};
 use super::double::{two_product, two_sum, Double};
-use super::parts::{gamma, gamma1p, log_power, stirling, Product, FAR};
+use super::parts::{gamma, gamma1p, horner, log_power, stirling, Product, FAR};
 use super::quadrature::{integral, Exponent};
+use crate::kernels::math::{single, SINPI};
 
 /// The integrand of the modified function of the second kind, from its peak upwards or downwards: DLMF 10.32.9
 /// over the whole line.
@@ -28,6 +28,7 @@ fn sinh_bend(s: f64) -> f64 {
 }
 
 /// `e^-s - 1 + s`.
+#[inline]
 fn decay(s: f64) -> f64 {
     super::parts::exp_bend(-s)
 }
@@ -188,7 +189,7 @@ fn quotient(order: f64, x: f64) -> f64 {
         let step = c * d;
         value *= step;
         k += 1.0;
-        if (step - 1.0).abs() < 2e-16 || k > 1e7 {
+        if (step - 1.0).abs() < 2e-16 || k > 1e5 {
             return value;
         }
     }
@@ -220,8 +221,18 @@ fn scaled_i(order: f64, x: f64) -> Product {
         }
         return Product { log: 0.0.into(), factor: sum / (std::f64::consts::TAU * x).sqrt() };
     }
+    let this = scaled_k(order, x);
+    let square = order * order + x * x;
+    if square >= 1e6 {
+        // The product of both kinds: DLMF 10.41.3 times 10.41.4.
+        let (p, r) = (order * order / square, 1.0 / square);
+        let first = (1.0 - 6.0 * p + 5.0 * p * p) / 8.0;
+        let second = horner(p, &[27.0, -580.0, 2170.0, -2772.0, 1155.0]) / 128.0;
+        let product = 0.5 * (1.0 + r * (first + r * second)) / square.sqrt();
+        return Product { log: -this.log, factor: product / this.factor };
+    }
     // The Wronskian, DLMF 10.28.2.
-    let (this, next) = (scaled_k(order, x), scaled_k(order + 1.0, x));
+    let next = scaled_k(order + 1.0, x);
     let shift = (next.log - this.log).exp() * next.factor + quotient(order, x) * this.factor;
     let log = -this.log;
     Product { log, factor: 1.0 / (x * shift) }
@@ -231,8 +242,8 @@ fn scaled_i(order: f64, x: f64) -> Product {
 /// the order is whole.
 ///
 /// # Sources
-/// DLMF 10.25.2 (series), 10.40.1 (large arguments), 10.28.2 and 10.33.1 between them; 10.27.2 for negative
-/// orders.
+/// DLMF 10.25.2 (series), 10.40.1 and 10.41 (large arguments and orders), 10.28.2 and 10.33.1 between them;
+/// 10.27.2 for negative orders.
 pub fn bessel_i(order: f64, x: f64, scaled: bool) -> f64 {
     let is_whole = order.trunc() == order;
     if x.is_nan() || order.is_nan() || order.is_infinite() || (x < 0.0 && !is_whole) {

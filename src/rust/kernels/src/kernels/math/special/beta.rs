@@ -1,9 +1,9 @@
 //! The beta function and binomial coefficients: DLMF 5.12.1, 1.2.6.
 
-use super::super::{single, SINPI};
 use super::double::{two_sum, Double};
 use super::incomplete_beta::complete;
 use super::parts::Product;
+use crate::kernels::math::{single, SINPI};
 
 /// `gamma(a) gamma(b) / gamma(a + b)`; NaN if either is negative, Inf if either is 0.
 fn product(a: f64, b: f64) -> Result<Product, f64> {
@@ -20,11 +20,13 @@ fn product(a: f64, b: f64) -> Result<Product, f64> {
 }
 
 /// The beta function of numbers that are not negative.
+#[inline]
 pub fn beta(a: f64, b: f64) -> f64 {
     product(a, b).map_or_else(|end| end, Product::value)
 }
 
 /// Its logarithm.
+#[inline]
 pub fn lbeta(a: f64, b: f64) -> f64 {
     product(a, b).map_or_else(libm::log, Product::log)
 }
@@ -48,6 +50,7 @@ fn factors(n: f64, k: f64) -> f64 {
 /// Up to this many factors are multiplied.
 const FEW: f64 = 30.0;
 
+#[inline]
 fn is_whole(x: f64) -> bool {
     x.trunc() == x
 }

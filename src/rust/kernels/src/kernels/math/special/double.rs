@@ -113,6 +113,7 @@ const ODD: [Double; 7] = [
 
 impl Double {
     /// The nearest double.
+    #[inline]
     pub fn value(self) -> f64 {
         self.0 + self.1
     }

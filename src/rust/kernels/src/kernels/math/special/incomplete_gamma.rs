@@ -1,10 +1,10 @@
 //! The regularised incomplete gamma functions: DLMF 8.2.
 
 use super::double::{two_product, two_sum, Double, HALF_LOG_2_PI};
+use super::inverse::{Target, ENOUGH, STEPS};
 use super::parts::{
     digamma_less_log, exp_bend, gamma1p, lgamma, lgamma1p, log_power, stirling, Part, Product, Tails, FAR,
 };
-use super::inverse::{Target, ENOUGH, STEPS};
 use super::quadrature::{integral, means, Exponent};
 
 /// `x^a e^-x / gamma(a + 1)`, for positive numbers.
@@ -45,6 +45,7 @@ impl Exponent for Gamma {
 }
 
 /// Where the series of the lower tail is quicker than the integral.
+#[inline]
 fn has_series(a: f64, x: f64) -> bool {
     a < 30.0 || x < 0.5 * a
 }
@@ -82,6 +83,7 @@ fn alternating(a: f64, x: f64) -> (f64, f64) {
 }
 
 /// Whether both tails have formulas of their own: neither is then 1 less the other.
+#[inline]
 fn is_small(a: f64, x: f64) -> bool {
     a < 1.0 && x < 1.0
 }
@@ -118,11 +120,10 @@ fn tails(a: f64, x: f64) -> Option<Tails> {
 /// DLMF 8.7.1 (series), 8.2.2 as an integral over the logarithm of the variable.
 pub fn gammainc(a: f64, x: f64, lower: bool, log: bool) -> f64 {
     let Some(tails) = tails(a, x) else { return f64::NAN };
-    let part = tails.of(lower);
     if log {
-        part.log()
+        tails.log(lower)
     } else {
-        part.value()
+        tails.of(lower).value()
     }
 }
 
@@ -145,7 +146,7 @@ pub fn log_gammainc_da(a: f64, x: f64, lower: bool) -> f64 {
     if at_lower == lower {
         slope
     } else {
-        -slope * libm::exp(tails.of(!lower).log() - tails.of(lower).log())
+        -slope * libm::exp(tails.log(!lower) - tails.log(lower))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Exponential integrals and Owen's function.
 
-use super::super::{single, ERFC};
 use super::double::{two_product, Double};
 use super::parts::{digamma, Product};
 use super::quadrature::{integral, over, Exponent};
+use crate::kernels::math::{single, ERFC};
 
 /// The exponent of `E_n`, over the logarithm of the variable: DLMF 8.19.3.
 struct Expint {

@@ -4,8 +4,8 @@
 //! variable), both tails are too: then Newton's method for the logarithm of a tail converges from anywhere,
 //! after its first step from one side (Bagnoli, Bergstrom 2005).
 
-use super::super::{single, PROBIT};
 use super::parts::Tails;
+use crate::kernels::math::{single, PROBIT};
 
 /// The largest number of steps.
 pub(super) const STEPS: usize = 100;
@@ -54,9 +54,7 @@ impl Target {
 
     /// The step from a point with these tails and this logarithm of the density.
     pub fn step(&self, tails: Tails, density: f64) -> f64 {
-        let part = tails.of(self.lower);
-        let log = part.log();
-        let value = part.value();
+        let (log, value) = (tails.log(self.lower), tails.of(self.lower).value());
         // Of a probability of many digits so many digits of the difference.
         let ratio = (self.value - value) / value;
         let less = if self.value > 1e-290 && ratio.abs() < 0.1 { libm::log1p(ratio) } else { self.log - log };

@@ -1,9 +1,9 @@
 //! What functions of the gamma and beta families are made of.
 
-use super::super::gamma_coefficients as c;
-use super::super::special_coefficients::LGAMMA_ONE;
-use super::super::{single, DIGAMMA, GAMMA, LGAMMA};
 use super::double::{two_product, two_sum, Double};
+use crate::kernels::math::gamma_coefficients as c;
+use crate::kernels::math::special_coefficients::LGAMMA_ONE;
+use crate::kernels::math::{single, DIGAMMA, GAMMA, LGAMMA};
 
 /// From here on the series of Stirling is used.
 pub(super) const FAR: f64 = 8.0;
@@ -14,11 +14,13 @@ pub(super) fn horner(x: f64, coefficients: &[f64]) -> f64 {
 }
 
 /// `lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2` for `x >= 8`: DLMF 5.11.1.
+#[inline]
 pub(super) fn stirling(x: f64) -> f64 {
     horner(1.0 / x / x, &c::STIRLING) / x
 }
 
 /// Gamma function.
+#[inline]
 pub(super) fn gamma(x: f64) -> f64 {
     single(&GAMMA, x)
 }
@@ -34,11 +36,13 @@ pub(super) fn gamma1p(x: Double) -> f64 {
 }
 
 /// Logarithm of its absolute value.
+#[inline]
 pub(super) fn lgamma(x: f64) -> f64 {
     single(&LGAMMA, x)
 }
 
 /// Derivative of that.
+#[inline]
 pub(super) fn digamma(x: f64) -> f64 {
     single(&DIGAMMA, x)
 }
@@ -58,7 +62,8 @@ pub(super) fn digamma_less_log(x: f64) -> f64 {
         return digamma(x) - libm::log(x);
     }
     let u = 1.0 / x / x;
-    let series = [1.0 / 12.0, -1.0 / 120.0, 1.0 / 252.0, -1.0 / 240.0, 1.0 / 132.0, -691.0 / 32760.0, 1.0 / 12.0];
+    let series =
+        [1.0 / 12.0, -1.0 / 120.0, 1.0 / 252.0, -1.0 / 240.0, 1.0 / 132.0, -691.0 / 32760.0, 1.0 / 12.0];
     -(0.5 / x + u * horner(u, &series))
 }
 
@@ -153,7 +158,7 @@ impl Part {
         }
     }
 
-    pub fn log(self) -> f64 {
+    fn log(self) -> f64 {
         match self {
             Part::Is(p) => p.log(),
             Part::Rest(p) => libm::log1p(-p.value()),
@@ -180,6 +185,20 @@ impl Tails {
 
     pub fn swapped(self) -> Tails {
         Tails { lower: self.upper, upper: self.lower }
+    }
+
+    /// The logarithm of one of them: next to 1 that of 1 less the other.
+    pub fn log(self, lower: bool) -> f64 {
+        let rest = match self.of(!lower) {
+            // 1 less what is asked for.
+            Part::Rest(_) => 1.0,
+            other => other.value(),
+        };
+        if rest < 0.25 {
+            libm::log1p(-rest)
+        } else {
+            self.of(lower).log()
+        }
     }
 
     pub fn of(self, lower: bool) -> Part {

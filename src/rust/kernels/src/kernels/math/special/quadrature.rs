@@ -3,7 +3,7 @@
 //! Cut off where the integrand is below 2^-60, in pieces that double in length, each by the rule of Gauss and
 //! Legendre (DLMF 3.5(v)). All terms are positive: the relative error is that of the terms.
 
-use super::super::{Computed, EXP};
+use crate::kernels::math::{Computed, EXP};
 use std::sync::OnceLock;
 
 /// Nodes of a piece.
@@ -73,12 +73,13 @@ const END: f64 = 42.0;
 fn end(k: &impl Exponent) -> f64 {
     let (slope, bend) = k.start();
     // Where it would be if it were a parabola.
-    let mut high = 2.0 * END / (slope + (slope * slope + 2.0 * END * bend).sqrt());
+    let mut high = 2.0 * END / (slope + libm::hypot(slope, (2.0 * END).sqrt() * bend.sqrt()));
     let mut low = 0.0;
+    // Beyond the range of the functions that make it, `k` is NaN.
     while k.at(high) < END {
         low = high;
         high *= 2.0;
-        if !high.is_finite() {
+        if !(high > 0.0 && high.is_finite()) {
             return low;
         }
     }

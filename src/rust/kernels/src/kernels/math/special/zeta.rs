@@ -1,11 +1,12 @@
 //! The zeta functions of Riemann and Hurwitz, for real arguments: DLMF 25.
 
-use super::super::{pair, single, POW, SINPI};
 use super::double::{two_sum, Double};
 use super::parts::{gamma1p, log_power, stirling, Product, FAR};
 use super::EULER_MACLAURIN;
+use crate::kernels::math::{pair, single, POW, SINPI};
 
 /// `x^y`.
+#[inline]
 fn pow(x: f64, y: f64) -> f64 {
     pair(&POW, x, y)
 }
@@ -27,7 +28,7 @@ fn summed(s: f64, beyond: f64, q: f64) -> f64 {
             return sum + power * base.0 * series;
         }
         sum += power;
-        if s > 1.0 && power < 1e-18 * sum {
+        if s > 1.0 && power <= 1e-18 * sum {
             return sum;
         }
         k += 1.0;
