@@ -72,8 +72,8 @@ nv_gammainc <- function(a, x, lower = TRUE, log = FALSE) {
 
 #' Inverse of the incomplete gamma functions
 #'
-#' The `x` with `nv_gammainc(a, x, lower, log) == p`: what `qgamma(p, a, lower.tail = lower, log.p = log)` is in
-#' R. 0 and Inf at the ends; NaN where `p` is no probability, or no logarithm of one.
+#' The `x` with `nv_gammainc(a, x, lower, log) == p`: what `qgamma(p, a, lower.tail = lower, log.p = log)` is
+#' in R. 0 and Inf at the ends; NaN where `p` is no probability, or no logarithm of one.
 #'
 #' @param a,p Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype, see
@@ -114,9 +114,9 @@ nv_gammaincinv <- function(a, p, lower = TRUE, log = FALSE) {
 
 #' Regularised incomplete beta function
 #'
-#' The lower tail `I_x(a, b)`, the integral of `t^(a - 1) * (1 - t)^(b - 1) / beta(a, b)` from 0 to `x`, or the
-#' upper tail, that from `x` to 1: what `pbeta(x, a, b, lower.tail = lower, log.p = log)` is in R. Called as in
-#' SciPy and JAX (`betainc()`) and in DLMF 8.17, with the parameters first.
+#' The lower tail `I_x(a, b)`, the integral of `t^(a - 1) * (1 - t)^(b - 1) / beta(a, b)` from 0 to `x`, or
+#' the upper tail, that from `x` to 1: what `pbeta(x, a, b, lower.tail = lower, log.p = log)` is in R. Called
+#' as in SciPy and JAX (`betainc()`) and in DLMF 8.17, with the parameters first.
 #'
 #' NaN where `x` is not from 0 to 1, or a parameter is negative, or both are 0 or infinite. Gradients with
 #' respect to `a` and `b` come from the same series and integrals; in a trace they are ops of their own,
@@ -184,8 +184,8 @@ nv_betainc <- function(a, b, x, lower = TRUE, log = FALSE) {
 
 #' Inverse of the incomplete beta function
 #'
-#' The `x` with `nv_betainc(a, b, x, lower, log) == p`: what `qbeta(p, a, b, lower.tail = lower, log.p = log)` is
-#' in R. NaN where `p` is no probability, or no logarithm of one.
+#' The `x` with `nv_betainc(a, b, x, lower, log) == p`: what `qbeta(p, a, b, lower.tail = lower, log.p = log)`
+#' is in R. NaN where `p` is no probability, or no logarithm of one.
 #'
 #' @param a,b,p Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype, see
@@ -229,19 +229,19 @@ nv_betaincinv <- function(a, b, p, lower = TRUE, log = FALSE) {
 
 #' Bessel functions
 #'
-#' `nv_bessel_i()` and `nv_bessel_k()` are the modified Bessel functions of the first and the second kind, of any
-#' real order `nu`; `nv_bessel_j()` and `nv_bessel_y()` those of the first and the second kind, of order 0 or 1.
-#' They are base R's `besselI()`, `besselK()`, `besselJ()` and `besselY()`, with its order of arguments.
+#' `nv_bessel_i()` and `nv_bessel_k()` are the modified Bessel functions of the first and the second kind, of
+#' any real order `nu`; `nv_bessel_j()` and `nv_bessel_y()` those of the first and the second kind, of order 0
+#' or 1. They are base R's `besselI()`, `besselK()`, `besselJ()` and `besselY()`, with its order of arguments.
 #'
 #' Beyond base R, `x` may be negative where the function is real there: for whole orders of `nv_bessel_i()`,
-#' and for `nv_bessel_j()`. Elsewhere a negative `x` gives NaN. At 0 `nv_bessel_k()` is Inf and `nv_bessel_y()` is
-#' -Inf.
+#' and for `nv_bessel_j()`. Elsewhere a negative `x` gives NaN. At 0 `nv_bessel_k()` is Inf and
+#' `nv_bessel_y()` is -Inf.
 #'
 #' @param x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#' @param nu The order. Of `nv_bessel_i()` and `nv_bessel_k()` as `x`; they are promoted to their common dtype,
-#'   and shapes must be equal, or one operand 0-d, or 1-d and as long as the first axes of the other. Of
-#'   `nv_bessel_j()` and `nv_bessel_y()` the number 0 or 1.
+#' @param nu The order. Of `nv_bessel_i()` and `nv_bessel_k()` as `x`; they are promoted to their common
+#'   dtype, and shapes must be equal, or one operand 0-d, or 1-d and as long as the first axes of the other.
+#'   Of `nv_bessel_j()` and `nv_bessel_y()` the number 0 or 1.
 #' @param scaled Whether the result is times `exp(-abs(x))` for `nv_bessel_i()` and times `exp(x)` for
 #'   `nv_bessel_k()`, so that it neither overflows nor underflows: `expon.scaled` in base R.
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if all operands are,
@@ -345,8 +345,8 @@ nv_expint <- function(x, n = 1) .External(anvil_op, "expint", x, n)
 
 #' Zeta function
 #'
-#' That of Riemann, and for another `q` that of Hurwitz, the sum of `(q + k)^-s` over whole `k >= 0`, for `s > 1`
-#' and `q > 0`. For `q = 1` it is defined for any `s`. Inf where `s` is 1 or `q` is 0, NaN elsewhere.
+#' That of Riemann, and for another `q` that of Hurwitz, the sum of `(q + k)^-s` over whole `k >= 0`, for `s >
+#' 1` and `q > 0`. For `q = 1` it is defined for any `s`. Inf where `s` is 1 or `q` is 0, NaN elsewhere.
 #'
 #' @param s,q Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype; shapes must be
@@ -372,8 +372,8 @@ nv_zeta <- function(s, q = 1) .External(anvil_op, "zeta", s, q)
 
 #' Function of Lambert
 #'
-#' The `w` with `w * exp(w) == x`: the branch of at least -1, which is real for `x` from `-exp(-1)` on, or the branch
-#' of at most -1, real for `x` from `-exp(-1)` to 0. NaN elsewhere.
+#' The `w` with `w * exp(w) == x`: the branch of at least -1, which is real for `x` from `-exp(-1)` on, or the
+#' branch of at most -1, real for `x` from `-exp(-1)` to 0. NaN elsewhere.
 #'
 #' @param x A tensor or traced value of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
@@ -389,7 +389,8 @@ nv_zeta <- function(s, q = 1) .External(anvil_op, "zeta", s, q)
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than floats, integers and booleans.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array, and for another branch.
-#' @references Corless, R. M. et al. (1996), On the Lambert W function, Advances in Computational Mathematics 5.
+#' @references Corless, R. M. et al. (1996), On the Lambert W function, Advances in Computational Mathematics
+#'   5.
 #' @examples
 #' nv_lambertw(c(-0.2, 0, 1, 1e6))
 #' nv_lambertw(-0.2, branch = -1)
@@ -403,8 +404,8 @@ nv_lambertw <- function(x, branch = 0) {
 
 #' Log-odds of a probability
 #'
-#' `log(p / (1 - p))`, the inverse of [nv_logistic()] and `qlogis()` in R, without the digits that `1 - p` or a
-#' logarithm next to 1 would lose. Infinite at 0 and 1, NaN outside.
+#' `log(p / (1 - p))`, the inverse of [nv_logistic()] and `qlogis()` in R, without the digits that `1 - p` or
+#' a logarithm next to 1 would lose. Infinite at 0 and 1, NaN outside.
 #'
 #' @param p A tensor or traced value of floats, integers or booleans. R numbers, logicals and arrays are
 #'   accepted too.
@@ -423,8 +424,8 @@ nv_logit <- function(p) {
 
 #' Logarithm of `1 - exp(-x)`
 #'
-#' For `x >= 0`, with all digits of small and of large `x`: the logarithm of the probability of the rest, where
-#' that of an event is `-x`. -Inf at 0, NaN below.
+#' For `x >= 0`, with all digits of small and of large `x`: the logarithm of the probability of the rest,
+#' where that of an event is `-x`. -Inf at 0, NaN below.
 #'
 #' @param x A tensor or traced value of floats, integers or booleans. R numbers, logicals and arrays are
 #'   accepted too.
