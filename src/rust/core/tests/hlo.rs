@@ -82,7 +82,9 @@ fn ulp(dtype: DType, size: f64) -> f64 {
         _ => (53, f64::MIN_POSITIVE),
     };
     let size = size.max(smallest);
-    2f64.powi(size.log2().floor() as i32 + 1 - digits)
+    let exponent = size.log2().floor() as i32 + 1 - digits;
+    // In two steps: a power that is subnormal would be 1 over Inf.
+    2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2)
 }
 
 /// How two results differ by more than `bound` units in the last place: of the absolute value for complex
