@@ -64,7 +64,7 @@ tail_op <- function(lower_op, upper_op, lower, log) {
 #' nv_gammainc(2, c(0.5, 1, 50))
 #' nv_gammainc(2, c(0.5, 1, 50), lower = FALSE)
 #' nv_gammainc(2, c(0.5, 1, 5000), lower = FALSE, log = TRUE)
-#' gradient(function(a) nv_gammainc(a, 1.5))(2)
+#' gradient(function(a) nv_gammainc(a, 1.5))(nv_scalar(2))
 #' @export
 nv_gammainc <- function(a, x, lower = TRUE, log = FALSE) {
   .External(anvil_op, tail_op("gammainc", "gammaincc", lower, log), a, x)
@@ -176,7 +176,7 @@ nv_gammaincinv <- function(a, p, lower = TRUE, log = FALSE) {
 #' @examples
 #' nv_betainc(2, 3, c(0.1, 0.5, 0.9))
 #' nv_betainc(200, 3, 1e-3, log = TRUE)
-#' gradient(function(a, b) nv_betainc(a, b, 0.4))(2, 3)
+#' gradient(function(a, b) nv_betainc(a, b, 0.4))(nv_scalar(2), nv_scalar(3))
 #' @export
 nv_betainc <- function(a, b, x, lower = TRUE, log = FALSE) {
   .External(anvil_op, tail_op("betainc", "betaincc", lower, log), a, b, x)

@@ -88,16 +88,18 @@ test_that("exponential integrals, zeta, Lambert's and Owen's functions have thei
 })
 
 test_that("logits and logarithms of complements keep their digits", {
-  p <- c(1e-300, 1e-5, 0.3, 0.5 + 1e-10, 1 - 1e-15)
+  p <- c(1e-300, 1e-5, 0.3, 1 - 1e-15)
   expect_close(nv_logit(f64(p)), qlogis(p), 1e-13)
-  expect_elements(nv_logit(c(0, 0.5, 1, 2)), c(-Inf, 0, Inf, NaN), "f64?[4]")
+  # Where R's own loses digits.
+  expect_close(nv_logit(f64(0.5 + 1e-10)), 4 * ((0.5 + 1e-10) - 0.5), 1e-15)
+  expect_elements(nv_logit(f64(c(0, 0.5, 1, 2))), c(-Inf, 0, Inf, NaN), "f64[4]")
   x <- c(1e-300, 1e-10, 0.5, 1, 40, 700)
   want <- ifelse(x < log(2), log(-expm1(-x)), log1p(-exp(-x)))
   expect_close(nv_log1mexp(f64(x)), want, 1e-14)
-  expect_elements(nv_log1mexp(f64(c(0, Inf, -1))), c(-Inf, 0, NaN), "f64[3]")
+  expect_elements(nv_log1mexp(f64(c(0, Inf, -1))), c(-Inf, -0, NaN), "f64[3]")
   expect_jit_equal(nv_logit, f64(p))
-  expect_close(gradient(nv_logit)(f64(0.2)), 1 / (0.2 * 0.8), 1e-13)
-  expect_close(gradient(nv_log1mexp)(f64(2)), 1 / expm1(2), 1e-13)
+  expect_close(gradient(nv_logit)(f64(0.2))$p, 1 / (0.2 * 0.8), 1e-13)
+  expect_close(gradient(nv_log1mexp)(f64(2))$x, 1 / expm1(2), 1e-13)
 })
 
 test_that("gradients in parameters agree with differences", {
@@ -115,9 +117,9 @@ test_that("gradients in parameters agree with differences", {
   expect_equal(as.double(g$a), near(function(a) qgamma(0.3, a), 2.5), tolerance = 1e-6)
   expect_equal(as.double(g$p), near(function(p) qgamma(p, 2.5), 0.3), tolerance = 1e-6)
   # An order has none, and the error says so.
-  e <- expect_error(gradient(function(nu) nv_bessel_k(2, nu))(1), class = "anvil_error_no_gradient")
+  e <- expect_error(gradient(function(nu) nv_bessel_k(2, nu))(f64(1)), class = "anvil_error_grad")
   expect_match(conditionMessage(e), "no closed formula", fixed = TRUE)
-  v <- vmap(function(a) gradient(function(a) nv_gammainc(a, 1))(a))(f64(c(1, 2)))
+  v <- vmap(function(a) gradient(function(a) nv_gammainc(a, 1))(a)$a)(f64(c(1, 2)))
   want <- vapply(c(1, 2), function(a) near(function(a) pgamma(1, a), a), 0)
   expect_equal(as.double(v), want, tolerance = 1e-7)
 })

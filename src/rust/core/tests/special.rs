@@ -81,9 +81,9 @@ fn condition(name: &str, x: &[f64], value: f64) -> f64 {
     };
     let (p, parameters) = x.split_last().expect("a probability");
     let at = Point { x: parameters.iter().copied().chain([value]).collect(), value: 0.0 };
-    let density = computed(density, &[at], DType::F64)[0].exp();
+    let density = libm::exp(computed(density, &[at], DType::F64)[0]);
     // A logarithm has an absolute error, its probability a relative one.
-    let change = if log { p.exp() * p.abs() } else { *p };
+    let change = if log { libm::exp(*p) * p.abs() } else { *p };
     (change / (density * value)).max(1.0)
 }
 
