@@ -129,20 +129,22 @@ nv_gammaincinv <- function(a, p, lower = TRUE, log = FALSE) {
 #'       ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are computed in `f32` and rounded
 #'       once.
 #' * Derivative:
-#'     * `betainc`: `nv_betainc(a, b, x) * log_betainc_da(a, b, x)` with respect to `a`; `nv_betainc(a, b, x)
-#'       * log_betainc_db(a, b, x)` with respect to `b`; `exp(log_betainc_dx(a, b, x))` with respect to `x`.
+#'     * `betainc`: `nv_betainc(a, b, x) * log_betainc_da(a, b, x)` with respect to `a`; `nv_betainc(a, b,
+#'       x) * log_betainc_db(a, b, x)` with respect to `b`; `exp(log_betainc_dx(a, b, x))` with respect to
+#'       `x`.
 #'     * `betaincc`: `betaincc(a, b, x) * log_betaincc_da(a, b, x)` with respect to `a`; `betaincc(a, b, x) *
 #'       log_betaincc_db(a, b, x)` with respect to `b`; `-exp(log_betainc_dx(a, b, x))` with respect to `x`.
 #'     * `log_betainc`: `log_betainc_da(a, b, x)` with respect to `a`; `log_betainc_db(a, b, x)` with respect
 #'       to `b`; `exp(log_betainc_dx(a, b, x) - log_betainc(a, b, x))` with respect to `x`.
 #'     * `log_betaincc`: `log_betaincc_da(a, b, x)` with respect to `a`; `log_betaincc_db(a, b, x)` with
 #'       respect to `b`; `-exp(log_betainc_dx(a, b, x) - log_betaincc(a, b, x))` with respect to `x`.
-#'     * `log_betainc_dx`: `log(x) - digamma(a) + digamma(a + b)` with respect to `a`; `log1p(-x) - digamma(b)
-#'       + digamma(a + b)` with respect to `b`; `(a - 1) / x - (b - 1) / (1 - x)` with respect to `x`.
+#'     * `log_betainc_dx`: `log(x) - digamma(a) + digamma(a + b)` with respect to `a`; `log1p(-x) -
+#'       digamma(b) + digamma(a + b)` with respect to `b`; `(a - 1) / x - (b - 1) / (1 - x)` with respect to
+#'       `x`.
 #'     * `log_betainc_da`: None with respect to `a`, since second derivatives with respect to parameters are
 #'       not written; none with respect to `b`, since second derivatives with respect to parameters are not
-#'       written; `exp(log_betainc_dx(a, b, x) - log_betainc(a, b, x)) * (log(x) - digamma(a) + digamma(a + b)
-#'       - log_betainc_da(a, b, x))` with respect to `x`.
+#'       written; `exp(log_betainc_dx(a, b, x) - log_betainc(a, b, x)) * (log(x) - digamma(a) + digamma(a +
+#'       b) - log_betainc_da(a, b, x))` with respect to `x`.
 #'     * `log_betainc_db`: None with respect to `a`, since second derivatives with respect to parameters are
 #'       not written; none with respect to `b`, since second derivatives with respect to parameters are not
 #'       written; `exp(log_betainc_dx(a, b, x) - log_betainc(a, b, x)) * (log1p(-x) - digamma(b) + digamma(a +

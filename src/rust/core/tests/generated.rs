@@ -244,7 +244,10 @@ fn roxygen(out: &mut String, text: &str) {
     };
     let mut line = format!("#'{text}").trim_end().to_string();
     while line.len() > WIDTH {
-        let at = line[..=WIDTH].rfind(' ').expect("a space among this many characters");
+        // A line that began with an operator would be an item of a list.
+        let begins_item = |at: usize| ["* ", "+ ", "- "].iter().any(|mark| line[at + 1..].starts_with(mark));
+        let mut spaces = line[..=WIDTH].rmatch_indices(' ').map(|(at, _)| at);
+        let at = spaces.find(|&at| !begins_item(at)).expect("a space among this many characters");
         writeln!(out, "{}", &line[..at]).unwrap();
         line = format!("{indent}{}", &line[at + 1..]);
     }
