@@ -253,7 +253,7 @@ pub fn bessel_i(order: f64, x: f64, scaled: bool) -> f64 {
     let sign = if x < 0.0 && n % 2.0 == 1.0 { -1.0 } else { 1.0 };
     if size == 0.0 {
         return match order {
-            order if order == 0.0 => 1.0,
+            0.0 => 1.0,
             order if order > 0.0 || is_whole => 0.0,
             order => f64::INFINITY.copysign(gamma(order + 1.0)),
         };

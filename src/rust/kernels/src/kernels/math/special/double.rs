@@ -95,7 +95,7 @@ impl Div for Double {
 }
 
 /// `log(2)`.
-const LN_2: Double = Double(0.6931471805599453, 2.3190468138462996e-17);
+const LN_2: Double = Double(std::f64::consts::LN_2, 2.3190468138462996e-17);
 
 /// `log(2 pi) / 2`.
 pub(super) const HALF_LOG_2_PI: Double = Double(0.9189385332046728, -3.8782941580672414e-17);

@@ -56,7 +56,7 @@ pub fn lambert_w(x: f64, below: bool) -> f64 {
     if x.is_nan() || x == 0.0 || x == f64::INFINITY {
         return match (x, below) {
             (x, false) => x,
-            (x, true) if x == 0.0 => f64::NEG_INFINITY,
+            (0.0, true) => f64::NEG_INFINITY,
             _ => f64::NAN,
         };
     }
