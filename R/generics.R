@@ -5,10 +5,10 @@
 #'
 #' Operators and mathematical functions of base R work on tensors and on traced values as they do on numbers,
 #' alone or mixed with R numbers and arrays: `+ - * / ^ %% %/%`, `== != < <= > >=`, `! & |`, `abs sign sqrt
-#' exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh lgamma digamma
-#' trigamma floor ceiling trunc round`, `Re Im Mod Arg Conj`, `sum prod max min range any all mean`, `is.nan
-#' is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`, `head`, `tail` and `rev` see
-#' [nv_subset()].
+#' exp expm1 log log1p log2 log10 sin cos tan sinpi cospi tanpi asin acos atan sinh cosh tanh asinh acosh
+#' atanh gamma lgamma digamma trigamma floor ceiling trunc round`, `Re Im Mod Arg Conj`, `sum prod max min
+#' range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`,
+#' `head`, `tail` and `rev` see [nv_subset()].
 #'
 #' A function of R that has no method for tensors takes them as the vectors that they are, and gives an R
 #' value: `c(0, x)`, `cumsum(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to

@@ -50,6 +50,18 @@
 #' @export
 `tan.AnvilValue` <- function(x) .External(anvil_op, "tan", x)
 
+#' @method sinpi AnvilValue
+#' @export
+`sinpi.AnvilValue` <- function(x) .External(anvil_op, "sinpi", x)
+
+#' @method cospi AnvilValue
+#' @export
+`cospi.AnvilValue` <- function(x) .External(anvil_op, "cospi", x)
+
+#' @method tanpi AnvilValue
+#' @export
+`tanpi.AnvilValue` <- function(x) .External(anvil_op, "tanpi", x)
+
 #' @method asin AnvilValue
 #' @export
 `asin.AnvilValue` <- function(x) .External(anvil_op, "asin", x)
@@ -85,6 +97,10 @@
 #' @method atanh AnvilValue
 #' @export
 `atanh.AnvilValue` <- function(x) .External(anvil_op, "atanh", x)
+
+#' @method gamma AnvilValue
+#' @export
+`gamma.AnvilValue` <- function(x) .External(anvil_op, "gamma", x)
 
 #' @method lgamma AnvilValue
 #' @export

@@ -57,6 +57,69 @@ nv_cos <- function(operand) .External(anvil_op, "cos", operand)
 #' @export
 nv_tan <- function(operand) .External(anvil_op, "tan", operand)
 
+#' Sine of `pi * x`
+#'
+#' Exact at multiples of a half, also far from zero.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `cospi(operand) * 3.141592653589793`.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `sinpi(x)` is the same on tensors.
+#' @examples
+#' nv_sinpi(nv_tensor(c(0, 0.5, 1)))
+#' @export
+nv_sinpi <- function(operand) .External(anvil_op, "sinpi", operand)
+
+#' Cosine of `pi * x`
+#'
+#' Exact at multiples of a half, also far from zero.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `sinpi(operand) * -3.141592653589793`.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `cospi(x)` is the same on tensors.
+#' @examples
+#' nv_cospi(nv_tensor(c(0, 0.5, 1)))
+#' @export
+nv_cospi <- function(operand) .External(anvil_op, "cospi", operand)
+
+#' Tangent of `pi * x`
+#'
+#' Exact at multiples of a quarter; NaN halfway between whole numbers, as in R.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `(tanpi(operand)^2 + 1) * 3.141592653589793`.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `tanpi(x)` is the same on tensors.
+#' @examples
+#' nv_tanpi(nv_tensor(c(0, 0.25, 1)))
+#' @export
+nv_tanpi <- function(operand) .External(anvil_op, "tanpi", operand)
+
 #' Inverse sine, in radians
 #'
 #' NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary

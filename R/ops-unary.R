@@ -165,6 +165,48 @@ nv_erf <- function(operand) .External(anvil_op, "erf", operand)
 #' @export
 nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
 
+#' Scaled complementary error function, `exp(x^2) * nv_erfc(x)`
+#'
+#' Where [nv_erfc()] underflows too; Inf far below zero.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 3 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `ifelse(operand > 20, 1 / operand^2 * (1 / operand^2 * (1 / operand^2 * (1 / operand^2 *
+#'   6.5625 - 1.875) + 0.75) - 0.5) * 2 / 1.7724538509055159, (operand * nv_erfcx(operand) -
+#'   0.5641895835477563) * 2)`.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_erfcx(nv_tensor(c(-1, 0, 50)))
+#' @export
+nv_erfcx <- function(operand) .External(anvil_op, "erfcx", operand)
+
+#' Quantile of the standard normal distribution, the inverse of its distribution function
+#'
+#' Also known as `qnorm()`. Infinite at 0 and 1, NaN outside.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 4 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `exp(nv_probit(operand)^2 * 0.5) * 2.5066282746310002`.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @examples
+#' nv_probit(nv_tensor(c(0.025, 0.5, 0.9)))
+#' @export
+nv_probit <- function(operand) .External(anvil_op, "probit", operand)
+
 #' Inverse of the error function
 #'
 #' Infinite at -1 and 1, NaN beyond.
@@ -184,6 +226,27 @@ nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
 #' nv_erf_inv(nv_tensor(c(-0.5, 0, 0.9)))
 #' @export
 nv_erf_inv <- function(operand) .External(anvil_op, "erf_inv", operand)
+
+#' Gamma function
+#'
+#' NaN at zero and at negative whole numbers, as in R.
+#'
+#' @param operand A tensor or traced value of floats; integers and booleans are promoted to an ambiguous
+#'   `f32`. R numbers, logicals and arrays are accepted too.
+#' @return A tensor of the operand's shape, dtype and ambiguity.
+#' @section Properties:
+#' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
+#' * Accuracy: The error is at most 4 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once.
+#' * Derivative: `gamma(operand) * digamma(operand)`.
+#' @section Errors:
+#' `anvil_error_dtype` for operands other than floats, integers and booleans.
+#' `anvil_error_arg` for anything that is neither tensor, number nor array.
+#' @details `gamma(x)` is the same on tensors.
+#' @examples
+#' nv_gamma(nv_tensor(c(-0.5, 0.5, 5)))
+#' @export
+nv_gamma <- function(operand) .External(anvil_op, "gamma", operand)
 
 #' Logarithm of the absolute value of the gamma function
 #'

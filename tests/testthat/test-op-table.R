@@ -20,6 +20,7 @@ compositions <- c(
   "nv_weighted_mean", "nv_moment", "nv_skewness", "nv_kurtosis", "nv_cov", "nv_cor", "nv_scale",
   "nv_normalize", "nv_logsumexp", "nv_softmax", "nv_log_softmax",
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
+  "nv_logit", "nv_log1mexp",
   "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map",
   "nv_rank_of", "nv_argmax", "nv_argmin", "nv_which", "nv_unique", "nv_isin", "nv_search_sorted", "nv_tabulate",
   "nv_histogram", "nv_quantile", "nv_median"
@@ -53,7 +54,14 @@ test_that("each row's function is exported and takes the row's operands first", 
 })
 
 test_that("an op's function is called after it; the exceptions are these", {
-  other <- table$fun != paste0("nv_", table$name)
+  # Special functions whose function in R has a tail, a branch or a scale for its arguments.
+  special <- grepl("gammainc|betainc|bessel|lambert", table$name)
+  expect_setequal(
+    unique(table$fun[special]),
+    c("nv_gammainc", "nv_gammaincinv", "nv_betainc", "nv_betaincinv", "nv_lambertw", "nv_bessel_i",
+      "nv_bessel_j", "nv_bessel_k", "nv_bessel_y")
+  )
+  other <- table$fun != paste0("nv_", table$name) & !special
   expect_identical(
     paste(table$name[other], "->", table$fun[other]),
     c(

@@ -1,4 +1,4 @@
-"""Writes coefficients.rs and special_coefficients.rs in src/rust/kernels/src/kernels/math/.
+"""Writes coefficients.rs, special_coefficients.rs and gamma_coefficients.rs in src/rust/kernels/src/kernels/math/.
 
     python3 fit.py
 
@@ -230,6 +230,45 @@ def special_functions():
     parts("HALF_LOG_2_PI", "`log(2 pi)/2`", mpmath.log(2 * mpmath.pi) / 2, [53])
 
 
+def gamma_and_probit():
+    two = lambda s: mpmath.gamma(2 + s)
+    constant("GAMMA", "`gamma(2 + s)` for `|s| <= 1/2`", two, lambda s: 1 / two(s), mpf(-1) / 2, mpf(1) / 2, 19)
+
+    def stirling(u):
+        if u < mpf(10) ** -25:
+            return mpf(1) / 12
+        with mpmath.workdps(120):
+            x = 1 / mpmath.sqrt(u)
+            return x * (mpmath.loggamma(x) - (x - mpf(1) / 2) * mpmath.log(x) + x - mpmath.log(2 * mpmath.pi) / 2)
+
+    what = "`x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2)` in powers of `x^-2` for `x >= 8`; the error is that of the logarithm"
+    constant("STIRLING", what, stirling, mpmath.sqrt, 0, mpf(1) / 64, 7)
+
+    def quantile(r):
+        """`y` where `erfc(y) = 2 p` and `r^2 = -log(4 p (1 - p))`."""
+        with mpmath.workdps(90):
+            q = mpmath.exp(-r * r)
+            twice = q / (1 + mpmath.sqrt(1 - q))
+            y, step = r * mpf("0.95"), mpf(1)
+            while abs(step) > mpf(10) ** -60:
+                left = mpmath.erfc(y)
+                step = mpmath.log(left / twice) * left * mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(y * y)
+                y += step
+            return +y
+
+    def far(name, low, high, middle, degree):
+        middle = mpf(middle)
+        f = remembered(lambda t: quantile(t + middle))
+        what = f"`erf_inv(1 - 2 p)` in powers of `r - {middle}` for the root `r` of `-log(4 p (1 - p))` from {low} to {high}"
+        constant(name, what, f, lambda t: 1 / f(t), mpf(low) - middle, mpf(high) - middle, degree)
+
+    far("PROBIT_FAR", "6", "12", "9", 19)
+    far("PROBIT_END", "12", "27.4", "18", 21)
+    parts("ROOT_2", "Square root of 2", mpmath.sqrt(2), [53, 53])
+    parts("HALF_LOG_2_PI", "`log(2 pi)/2`", mpmath.log(2 * mpmath.pi) / 2, [53, 53])
+    parts("INVERSE_ROOT_PI", "`1/sqrt(pi)`", 1 / mpmath.sqrt(mpmath.pi), [53])
+
+
 def elementary_functions():
     one = mpf(1)
     half_ln2 = mpmath.log(2) / 2 * mpf("1.0001")
@@ -327,6 +366,8 @@ def main():
     write("coefficients.rs", "elementary")
     special_functions()
     write("special_coefficients.rs", "error and gamma")
+    gamma_and_probit()
+    write("gamma_coefficients.rs", "the gamma function and the probit")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    BroadcastInDim, Builder, Compare, Convert, Op, Reverse, StaticSlice, Ternary, Transpose, Unary,
+    BroadcastInDim, Builder, Compare, Convert, Op, Reverse, Special, StaticSlice, Ternary, Transpose, Unary,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
@@ -73,7 +73,9 @@ fn elementwise_ops_agree_in_every_layout() {
     for (op, arity) in ops() {
         for &dtype in DType::ALL {
             for shape in SIZES.map(Shape::from) {
-                for layouts in 0..PLACES.len().pow(arity as u32) {
+                // Of functions that take microseconds some layouts of three operands are enough.
+                let step = if op.get::<Special>().is_some() && arity == 3 { 11 } else { 1 };
+                for layouts in (0..PLACES.len().pow(arity as u32)).step_by(step) {
                     let arrangements: Vec<Arrangement> = (0..arity)
                         .map(|i| PLACES[layouts / PLACES.len().pow(i as u32) % PLACES.len()])
                         .collect();

@@ -16,7 +16,7 @@ use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
 use common::Rng;
 use forward::{check, check_transpose, floats, point, pushed, Tensor};
-use gradients::domains;
+use gradients::{domains, has_first_order_alone, underived};
 use row_programs::{elementwise, examples, MATRICES};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,10 +56,25 @@ fn check_op(what: &str, op: &Op, types: &[Aval], rng: &mut Rng, seen: &mut BTree
     if name == "polygamma" {
         all.remove(0);
     }
+    let without = underived(name);
+    all.retain(|i| !without.contains(i));
     if all.is_empty() {
         return;
     }
     let graph = program(op, types);
+    if has_first_order_alone(name) {
+        // There are second derivatives with respect to the last operand alone.
+        let x: Vec<Tensor> = types
+            .iter()
+            .enumerate()
+            .map(|(i, aval)| {
+                let [re, im] = ranges(name, aval.dtype, i);
+                point(rng, aval, re, im)
+            })
+            .collect();
+        check_transpose(what, &graph, &all, &x, rng);
+        all.retain(|&i| i + 1 == types.len());
+    }
     let some: Vec<usize> = all.iter().copied().filter(|_| rng.one_in(2)).collect();
     let hole = HOLES.iter().find(|(row, _)| *row == name);
     for active in [all, some] {

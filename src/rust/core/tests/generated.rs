@@ -13,7 +13,7 @@ mod row_programs;
 
 use anvil_core::dtype::DType;
 use anvil_core::error::Class;
-use anvil_core::ops::{rows, Binary, Compare, Part, Predicate, Row, Unary};
+use anvil_core::ops::{rows, Binary, Compare, Part, Predicate, Row, Special, Unary};
 use row_programs::Example;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -28,6 +28,7 @@ fn generated_r_functions_are_up_to_date() {
     let unary = Unary::ALL.iter().map(|op| op.row());
     let predicate = Predicate::ALL.iter().map(|op| op.row());
     let binary = Binary::ALL.iter().map(|op| op.row());
+    let special = Special::ALL.iter().map(|op| op.row());
     let compare = Compare::ALL.iter().map(|op| op.row());
     let part = Part::ALL.iter().map(|op| op.row());
     let same = "A tensor of the operand's shape, dtype and ambiguity.";
@@ -50,6 +51,10 @@ fn generated_r_functions_are_up_to_date() {
         write("ops-part.R", &functions(part, |_| parts, &examples)),
         write("ops-predicate.R", &functions(predicate, |_| boolean, &examples)),
         write("ops-binary.R", &functions(binary, |_| common, &examples)),
+        write(
+            "ops-special.R",
+            &functions(special, |row| if row.operands.len() == 1 { same } else { common }, &examples),
+        ),
         write("ops-compare.R", &functions(compare, |_| flags, &examples)),
         write("ops-generics.R", &methods()),
     ];
@@ -239,7 +244,10 @@ fn roxygen(out: &mut String, text: &str) {
     };
     let mut line = format!("#'{text}").trim_end().to_string();
     while line.len() > WIDTH {
-        let at = line[..=WIDTH].rfind(' ').expect("a space among this many characters");
+        // A line that began with an operator would be an item of a list.
+        let begins_item = |at: usize| ["* ", "+ ", "- "].iter().any(|mark| line[at + 1..].starts_with(mark));
+        let mut spaces = line[..=WIDTH].rmatch_indices(' ').map(|(at, _)| at);
+        let at = spaces.find(|&at| !begins_item(at)).expect("a space among this many characters");
         writeln!(out, "{}", &line[..at]).unwrap();
         line = format!("{indent}{}", &line[at + 1..]);
     }

@@ -468,11 +468,12 @@ const FROM_THE_SYSTEM: &[&str] = &[
 const OTHER_METHODS: &[(&str, &str)] = &[
     (
         "kernels/math/",
-        "of `Lanes`, which are ours; `portable` asks for an instruction before it fuses a scalar",
+        "of `Lanes`, and of sums of two doubles in `special/`; `portable` asks for an instruction before it fuses a scalar",
     ),
     ("hlo/formulas/", "of formulas, which become nodes of a graph"),
     ("ops/unary.rs", "of formulas for slopes"),
     ("ops/binary.rs", "of formulas for slopes"),
+    ("ops/special_rows.rs", "of formulas for slopes"),
 ];
 
 /// Files beside those of `Lanes` whose methods are those of numbers.

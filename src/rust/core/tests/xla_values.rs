@@ -11,7 +11,8 @@ mod known;
 #[path = "common/rows.rs"]
 mod row_programs;
 
-use anvil_core::ops::Op;
+use anvil_core::ops::{Lowering, Op};
+use anvil_core::tensor::Aval;
 use compare::{bound, difference, evaluate, without_subnormals, Typed};
 use std::collections::HashMap;
 
@@ -35,6 +36,11 @@ fn every_op_means_what_it_means_to_xla() {
         let operands: Vec<Typed> =
             graph.inputs().iter().zip(&inputs).map(|(&v, x)| (graph.aval(v), x.as_slice())).collect();
         let op: &Op = &graph.nodes()[0].op;
+        let avals: Vec<Aval> = graph.inputs().iter().map(|&v| graph.aval(v).clone()).collect();
+        // `special.rs` holds what XLA does not have.
+        if matches!(op.lower(&avals), Lowering::Todo { .. }) {
+            continue;
+        }
         let results = evaluate(op, &operands).expect("indices of these programs are in range, or clipped");
         for (k, (aval, want)) in results.iter().enumerate() {
             let hex = values.get(&(program.name.as_str(), k));

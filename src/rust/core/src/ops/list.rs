@@ -85,6 +85,8 @@ ops! {
     Compare(compare::Compare),
     /// Three operands: select and clamp.
     Ternary(ternary::Ternary),
+    /// Up to three operands of one type, same type out: special functions.
+    Special(special::Special),
     /// Many elements into one.
     Reduction(reduce::Reduction),
     /// Another dtype, same value as far as the dtype has it.

@@ -70,6 +70,12 @@ pub enum UnaryFormula {
     Erfc,
     /// Inverse of the error function.
     ErfInv,
+    /// Sine of a multiple of pi.
+    Sinpi,
+    /// Cosine of a multiple of pi.
+    Cospi,
+    /// Tangent of a multiple of pi.
+    Tanpi,
     /// Logarithm of the absolute value of the gamma function.
     Lgamma,
     /// Derivative of the logarithm of the gamma function.

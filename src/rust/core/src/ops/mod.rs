@@ -37,6 +37,8 @@ pub mod rules;
 pub mod scatter;
 pub mod slice;
 pub mod sort;
+pub mod special;
+mod special_rows;
 pub mod svd;
 pub mod ternary;
 pub mod triangular;

@@ -2,6 +2,7 @@
 
 use super::attrs::Attrs;
 use super::binary::Binary;
+use super::compare::Compare;
 use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
 use super::derive::{Slope, Slope1, Var};
 use super::lower::{single, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
@@ -23,6 +24,7 @@ use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
+use std::f64::consts::{PI, TAU};
 
 /// A kernel on one tile.
 type Tile<T> = fn(&[T], &mut [T]);
@@ -207,6 +209,18 @@ unary_ops! {
     cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), lower: Lower::On(DType::is_float, "stablehlo.cosine", Formula::ComplexCos), generic: "cos", example: "c(0, pi / 2, 1)", ulps: 1.0, simd: math::COS, complex: |z| z.map(complex::cos), }
     /// Tangent; the operand is in radians.
     tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), lower: Lower::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", ulps: 2.0, simd: math::TAN, complex: |z| z.map(complex::tan), }
+    /// Sine of `pi * x`.
+    ///
+    /// Exact at multiples of a half, also far from zero.
+    sinpi { accepts: FLOAT, slope: Slope::By(|x, _y| x.unary(Unary::cospi) * PI), lower: Lower::Formula(Formula::Sinpi), generic: "sinpi", example: "c(0, 0.5, 1)", ulps: 1.0, simd: math::SINPI, }
+    /// Cosine of `pi * x`.
+    ///
+    /// Exact at multiples of a half, also far from zero.
+    cospi { accepts: FLOAT, slope: Slope::By(|x, _y| x.unary(Unary::sinpi) * -PI), lower: Lower::Formula(Formula::Cospi), generic: "cospi", example: "c(0, 0.5, 1)", ulps: 1.0, simd: math::COSPI, }
+    /// Tangent of `pi * x`.
+    ///
+    /// Exact at multiples of a quarter; NaN halfway between whole numbers, as in R.
+    tanpi { accepts: FLOAT, slope: Slope::By(|_x, y| (y.squared() + 1.0) * PI), lower: Lower::Formula(Formula::Tanpi), generic: "tanpi", example: "c(0, 0.25, 1)", ulps: 2.0, simd: math::TANPI, }
     /// Inverse sine, in radians.
     ///
     /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
@@ -252,10 +266,22 @@ unary_ops! {
     ///
     /// Accurate for large `x`, where the difference is not.
     erfc { accepts: FLOAT, slope: Slope::By(|x, _y| (-x.squared()).exp() * -std::f64::consts::FRAC_2_SQRT_PI), lower: Lower::Formula(Formula::Erfc), example: "c(-1, 0, 5)", ulps: 4.0, simd: math::ERFC, }
+    /// Scaled complementary error function, `exp(x^2) * nv_erfc(x)`.
+    ///
+    /// Where [nv_erfc()] underflows too; Inf far below zero.
+    erfcx { accepts: FLOAT, slope: Slope::By(erfcx_slope), lower: Lower::Todo(NO_FORMULA), example: "c(-1, 0, 50)", ulps: 3.0, simd: math::ERFCX, }
+    /// Quantile of the standard normal distribution, the inverse of its distribution function.
+    ///
+    /// Also known as `qnorm()`. Infinite at 0 and 1, NaN outside.
+    probit { accepts: FLOAT, slope: Slope::By(|_x, y| (y.squared() * 0.5).exp() * TAU.sqrt()), lower: Lower::Todo(NO_FORMULA), example: "c(0.025, 0.5, 0.9)", ulps: 4.0, simd: math::PROBIT, }
     /// Inverse of the error function.
     ///
     /// Infinite at -1 and 1, NaN beyond.
     erf_inv { accepts: FLOAT, slope: Slope::By(|_x, y| y.squared().exp() / std::f64::consts::FRAC_2_SQRT_PI), lower: Lower::Formula(Formula::ErfInv), example: "c(-0.5, 0, 0.9)", ulps: 3.0, cost: Special, simd: math::ERF_INV, }
+    /// Gamma function.
+    ///
+    /// NaN at zero and at negative whole numbers, as in R.
+    gamma { accepts: FLOAT, slope: Slope::By(|x, y| y * x.digamma()), lower: Lower::Todo(NO_FORMULA), generic: "gamma", example: "c(-0.5, 0.5, 5)", ulps: 4.0, cost: Special, simd: math::GAMMA, }
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
@@ -295,6 +321,17 @@ unary_ops! {
     not { accepts: BITS, slope: Slope::Flat, lower: Lower::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", cost: Simple, native: Not, int: |x| x.not(), boolean: |x| !x, }
     /// Number of bits that are set.
     popcnt { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", cost: Division, int: |x| x.popcnt(), }
+}
+
+/// Why a function has no lowering.
+const NO_FORMULA: &str = "StableHLO has no such function, and no formula of its operations is as accurate";
+
+/// The derivative of the scaled error function; far out, where both terms cancel, by its series (DLMF 7.12.1).
+fn erfcx_slope<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
+    let near = (x * y - 1.0 / PI.sqrt()) * 2.0;
+    let inverse = 1.0 / x.squared();
+    let series = inverse * (inverse * (inverse * (inverse * 6.5625 - 1.875) + 0.75) - 0.5) * 2.0 / PI.sqrt();
+    x.compare(Compare::gt, x.of(20.0)).select(series, near)
 }
 
 /// Element types, each with the tile of its kind.

@@ -15,7 +15,7 @@ use anvil_core::error::Error;
 use anvil_core::exec::reference::evaluate;
 use anvil_core::graph::Value;
 use anvil_core::ops::attrs::{Attr, Attrs};
-use anvil_core::ops::{Builder, Graph};
+use anvil_core::ops::{Builder, Graph, Math, Special};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 
@@ -169,6 +169,24 @@ pub fn check(what: &str, program: &Program, shapes: &[Shape], domains: &[[f64; 2
     }
 }
 
+/// Whether the derivatives of a function have none with respect to parameters.
+pub fn has_first_order_alone(name: &str) -> bool {
+    name.contains("gammainc") && !name.ends_with("_dx") || name.contains("betainc") && !name.ends_with("_dx")
+}
+
+/// The operands in which a special function has no derivative.
+pub fn underived(name: &str) -> Vec<usize> {
+    let special = Special::ALL.iter().find(|op| op.row().name == name && op.missing().is_some());
+    let Some(op) = special else { return vec![] };
+    let mut b = Builder::default();
+    let x = inputs(&mut b, &vec![Shape::scalar(); op.arity()]);
+    let y = b.node1(*op, &x).expect("floats");
+    let math = Math::new(&mut b);
+    let x: Vec<_> = x.iter().map(|&v| math.var(v)).collect();
+    let slopes = op.slopes()(&x, math.var(y));
+    (0..op.arity()).filter(|&i| slopes[i].is_none()).collect()
+}
+
 /// The range where an elementwise op is smooth; `None` if it is not an op of floats.
 pub fn domains(name: &str) -> Vec<[f64; 2]> {
     match name {
@@ -184,6 +202,31 @@ pub fn domains(name: &str) -> Vec<[f64; 2]> {
         "floor" | "ceiling" | "trunc" => vec![[0.1, 0.9]],
         "round_nearest_even" | "round_nearest_afz" | "floor_div" => vec![[0.1, 0.4], [0.5, 0.9]],
         "polygamma" => vec![[1.0, 1.0], [0.5, 3.0]],
+        "gamma" | "beta" | "lbeta" => vec![[0.4, 3.0]],
+        "probit" => vec![[0.1, 0.9]],
+        "tanpi" => vec![[-0.4, 0.4]],
+        "choose" | "lchoose" => vec![[5.2, 5.8], [2.1, 2.4]],
+        "expi" | "bessel_y0" | "bessel_y1" => vec![[0.5, 3.0]],
+        "lambert_w0" => vec![[-0.2, 3.0]],
+        "lambert_wm1" => vec![[-0.3, -0.1]],
+        "expint" => vec![[0.3, 3.0], [3.0, 3.0]],
+        "zeta" => vec![[2.0, 4.0], [0.5, 3.0]],
+        _ if name.starts_with("bessel_i") || name.starts_with("bessel_k") => vec![[0.5, 3.0], [0.3, 2.0]],
+        _ if name.contains("gammainc") => {
+            let last = if !name.contains("inv") {
+                [0.5, 3.0]
+            } else if name.starts_with("log") {
+                [-2.0, -0.3]
+            } else {
+                [0.2, 0.8]
+            };
+            vec![[0.6, 3.0], last]
+        }
+        _ if name.contains("betainc") => {
+            let last =
+                if name.contains("inv") && name.starts_with("log") { [-2.0, -0.3] } else { [0.2, 0.8] };
+            vec![[0.6, 3.0], [0.6, 3.0], last]
+        }
         "max" | "min" => vec![[-1.0, -0.1], [0.1, 1.0]],
         "sign" | "abs" => vec![[0.2, 1.0]],
         _ => vec![[-1.5, 1.5]],

@@ -56,6 +56,7 @@ pub fn elementwise() -> Vec<(Op, usize)> {
     ops.extend(Part::ALL.iter().map(|&op| (Op::Part(op), 1)));
     ops.push((Op::Complex(MakeComplex), 2));
     ops.extend(Binary::ALL.iter().map(|&op| (Op::Binary(op), 2)));
+    ops.extend(Special::ALL.iter().map(|&op| (Op::Special(op), op.arity())));
     ops.extend(Compare::ALL.iter().map(|&op| (Op::Compare(op), 2)));
     ops.push((Op::Ternary(Ternary::Clamp), 3));
     ops

@@ -4,7 +4,7 @@ use crate::formula::derivatives;
 use crate::row_programs::Example;
 use crate::Examples;
 use anvil_core::dtype::{Class, DType, Kind};
-use anvil_core::ops::{find, Binary, Linear, Op, Promotion, Role, Row, Ternary, Unary, Vjp};
+use anvil_core::ops::{find, Binary, Linear, Op, Promotion, Role, Row, Special, Ternary, Unary, Vjp};
 use anvil_core::tensor::Aval;
 use std::collections::BTreeSet;
 
@@ -42,6 +42,7 @@ pub fn section(rows: &[&'static Row], examples: &Examples) -> Vec<String> {
 fn name(row: &'static Row, examples: &[Example], page: &[&'static Row]) -> String {
     match page.iter().filter(|other| other.function == row.function).count() {
         1 => format!("`{}()`", row.function),
+        _ if examples.iter().all(|x| x.op.get::<Special>().is_some()) => format!("`{}`", row.name),
         _ if examples.iter().all(|x| x.operands[0].dtype.is_complex()) => "Complex numbers".into(),
         _ => "Other numbers".into(),
     }

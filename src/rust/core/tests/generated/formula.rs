@@ -2,7 +2,7 @@
 
 use anvil_core::dtype::DType;
 use anvil_core::graph::{Def, Value};
-use anvil_core::ops::{Binary, Builder, Compare, Graph, Math, Op, Row, Slope, Unary, Var};
+use anvil_core::ops::{Binary, Builder, Compare, Graph, Math, Op, Row, Slope, Special, Unary, Var};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 
@@ -19,7 +19,9 @@ const CLOSED: Binding = 5;
 /// without a rule. Nothing if the op has no slope, or a flat one.
 pub fn derivatives(op: &Op) -> Option<Vec<Option<String>>> {
     // Only these have slopes.
-    if op.get::<Unary>().is_none() && op.get::<Binary>().is_none() {
+    let has_slopes =
+        op.get::<Unary>().is_some() || op.get::<Binary>().is_some() || op.get::<Special>().is_some();
+    if !has_slopes {
         return None;
     }
     let mut b = Builder::default();
@@ -42,6 +44,13 @@ pub fn derivatives(op: &Op) -> Option<Vec<Option<String>>> {
             }
             Slope::Flat | Slope::Todo(_) => return None,
         },
+        // Quantiles: too long a formula for a page.
+        Op::Special(special) if special.row().name.contains("inv") => return None,
+        Op::Special(special) => {
+            let operands: Vec<Var> = inputs.iter().map(at).collect();
+            let slopes = special.slopes()(&operands, at(&result));
+            slopes.into_iter().map(|slope| slope.map(Var::value)).collect()
+        }
         _ => return None,
     };
     math.finish().expect("rules on numbers do not fail");
@@ -104,6 +113,11 @@ impl Names<'_> {
             Op::Binary(op) => call(op.row().function),
             Op::Compare(Compare::eq) => between("==", SUM, SUM),
             Op::Compare(Compare::gt) => between(">", SUM, SUM),
+            Op::Special(op) if op.row().function == format!("nv_{}", op.row().name) => {
+                call(op.row().function)
+            }
+            // Ops that have no function of their own.
+            Op::Special(op) => call(op.row().name),
             Op::Ternary(_) => call("ifelse"),
             op => panic!("{} in a derivative: say how it reads", op.row().name),
         }

@@ -235,6 +235,52 @@ pub const CASES: &[Case1] = &[
         double: libm::atanh,
         range: (-1.0, 1.0),
     },
+    Case1 {
+        name: "sinpi",
+        kernel: &math::SINPI,
+        exact: |p, x| p.of_turns(x, 0.0),
+        double: |x| libm::sin(std::f64::consts::PI * near_zero(x)),
+        range: (-3.0, 3.0),
+    },
+    Case1 {
+        name: "cospi",
+        kernel: &math::COSPI,
+        exact: |p, x| p.of_turns(x, 0.5),
+        double: |x| libm::sin(std::f64::consts::PI * near_zero(0.5 - (x % 2.0).abs())),
+        range: (-3.0, 3.0),
+    },
+    Case1 {
+        name: "tanpi",
+        kernel: &math::TANPI,
+        exact: |p, x| {
+            let (sine, cosine) = (p.of_turns(x, 0.0), p.of_turns(x, 0.5));
+            p.div(&sine, &cosine)
+        },
+        double: |x| {
+            let cosine = near_zero(0.5 - (x % 2.0).abs());
+            if cosine == 0.0 {
+                return f64::NAN;
+            }
+            libm::sin(std::f64::consts::PI * near_zero(x)) / libm::sin(std::f64::consts::PI * cosine)
+        },
+        range: (-3.0, 3.0),
+    },
+    Case1 {
+        name: "gamma",
+        kernel: &math::GAMMA,
+        exact: |p, x| {
+            let log = p.lgamma(x);
+            let size = p.exp(&log);
+            let odd = x.is_negative() && to_double(x).floor() % 2.0 != 0.0;
+            if odd {
+                size.neg()
+            } else {
+                size
+            }
+        },
+        double: |x| if x <= 0.0 && x.trunc() == x { f64::NAN } else { libm::tgamma(x) },
+        range: (-170.0, 171.6),
+    },
     Case1 { name: "erf", kernel: &math::ERF, exact: Precise::erf, double: libm::erf, range: (-6.0, 6.0) },
     Case1 {
         name: "erfc",
@@ -268,6 +314,26 @@ pub const CASES: &[Case1] = &[
         range: (-20.0, 30.0),
     },
 ];
+
+/// A number less the nearest even whole one, or 1 less what is beyond 1/2: its sine of `pi` times it is that of
+/// the number.
+fn near_zero(x: f64) -> f64 {
+    let r = x % 2.0;
+    let r = if r > 1.0 {
+        r - 2.0
+    } else if r < -1.0 {
+        r + 2.0
+    } else {
+        r
+    };
+    if r > 0.5 {
+        1.0 - r
+    } else if r < -0.5 {
+        -1.0 - r
+    } else {
+        r
+    }
+}
 
 /// The size in whose units errors are counted where the result is smaller: beside the irrational zeros of the
 /// gamma family.

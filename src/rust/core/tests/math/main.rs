@@ -73,6 +73,12 @@ fn doubles(case: &Case1, points: usize) -> Worst {
             assert_eq!(got, system, "{}({x:e})", case.name);
             continue;
         }
+        // Where the function is 0 or nearly, or only the sign is left.
+        if (case.name.ends_with("pi") && (2.0 * x).trunc() == 2.0 * x) || (case.name == "gamma" && x < -183.0)
+        {
+            assert!((got - system).abs() < 1e-300 || case.name != "gamma", "{}({x:e}) = {got:e}", case.name);
+            continue;
+        }
         // Zeros that no digits come near to.
         if case.name == "lgamma" && (x == 1.0 || x == 2.0) {
             assert_eq!(got, 0.0);

@@ -175,6 +175,34 @@ impl Precise {
         line.add(&series, bits, TO_EVEN).add(&constant, bits, TO_EVEN).sub(&passed, bits, TO_EVEN)
     }
 
+    /// Sine of `pi (x + shift)` for a shift of 0 or 1/2, exact where it is 0, 1 or -1.
+    pub fn of_turns(&mut self, x: &BigFloat, shift: f64) -> BigFloat {
+        let bits = self.bits + 64;
+        let r = to_double(x) % 2.0;
+        // Halves of a turn are counted without rounding errors: from -1 to 1, then from -1/2 to 1/2.
+        let mut turn = self.add(&self.of(r), &self.of(shift));
+        for step in [2.0, 1.0] {
+            let half = self.of(0.5 * step);
+            let mut flips = false;
+            while turn.sub(&half, bits, TO_EVEN).is_positive() && !turn.sub(&half, bits, TO_EVEN).is_zero() {
+                turn = turn.sub(&self.of(step), 2200, TO_EVEN);
+                flips = !flips;
+            }
+            while turn.add(&half, bits, TO_EVEN).is_negative() {
+                turn = turn.add(&self.of(step), 2200, TO_EVEN);
+                flips = !flips;
+            }
+            if step == 1.0 && flips {
+                turn = turn.neg();
+            }
+        }
+        if turn.is_zero() {
+            return turn;
+        }
+        let pi = self.constants.pi(bits, TO_EVEN);
+        turn.mul(&pi, bits, TO_EVEN).sin(bits, TO_EVEN, &mut self.constants)
+    }
+
     /// DLMF 5.5.2, 5.5.4 and 5.11.2.
     pub fn digamma(&mut self, x: &BigFloat) -> BigFloat {
         let bits = self.bits + 64;

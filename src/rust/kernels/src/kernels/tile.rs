@@ -143,7 +143,7 @@ pub(super) fn bytes_of<'a>(x: &View<'a>, range: Range<usize>, scratch: &'a mut A
 
 /// Applies a kernel on bytes to tiles of operands; pieces of these are shared between threads if there are
 /// many. One for all kernels, of which there are as many as ops and dtypes.
-fn map(kernel: &(dyn Fn(&[&[u8]], &mut [u8]) + Sync), operands: &[&View], out: &mut ViewMut) {
+pub fn map(kernel: &(dyn Fn(&[&[u8]], &mut [u8]) + Sync), operands: &[&View], out: &mut ViewMut) {
     let width = out.dtype.bytes();
     let work = out.data.len() / width * ELEMENT;
     pool::for_each_chunk(out.data, PIECE * width, work, |i, piece| {

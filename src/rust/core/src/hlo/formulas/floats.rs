@@ -5,7 +5,7 @@ use super::complex::{self, first_quadrant, signed};
 use super::elementwise::is_nan;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Part, Unary, Var};
-use std::f64::consts::{LOG10_2, LOG10_E, LOG2_E};
+use std::f64::consts::{LOG10_2, LOG10_E, LOG2_E, PI};
 
 /// `x` as `m * 2^e`, with `m` between the square roots of 1/2 and 2; both are floats. Special values become
 /// `m`.
@@ -330,4 +330,42 @@ pub(super) fn polygamma<'m, 'b>(n: Var<'m, 'b>, x: Var<'m, 'b>) -> Var<'m, 'b> {
     let made = at_edge.select(edge, n.binary(Binary::polygamma, x));
     let made = n.compare(Compare::eq, zero).select(x.digamma(), made);
     valid.select(made, nan)
+}
+
+/// A number less the nearest even whole one: from -1 to 1, without a rounding error.
+fn within_a_turn<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
+    x - (x * 0.5).unary(Unary::round_nearest_even) * 2.0
+}
+
+/// The sine of `pi` times a number from -1 to 1, by that of one from -1/2 to 1/2.
+fn sine_of_turn<'m, 'b>(r: Var<'m, 'b>) -> Var<'m, 'b> {
+    let half = size(r).compare(Compare::gt, r.of(0.5));
+    let near = half.select(r.sign() - r, r);
+    let steep = size(near).compare(Compare::gt, r.of(0.25));
+    let cosine = ((size(near) - 0.5) * PI).cos() * near.sign();
+    steep.select(cosine, (near * PI).sin())
+}
+
+/// Sine of `pi x`.
+pub(super) fn sinpi<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let y = sine_of_turn(within_a_turn(x));
+    y.compare(Compare::eq, y.of(0.0)).select(signed(y, x), y)
+}
+
+/// Cosine of `pi x`.
+pub(super) fn cospi<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let r = size(within_a_turn(x));
+    let shifted = 0.5 - r;
+    let y = r.compare(Compare::lt, r.of(0.25)).select((r * PI).cos(), sine_of_turn(shifted));
+    y + 0.0
+}
+
+/// Tangent of `pi x`; NaN halfway between whole numbers.
+pub(super) fn tanpi<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let (sine, cosine) = (sinpi(x), cospi(x));
+    let y = sine / cosine;
+    let y = cosine.compare(Compare::eq, x.of(0.0)).select(x.of(f64::NAN), y);
+    // Exact at quarters.
+    let y = size(sine).compare(Compare::eq, size(cosine)).select(y.sign(), y);
+    y.compare(Compare::eq, y.of(0.0)).select(signed(y, x), y)
 }

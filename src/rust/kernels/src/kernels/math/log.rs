@@ -239,6 +239,13 @@ fn long_log<V: Lanes>(k: V, f: V) -> (V, V) {
     fast_two_sum(high, low)
 }
 
+/// `log(x)` as [`long_log`] has it, of a positive normal number.
+#[inline(always)]
+pub(super) fn log_in_parts<V: Lanes>(x: V) -> (V, V) {
+    let (k, f) = split(x);
+    long_log(k, f)
+}
+
 /// `x^y`. Less than 1 ulp; the square is the product, so that one can stand for the other.
 #[inline(always)]
 pub(super) fn pow<V: Lanes>(x: V, y: V) -> V {

@@ -25,6 +25,8 @@ pub mod complex;
 mod error;
 mod exp;
 mod gamma;
+#[rustfmt::skip] // generated
+mod gamma_coefficients;
 mod inverse;
 mod lanes;
 mod log;
@@ -433,6 +435,18 @@ kernels! {
     ERFC error::erfc_single, error::erfc;
     /// Inverse of the error function.
     ERF_INV error::erf_inv_single, error::erf_inv;
+    /// `e^(x^2) erfc(x)`.
+    ERFCX error::erfcx_single, error::erfcx;
+    /// Quantile of the standard normal distribution.
+    PROBIT error::probit_single, error::probit;
+    /// `sin(pi x)`.
+    SINPI trigonometry::sinpi_single, trigonometry::sinpi;
+    /// `cos(pi x)`.
+    COSPI trigonometry::cospi_single, trigonometry::cospi;
+    /// `tan(pi x)`.
+    TANPI trigonometry::tanpi_single, trigonometry::tanpi;
+    /// Gamma function.
+    GAMMA gamma::gamma_single, gamma::gamma;
     /// Logarithm of the absolute value of the gamma function.
     LGAMMA gamma::lgamma_single, gamma::lgamma;
     /// Derivative of that logarithm.

@@ -5,8 +5,28 @@
 //! rounded to a double); the tests hold it, and what vectorised functions ([`math`](super)) promise, to
 //! values from mpmath in `tests/testdata/special`. Knows nothing of tensors or ops.
 
+mod bessel;
+mod beta;
+mod double;
+mod incomplete_beta;
+mod incomplete_gamma;
+mod integrals;
+mod inverse;
+mod lambert;
+mod parts;
+mod quadrature;
+mod zeta;
+
 use super::{single, DIGAMMA, LGAMMA};
 use std::sync::OnceLock;
+
+pub use bessel::{bessel_i, bessel_j, bessel_k, bessel_y};
+pub use beta::{beta, choose, lbeta, lchoose};
+pub use incomplete_beta::{betainc, betaincinv, log_beta_density, log_betainc_slopes};
+pub use incomplete_gamma::{gammainc, gammaincinv, log_gamma_density, log_gammainc_da};
+pub use integrals::{expi, expint, owens_t};
+pub use lambert::lambert_w;
+pub use zeta::zeta;
 
 /// Derivative of order `n` of `digamma(x)`; `n` is a whole number, not negative, and 0 gives `digamma(x)`
 /// itself.

@@ -236,3 +236,89 @@ pub(super) fn cos_single<V: Singles>(x: V) -> V {
 pub(super) fn tan_single<V: Singles>(x: V) -> V {
     by_doubles!(tan_short, x)
 }
+
+/// The part of a number that counts: `x - n/2` for the nearest whole number `n` of quarters of a turn, after
+/// a float whose low bits are `n`.
+#[inline(always)]
+fn quarters<V: Lanes>(x: V) -> (V, V) {
+    // Modulo 2, without a rounding error.
+    let half = x * V::of(0.5);
+    let large = V::of(4503599627370496.0);
+    let nearest = ((half.abs() + large) - large).copysign(x);
+    let turns = V::select(half.abs().lt(large), nearest, half);
+    let rest = x - (turns + turns);
+    let bits = (rest + rest) + V::of(6755399441055744.0);
+    let n = bits - V::of(6755399441055744.0);
+    (bits, n.neg_mul_add(V::of(0.5), rest))
+}
+
+/// Sine and cosine of `pi x` for `|x| <= 1/4`.
+#[inline(always)]
+fn both_of_pi<V: Lanes>(x: V) -> (V, V) {
+    let (sine, cosine) = sine_of_half_turns(x.abs());
+    (sine.copysign(x), cosine)
+}
+
+/// `sin(pi x)`; exact at multiples of 1/2. Less than 1 ulp.
+#[inline(always)]
+pub(super) fn sinpi<V: Lanes>(x: V) -> V {
+    let (bits, r) = quarters(x);
+    let (sine, cosine) = both_of_pi(r);
+    let y = in_quadrant(bits, sine, cosine);
+    // Of a whole number 0, with the sign of the number, and of what is next to 0 a product.
+    let y = V::select(y.same(V::of(0.0)), y.copysign(x), y);
+    let y = V::select(x.abs().lt(V::of(1e-290)), small_of_pi(x), y);
+    x.keep_nan(V::select(x.abs().lt(V::of(f64::INFINITY)), y, V::of(f64::NAN)))
+}
+
+/// `pi x` for a tiny `x`.
+#[inline(always)]
+fn small_of_pi<V: Lanes>(x: V) -> V {
+    // Scaled, as the rest of the product would be lost.
+    let raised = x * V::of(1.157920892373162e77);
+    let product = raised.mul_add(V::of(c::PI[0]), raised * V::of(c::PI[1]));
+    product * V::of(8.636168555094445e-78)
+}
+
+/// `cos(pi x)`; exact at multiples of 1/2. Less than 1 ulp.
+#[inline(always)]
+pub(super) fn cospi<V: Lanes>(x: V) -> V {
+    let (bits, r) = quarters(x);
+    let (sine, cosine) = both_of_pi(r);
+    let y = in_quadrant(bits.add_bits(V::of_bits(1)), sine, cosine);
+    let y = V::select(y.same(V::of(0.0)), V::of(0.0), y);
+    x.keep_nan(V::select(x.abs().lt(V::of(f64::INFINITY)), y, V::of(f64::NAN)))
+}
+
+/// `tan(pi x)`; exact at multiples of 1/4, NaN halfway between whole numbers, as R has it. Less than 2 ulp.
+#[inline(always)]
+pub(super) fn tanpi<V: Lanes>(x: V) -> V {
+    let (bits, r) = quarters(x);
+    let (sine, cosine) = both_of_pi(r);
+    let y = ratio(bits, sine, cosine);
+    let is_quarter = r.abs().same(V::of(0.25));
+    let sign = V::of(1.0).copysign(r);
+    let y = V::select(is_quarter, V::select(is_odd(bits), sign.negate(), sign), y);
+    let is_pole = is_odd(bits) & r.same(V::of(0.0));
+    let y = V::select(y.same(V::of(0.0)), y.copysign(x), V::select(is_pole, V::of(f64::NAN), y));
+    let y = V::select(x.abs().lt(V::of(1e-290)), small_of_pi(x), y);
+    x.keep_nan(V::select(x.abs().lt(V::of(f64::INFINITY)), y, V::of(f64::NAN)))
+}
+
+/// As [`sinpi`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn sinpi_single<V: Singles>(x: V) -> V {
+    by_doubles!(sinpi, x)
+}
+
+/// As [`cospi`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn cospi_single<V: Singles>(x: V) -> V {
+    by_doubles!(cospi, x)
+}
+
+/// As [`tanpi`], for singles computed as doubles. Less than 0.51 ulp.
+#[inline(always)]
+pub(super) fn tanpi_single<V: Singles>(x: V) -> V {
+    by_doubles!(tanpi, x)
+}

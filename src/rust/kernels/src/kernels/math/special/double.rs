@@ -1,0 +1,171 @@
+//! Numbers of about 100 bits: unevaluated sums of two doubles (Dekker 1971; Shewchuk 1997).
+//!
+//! For the exponents of densities: the relative error of `e^y` is the absolute error of `y`, which may be
+//! hundreds, and the difference of numbers that are larger still.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// `self.0 + self.1`, the second below half a unit in the last place of the first.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(in crate::kernels::math) struct Double(pub f64, pub f64);
+
+/// The rounded sum and its rounding error (two-sum, Knuth).
+#[inline]
+pub(in crate::kernels::math) fn two_sum(x: f64, y: f64) -> Double {
+    let sum = x + y;
+    let kept = sum - x;
+    Double(sum, (x - (sum - kept)) + (y - kept))
+}
+
+/// As [`two_sum`], for `|x| >= |y|`.
+#[inline]
+fn fast_two_sum(x: f64, y: f64) -> Double {
+    let sum = x + y;
+    Double(sum, y - (sum - x))
+}
+
+/// The upper half of the digits of a number, and the lower one.
+#[inline]
+fn halves(x: f64) -> (f64, f64) {
+    let bits = 134217729.0 * x;
+    let high = bits - (bits - x);
+    (high, x - high)
+}
+
+/// The rounded product and its rounding error, for factors below 2^990 and products in the range of normal
+/// numbers (two-product, Dekker: a fused multiply-add is not on every processor).
+#[inline]
+pub(in crate::kernels::math) fn two_product(x: f64, y: f64) -> Double {
+    let product = x * y;
+    let ((x1, x2), (y1, y2)) = (halves(x), halves(y));
+    Double(product, ((x1 * y1 - product) + x1 * y2 + x2 * y1) + x2 * y2)
+}
+
+impl From<f64> for Double {
+    fn from(x: f64) -> Double {
+        Double(x, 0.0)
+    }
+}
+
+impl Neg for Double {
+    type Output = Double;
+    fn neg(self) -> Double {
+        Double(-self.0, -self.1)
+    }
+}
+
+impl Add for Double {
+    type Output = Double;
+    #[inline]
+    fn add(self, y: Double) -> Double {
+        let (high, low) = (two_sum(self.0, y.0), two_sum(self.1, y.1));
+        let sum = fast_two_sum(high.0, high.1 + low.0);
+        fast_two_sum(sum.0, sum.1 + low.1)
+    }
+}
+
+impl Sub for Double {
+    type Output = Double;
+    #[inline]
+    fn sub(self, y: Double) -> Double {
+        self + -y
+    }
+}
+
+impl Mul for Double {
+    type Output = Double;
+    #[inline]
+    fn mul(self, y: Double) -> Double {
+        let high = two_product(self.0, y.0);
+        fast_two_sum(high.0, high.1 + (self.0 * y.1 + self.1 * y.0))
+    }
+}
+
+impl Div for Double {
+    type Output = Double;
+    #[inline]
+    fn div(self, y: Double) -> Double {
+        let first = self.0 / y.0;
+        let rest = self - y * Double::from(first);
+        let second = rest.0 / y.0;
+        let rest = rest - y * Double::from(second);
+        let high = fast_two_sum(first, second);
+        fast_two_sum(high.0, high.1 + rest.0 / y.0)
+    }
+}
+
+/// `log(2)`.
+const LN_2: Double = Double(std::f64::consts::LN_2, 2.3190468138462996e-17);
+
+/// `log(2 pi) / 2`.
+pub(super) const HALF_LOG_2_PI: Double = Double(0.9189385332046728, -3.8782941580672414e-17);
+
+/// `1 / 3`, `1 / 5` and so on.
+const ODD: [Double; 7] = [
+    Double(0.3333333333333333, 1.850371707708594e-17),
+    Double(0.2, -1.1102230246251566e-17),
+    Double(0.14285714285714285, 7.93016446160826e-18),
+    Double(0.1111111111111111, 6.1679056923619804e-18),
+    Double(0.09090909090909091, -2.523234146875356e-18),
+    Double(0.07692307692307693, -4.270088556250602e-18),
+    Double(0.06666666666666667, 9.251858538542971e-19),
+];
+
+impl Double {
+    /// The nearest double.
+    #[inline]
+    pub fn value(self) -> f64 {
+        self.0 + self.1
+    }
+
+    /// Natural logarithm of a positive number, with a relative error of about 2^-90: twice the inverse
+    /// hyperbolic tangent of `(m - 1) / (m + 1)`, where `m` is the number over a power of 2.
+    pub fn log(self) -> Double {
+        let (mut m, mut exponent) = libm::frexp(self.0);
+        if m < std::f64::consts::FRAC_1_SQRT_2 {
+            m *= 2.0;
+            exponent -= 1;
+        }
+        let low = if self.1 == 0.0 { 0.0 } else { libm::scalbn(self.1, -exponent) };
+        let m = Double(m, low);
+        let s = (m - 1.0.into()) / (m + 1.0.into());
+        let z = s * s;
+        // Terms of which 53 bits are enough.
+        let mut rest = 0.0;
+        for k in (8..19).rev() {
+            rest = rest * z.0 + 1.0 / (2 * k + 1) as f64;
+        }
+        let mut sum = Double::from(rest);
+        for &term in ODD.iter().rev() {
+            sum = sum * z + term;
+        }
+        let small = s + s * z * sum;
+        LN_2 * f64::from(exponent).into() + Double(2.0 * small.0, 2.0 * small.1)
+    }
+
+    /// Exponential, with a relative error of about 2^-53.
+    pub fn exp(self) -> f64 {
+        let high = libm::exp(self.0);
+        if high == 0.0 || !high.is_finite() || self.1 == 0.0 {
+            return high;
+        }
+        high + high * self.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_have_twice_the_digits() {
+        // log(3) and log(1 + 2^-60), from mpmath.
+        let three = Double::from(3.0).log();
+        assert_eq!(three.0, 1.0986122886681098);
+        assert!((three.1 - -9.07129723500153e-17).abs() < 1e-28, "{three:?}");
+        let near = Double(1.0, 2f64.powi(-60)).log();
+        assert!((near.value() / 2f64.powi(-60) - 1.0).abs() < 1e-15, "{near:?}");
+        let whole = Double::from(7.0) / Double::from(3.0) * Double::from(3.0) - Double::from(7.0);
+        assert!(whole.value().abs() < 1e-29);
+    }
+}

@@ -1,0 +1,357 @@
+//! The regularised incomplete beta function: DLMF 8.17.
+
+use super::double::{two_product, two_sum, Double, HALF_LOG_2_PI};
+use super::inverse::{Target, ENOUGH, STEPS};
+use super::parts::{
+    digamma_less_log, exp_bend, gamma1p, lgamma1p, log_bend, log_power, stirling, Part, Product, Tails, FAR,
+};
+use super::quadrature::{integral, means, Exponent};
+use crate::kernels::math::gamma_coefficients::STIRLING;
+
+/// The largest parameter whose products have a rounding error.
+const LARGEST: f64 = 1e290;
+
+/// A point: the parameters, and the variable with what is left to 1.
+#[derive(Clone, Copy)]
+struct Point {
+    a: f64,
+    b: f64,
+    x: Double,
+    y: Double,
+}
+
+impl Point {
+    fn mirrored(self) -> Point {
+        Point { a: self.b, b: self.a, x: self.y, y: self.x }
+    }
+
+    /// `x^a y^b / (a B(a, b))`. The powers are of quotients near 1 at the mean.
+    fn prefix(self) -> Product {
+        let Point { a, b, x, y } = self;
+        let sum = two_sum(a, b);
+        match (a >= FAR, b >= FAR) {
+            (true, true) => {
+                let log = log_power(x * sum, a.into(), a) + log_power(y * sum, b.into(), b) - HALF_LOG_2_PI;
+                let rest = stirling(sum.0) - stirling(a) - stirling(b);
+                Product { log: log + rest.into(), factor: (b / sum.0).sqrt() / a.sqrt() }
+            }
+            (false, true) => {
+                let log = log_power(x * sum, 1.0.into(), a) + log_power(y * sum, b.into(), b) - a.into();
+                let rest = stirling(sum.0) - stirling(b);
+                Product { log: log + rest.into(), factor: (b / sum.0).sqrt() / gamma1p(a.into()) }
+            }
+            (true, false) => {
+                let log = log_power(x * sum, a.into(), a) + log_power(y * sum, 1.0.into(), b) - b.into();
+                let rest = stirling(sum.0) - stirling(a);
+                // gamma(b) = gamma(b + 1) / b
+                Product { log: log + rest.into(), factor: (b / a) * (a / sum.0).sqrt() / gamma1p(b.into()) }
+            }
+            (false, false) => {
+                let log = log_power(x, 1.0.into(), a) + log_power(y, 1.0.into(), b);
+                // gamma(a + b) / gamma(b) with gamma(z) = gamma(z + 1) / z
+                let quotient = gamma1p(sum) / gamma1p(b.into()) * (b / sum.0);
+                Product { log, factor: quotient / gamma1p(a.into()) }
+            }
+        }
+    }
+
+    /// The sum of `(a + b)_n / (a + 1)_n x^n`, DLMF 8.17.8, and the derivatives of its logarithm with respect to
+    /// `a` and `b`.
+    fn series(self) -> (f64, [f64; 2]) {
+        let Point { a, b, x, .. } = self;
+        let (mut term, mut slopes, mut n) = (1.0, [0.0; 2], 0.0);
+        let (mut sum, mut sums) = (1.0, [0.0; 2]);
+        loop {
+            term *= (a + b + n) / (a + 1.0 + n) * x.0;
+            let to_sum = 1.0 / (a + b + n);
+            slopes[0] += (1.0 - b) / (a + 1.0 + n) * to_sum;
+            slopes[1] += to_sum;
+            n += 1.0;
+            sum += term;
+            sums[0] += term * slopes[0];
+            sums[1] += term * slopes[1];
+            if term * (1.0 + slopes[1]) < 1e-18 * sum {
+                return (sum, sums.map(|s| s / sum));
+            }
+        }
+    }
+
+    /// The sum of `(1 - b)_n x^n / (n! (a + n))` from 1 on: DLMF 8.17.7.
+    fn alternating(self) -> f64 {
+        let (mut power, mut sum, mut n) = (1.0, 0.0, 0.0);
+        loop {
+            n += 1.0;
+            power *= (n - self.b) / n * self.x.0;
+            let term = power / (self.a + n);
+            sum += term;
+            if term.abs() < 1e-18 * sum.abs() || term == 0.0 {
+                return sum;
+            }
+        }
+    }
+
+    /// Whether both tails have formulas of their own: neither is then 1 less the other.
+    #[inline]
+    fn is_small(self) -> bool {
+        self.a < 1.0 && self.x.0 <= 0.5 && self.b * self.x.0 < 0.7
+    }
+
+    /// As [`tails`] where [`is_small`](Self::is_small).
+    fn small_tails(self) -> Tails {
+        let Point { a, b, x, .. } = self;
+        // `log(a B(a, b))` = log(gamma(1 + a)) - log(gamma(a + b) / gamma(b))
+        let ratio = log_gamma_step(b, a);
+        let s = a * libm::log(x.0) - lgamma1p(a) + ratio;
+        let upper = -(libm::expm1(s) + libm::exp(s) * a * self.alternating());
+        let lower = self.prefix().times(self.series().0);
+        Tails { lower: Part::Is(lower), upper: Part::Number(upper) }
+    }
+
+    #[inline]
+    fn is_above_mean(self) -> bool {
+        self.a * self.y.0 < self.b * self.x.0
+    }
+
+    /// Where the series of the lower tail is quicker than the integral, below the mean.
+    #[inline]
+    fn has_series(self) -> bool {
+        self.a < 1.0 || (self.x.0 < 0.7 && (self.a + self.b) * self.x.0 < 0.7 * (self.a + 1.0))
+    }
+
+    /// The exponent of the tail of the density of the logit of a beta variable, downwards.
+    fn exponent(self) -> Beta {
+        let Point { a, b, x, y } = self;
+        let slope = (y * a.into() - x * b.into()).value().max(0.0);
+        Beta { a, sum: a + b, x: x.0, y: y.0, slope }
+    }
+}
+
+/// `log(gamma(b + a) / gamma(b))` for `a` below 1, accurate relative to `a`: DLMF 5.5.1 and 5.11.1, with each
+/// difference as one function.
+fn log_gamma_step(b: f64, a: f64) -> f64 {
+    // Up to where the series of Stirling holds.
+    let (mut sum, mut z) = (0.0, b);
+    while z < FAR {
+        sum -= libm::log1p(a / z);
+        z += 1.0;
+    }
+    let ratio = a / z;
+    let grown = libm::log1p(ratio);
+    let mut power = 1.0 / z;
+    for (k, coefficient) in STIRLING.iter().enumerate() {
+        sum += coefficient * power * libm::expm1(-((2 * k + 1) as f64) * grown);
+        power /= z * z;
+    }
+    sum + a * libm::log(z) + (z + a - 0.5) * log_bend(ratio) + (a - 0.5) * ratio
+}
+
+/// The complete beta function.
+pub(super) fn complete(a: f64, b: f64) -> Product {
+    let Product { log, factor } = Point { a, b, x: 1.0.into(), y: 1.0.into() }.prefix();
+    Product { log: -log, factor: 1.0 / factor / a }
+}
+
+/// The exponent of the tail of the density of the logit.
+struct Beta {
+    a: f64,
+    sum: f64,
+    x: f64,
+    y: f64,
+    slope: f64,
+}
+
+impl Beta {
+    /// `log(1 + x (e^-s - 1))`, the logarithm of what `1 - x` grows by.
+    fn growth(&self, s: f64) -> f64 {
+        libm::log1p(self.x * libm::expm1(-s))
+    }
+}
+
+impl Exponent for Beta {
+    fn at(&self, s: f64) -> f64 {
+        // Two forms of x s + log(1 + x (e^-s - 1)), of which one cancels for x near 1, the other for x near 0.
+        let bend = if self.x <= 0.5 {
+            log_bend(self.x * libm::expm1(-s)) + self.x * exp_bend(-s)
+        } else {
+            log_bend(self.y * libm::expm1(s)) + self.y * exp_bend(s)
+        };
+        if bend.is_finite() {
+            self.slope * s + self.sum * bend
+        } else {
+            self.a * s + self.sum * self.growth(s)
+        }
+    }
+
+    fn start(&self) -> (f64, f64) {
+        (self.slope, self.sum * self.x * self.y)
+    }
+
+    fn weights(&self, s: f64) -> [f64; 2] {
+        let growth = self.growth(s);
+        [s + growth, growth]
+    }
+}
+
+/// Both tails; `None` where an argument is no number or out of range.
+fn tails(a: f64, b: f64, x: f64) -> Option<(Tails, Point)> {
+    if !(a >= 0.0 && b >= 0.0 && (0.0..=1.0).contains(&x)) {
+        return None;
+    }
+    let point = Point { a, b, x: x.into(), y: two_sum(1.0, -x) };
+    if a == 0.0 || b == 0.0 || a == f64::INFINITY || b == f64::INFINITY {
+        // All the weight is at 0, or at 1.
+        let at_zero = (a == 0.0 && b > 0.0) || (b == f64::INFINITY && a < f64::INFINITY);
+        let at_one = (b == 0.0 && a > 0.0) || (a == f64::INFINITY && b < f64::INFINITY);
+        return match (at_zero, at_one) {
+            (true, false) => Some((Tails::number(1.0, 0.0), point)),
+            (false, true) if x < 1.0 => Some((Tails::number(0.0, 1.0), point)),
+            (false, true) => Some((Tails::number(1.0, 0.0), point)),
+            _ => None,
+        };
+    }
+    if x == 0.0 {
+        return Some((Tails::number(0.0, 1.0), point));
+    }
+    if x == 1.0 {
+        return Some((Tails::number(1.0, 0.0), point));
+    }
+    Some((between(point), point))
+}
+
+fn between(point: Point) -> Tails {
+    if point.a.max(point.b) > LARGEST {
+        // All the weight is at the mean.
+        let (below, above) = (point.mirrored().is_above_mean(), point.is_above_mean());
+        let lower = 0.5 * (1.0 + f64::from(above) - f64::from(below));
+        return Tails::number(lower, 1.0 - lower);
+    }
+    if point.is_small() {
+        return point.small_tails();
+    }
+    if point.mirrored().is_small() {
+        return point.mirrored().small_tails().swapped();
+    }
+    if point.is_above_mean() {
+        below(point.mirrored()).swapped()
+    } else {
+        below(point)
+    }
+}
+
+fn below(point: Point) -> Tails {
+    let sum = if point.has_series() { point.series().0 } else { point.a * integral(&point.exponent()) };
+    Tails::of_lower(point.prefix().times(sum))
+}
+
+/// The regularised incomplete beta function `I_x(a, b)`, or `1` less it if not `lower`, or its logarithm. NaN
+/// unless `a` and `b` are at least 0, not both 0 or infinite, and `x` is from 0 to 1.
+///
+/// # Sources
+/// DLMF 8.17.7 and 8.17.8 (series), 8.17.1 as an integral over the logit of the variable.
+pub fn betainc(a: f64, b: f64, x: f64, lower: bool, log: bool) -> f64 {
+    let Some((tails, _)) = tails(a, b, x) else { return f64::NAN };
+    if log {
+        tails.log(lower)
+    } else {
+        tails.of(lower).value()
+    }
+}
+
+/// The derivatives of the logarithm of [`betainc`] with respect to `a` and `b`.
+pub fn log_betainc_slopes(a: f64, b: f64, x: f64, lower: bool) -> [f64; 2] {
+    let Some((tails, point)) = tails(a, b, x) else { return [f64::NAN; 2] };
+    if x == 0.0 || x == 1.0 {
+        return if lower == (x == 1.0) { [0.0; 2] } else { [f64::NAN; 2] };
+    }
+    if a == 0.0 || b == 0.0 || a.max(b) > LARGEST {
+        return [f64::NAN; 2];
+    }
+    let is_mirrored = !point.is_small() && (point.mirrored().is_small() || point.is_above_mean());
+    let p = if is_mirrored { point.mirrored() } else { point };
+    // `log(x) - digamma(a) + digamma(a + b)` and its mirror, which are small near the mean.
+    let sum = two_sum(p.a, p.b);
+    let rest = digamma_less_log(sum.0);
+    let line = log_power(p.x * sum, p.a.into(), 1.0).value() + rest - digamma_less_log(p.a);
+    let mirrored = log_power(p.y * sum, p.b.into(), 1.0).value() + rest - digamma_less_log(p.b);
+    let slopes = if p.is_small() || p.has_series() {
+        let slopes = p.series().1;
+        [line - 1.0 / p.a + slopes[0], mirrored + slopes[1]]
+    } else {
+        let means = means(&p.exponent()).1;
+        [line - means[0], mirrored - means[1]]
+    };
+    let slopes = if is_mirrored { [slopes[1], slopes[0]] } else { slopes };
+    if lower != is_mirrored {
+        return slopes;
+    }
+    let odds = libm::exp(tails.log(!lower) - tails.log(lower));
+    slopes.map(|slope| -slope * odds)
+}
+
+/// The point at which the tail has this probability, in the smaller one of `x` and `1 - x`.
+pub fn betaincinv(a: f64, b: f64, p: f64, lower: bool, log: bool) -> f64 {
+    let is_inside = a >= 0.0 && b >= 0.0 && a.max(b) > 0.0 && a.min(b) < f64::INFINITY;
+    let Some(target) = Target::new(p, lower, log).filter(|_| is_inside) else { return f64::NAN };
+    if let Some(end) = target.end() {
+        return end;
+    }
+    if a == 0.0 || b == f64::INFINITY {
+        return 0.0;
+    }
+    if b == 0.0 || a == f64::INFINITY {
+        return 1.0;
+    }
+    // From the normal approximation of the logit, or the power that the tail begins with.
+    let power = |a: f64, b: f64| (target.log + complete(a, b).log() + libm::log(a)) / a;
+    let normal = libm::log(a / b) + target.normal() * (1.0 / a + 1.0 / b).sqrt();
+    let start = match (target.lower, a < 1.0, b < 1.0) {
+        (true, true, _) => normal.max(power(a, b).min(0.0)),
+        (false, _, true) => normal.min(-power(b, a).min(0.0)),
+        _ => normal,
+    };
+    let at = |logit: f64| {
+        let small = libm::exp(-logit.abs()) / (1.0 + libm::exp(-logit.abs()));
+        Point { a, b, x: small.into(), y: two_sum(1.0, -small) }
+    };
+    let oriented = |logit: f64, p: Point| if logit > 0.0 { Point { x: p.y, y: p.x, ..p } } else { p };
+    let mut point = oriented(start, at(start.clamp(-740.0, 740.0)));
+    for _ in 0..STEPS {
+        let density = point.prefix().log() + libm::log(a);
+        let step = target.step(between(point), density);
+        let (small, large, sign) =
+            if point.x.0 <= point.y.0 { (point.x.0, point.y.0, 1.0) } else { (point.y.0, point.x.0, -1.0) };
+        let scaled = small * libm::exp((sign * step).clamp(-600.0, 600.0));
+        let next = if scaled > large { 1.0 / (1.0 + large / scaled) } else { scaled / (large + scaled) };
+        let next = next.max(f64::from_bits(1));
+        let rest = two_sum(1.0, -next);
+        let moved = if sign > 0.0 { (Double::from(next), rest) } else { (rest, Double::from(next)) };
+        (point.x, point.y) = moved;
+        if step.abs() < ENOUGH || next <= f64::MIN_POSITIVE {
+            break;
+        }
+    }
+    if point.x.0 <= f64::MIN_POSITIVE {
+        return 0.0;
+    }
+    point.x.value()
+}
+
+/// Logarithm of the density `x^(a - 1) (1 - x)^(b - 1) / B(a, b)`.
+pub fn log_beta_density(a: f64, b: f64, x: f64) -> f64 {
+    let is_inside = a > 0.0 && b > 0.0 && a < f64::INFINITY && b < f64::INFINITY && (0.0..=1.0).contains(&x);
+    if !is_inside {
+        return f64::NAN;
+    }
+    if x == 0.0 || x == 1.0 {
+        let (own, other) = if x == 0.0 { (a, b) } else { (b, a) };
+        return match own {
+            own if own < 1.0 => f64::INFINITY,
+            own if own > 1.0 => f64::NEG_INFINITY,
+            _ => libm::log(other),
+        };
+    }
+    let point = Point { a, b, x: x.into(), y: two_sum(1.0, -x) };
+    let Product { log, factor } = point.prefix();
+    let rest = Double::from(factor * a).log() - (two_product(x, point.y.0) + two_product(x, point.y.1)).log();
+    (log + rest).value()
+}

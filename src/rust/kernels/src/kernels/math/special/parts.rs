@@ -1,0 +1,211 @@
+//! What functions of the gamma and beta families are made of.
+
+use super::double::{two_product, two_sum, Double};
+use crate::kernels::math::gamma_coefficients as c;
+use crate::kernels::math::special_coefficients::LGAMMA_ONE;
+use crate::kernels::math::{single, DIGAMMA, GAMMA, LGAMMA};
+
+/// From here on the series of Stirling is used.
+pub(super) const FAR: f64 = 8.0;
+
+/// Polynomial by Horner's rule, constant first.
+pub(super) fn horner(x: f64, coefficients: &[f64]) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
+}
+
+/// `lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2` for `x >= 8`: DLMF 5.11.1.
+#[inline]
+pub(super) fn stirling(x: f64) -> f64 {
+    horner(1.0 / x / x, &c::STIRLING) / x
+}
+
+/// Gamma function.
+#[inline]
+pub(super) fn gamma(x: f64) -> f64 {
+    single(&GAMMA, x)
+}
+
+/// `gamma(1 + x)` for `x >= 0`, without the rounding of the sum.
+pub(super) fn gamma1p(x: Double) -> f64 {
+    let value = if x.0 < 1.0 { gamma(1.0 + x.0) } else { x.0 * gamma(x.0) };
+    if x.1 == 0.0 {
+        value
+    } else {
+        value + value * digamma(1.0 + x.0) * x.1
+    }
+}
+
+/// Logarithm of its absolute value.
+#[inline]
+pub(super) fn lgamma(x: f64) -> f64 {
+    single(&LGAMMA, x)
+}
+
+/// Derivative of that.
+#[inline]
+pub(super) fn digamma(x: f64) -> f64 {
+    single(&DIGAMMA, x)
+}
+
+/// `log(gamma(1 + x))` for `0 <= x <= 1`.
+pub(super) fn lgamma1p(x: f64) -> f64 {
+    if x <= 0.5 {
+        x * horner(x, &LGAMMA_ONE)
+    } else {
+        lgamma(1.0 + x)
+    }
+}
+
+/// `digamma(x) - log(x)` for positive `x`: DLMF 5.11.2.
+pub(super) fn digamma_less_log(x: f64) -> f64 {
+    if x < 16.0 {
+        return digamma(x) - libm::log(x);
+    }
+    let u = 1.0 / x / x;
+    let series =
+        [1.0 / 12.0, -1.0 / 120.0, 1.0 / 252.0, -1.0 / 240.0, 1.0 / 132.0, -691.0 / 32760.0, 1.0 / 12.0];
+    -(0.5 / x + u * horner(u, &series))
+}
+
+/// `e^x - 1 - x`.
+pub(super) fn exp_bend(x: f64) -> f64 {
+    if x.abs() > 0.5 {
+        return libm::expm1(x) - x;
+    }
+    let mut sum = 0.0;
+    for k in (3..17).rev() {
+        sum = (sum + 1.0) * x / f64::from(k);
+    }
+    0.5 * x * x * (1.0 + sum)
+}
+
+/// `log(1 + x) - x`.
+pub(super) fn log_bend(x: f64) -> f64 {
+    if !(-0.5..=0.8).contains(&x) {
+        return libm::log1p(x) - x;
+    }
+    // log(1 + x) = 2 atanh(r).
+    let r = x / (2.0 + x);
+    let z = r * r;
+    let mut sum = 0.0;
+    for k in (1..18).rev() {
+        sum = sum * z + 1.0 / f64::from(2 * k + 1);
+    }
+    r * (2.0 * z * sum - x)
+}
+
+/// The quotient of two numbers of twice the digits, and its logarithm times a number.
+pub(super) fn log_power(over: Double, under: Double, exponent: f64) -> Double {
+    let ratio = over / under;
+    if ratio.0 <= 0.0 || !ratio.0.is_finite() {
+        return Double::from(exponent * libm::log(ratio.0));
+    }
+    let log = ratio.log();
+    let product = two_product(log.0, exponent);
+    two_sum(product.0, product.1 + log.1 * exponent)
+}
+
+/// `e^log` times a factor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Product {
+    pub log: Double,
+    pub factor: f64,
+}
+
+impl Product {
+    /// The number itself.
+    pub fn value(self) -> f64 {
+        if self.factor == 0.0 {
+            return 0.0;
+        }
+        let value = self.log.exp() * self.factor;
+        if value.is_finite() && value.abs() > 1e-280 {
+            return value;
+        }
+        (self.log + Double::from(self.factor.abs()).log()).exp().copysign(self.factor)
+    }
+
+    /// Its logarithm.
+    pub fn log(self) -> f64 {
+        if self.factor <= 0.0 || !self.factor.is_finite() {
+            return self.log.0 + libm::log(self.factor);
+        }
+        (self.log + Double::from(self.factor).log()).value()
+    }
+
+    pub fn times(self, factor: f64) -> Product {
+        Product { factor: self.factor * factor, ..self }
+    }
+}
+
+/// A probability.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// As a product.
+    Is(Product),
+    /// As 1 less a product that is not near 1.
+    Rest(Product),
+    /// As a number.
+    Number(f64),
+}
+
+impl Part {
+    pub fn value(self) -> f64 {
+        match self {
+            Part::Is(p) => p.value(),
+            Part::Rest(p) => 1.0 - p.value(),
+            Part::Number(x) => x,
+        }
+    }
+
+    fn log(self) -> f64 {
+        match self {
+            Part::Is(p) => p.log(),
+            Part::Rest(p) => libm::log1p(-p.value()),
+            Part::Number(x) => libm::log(x),
+        }
+    }
+}
+
+/// A probability and that of the rest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tails {
+    pub lower: Part,
+    pub upper: Part,
+}
+
+impl Tails {
+    pub fn number(lower: f64, upper: f64) -> Tails {
+        Tails { lower: Part::Number(lower), upper: Part::Number(upper) }
+    }
+
+    pub fn of_lower(lower: Product) -> Tails {
+        Tails { lower: Part::Is(lower), upper: Part::Rest(lower) }
+    }
+
+    pub fn swapped(self) -> Tails {
+        Tails { lower: self.upper, upper: self.lower }
+    }
+
+    /// The logarithm of one of them: next to 1 that of 1 less the other.
+    pub fn log(self, lower: bool) -> f64 {
+        let rest = match self.of(!lower) {
+            // 1 less what is asked for.
+            Part::Rest(_) => 1.0,
+            other => other.value(),
+        };
+        if rest < 0.25 {
+            libm::log1p(-rest)
+        } else {
+            self.of(lower).log()
+        }
+    }
+
+    pub fn of(self, lower: bool) -> Part {
+        if lower {
+            self.lower
+        } else {
+            self.upper
+        }
+    }
+}
