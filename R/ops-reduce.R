@@ -49,46 +49,46 @@
 #' nv_reduce_max(x, axes = 2, drop = FALSE)
 #' nv_reduce_any(x > 5L)
 #' nv_reduce_squares(nv_tensor(c(1, 2, 6)))
-#' @name nv_reduce
+#' @name nv_reduce_sum
 NULL
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_sum <- function(operand, axes = NULL, drop = TRUE) {
   .External(anvil_op, "reduce_sum", operand, axes = axes, drop = drop)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_prod <- function(operand, axes = NULL, drop = TRUE) {
   .External(anvil_op, "reduce_prod", operand, axes = axes, drop = drop)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_max <- function(operand, axes = NULL, drop = TRUE) {
   .External(anvil_op, "reduce_max", operand, axes = axes, drop = drop)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_min <- function(operand, axes = NULL, drop = TRUE) {
   .External(anvil_op, "reduce_min", operand, axes = axes, drop = drop)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_any <- function(operand, axes = NULL, drop = TRUE) {
   .External(anvil_op, "reduce_any", operand, axes = axes, drop = drop)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_all <- function(operand, axes = NULL, drop = TRUE) {
   .External(anvil_op, "reduce_all", operand, axes = axes, drop = drop)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE) {
   .External(anvil_op, "reduce_squares", operand, axes = axes, drop = drop)
@@ -99,7 +99,7 @@ nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE) {
 #' The sum of the elements divided by their number. Integers and booleans are converted to `f32` first, so
 #' that nothing wraps; `bf16` and `f16` too, and the mean is rounded once.
 #'
-#' @inheritParams nv_reduce
+#' @inheritParams nv_reduce_sum
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
 #'   if that is a float or complex, else an ambiguous `f32`. NaN over no elements.
@@ -121,7 +121,7 @@ nv_mean <- function(operand, axes = NULL, drop = TRUE) {
 #' [nv_reduce_squares()]. Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and the
 #' variance is rounded once.
 #'
-#' @inheritParams nv_reduce
+#' @inheritParams nv_reduce_sum
 #' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
 #' @param correction What the number of elements is reduced by: one finite number, at least 0.
 #' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
@@ -129,7 +129,7 @@ nv_mean <- function(operand, axes = NULL, drop = TRUE) {
 #'   [stats::var()] gives `NA`, and if any element is infinite or NaN.
 #' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for complex numbers, `anvil_error_arg` for any other `correction`.
-#' @inherit nv_reduce references
+#' @inherit nv_reduce_sum references
 #' @seealso [nv_mean()]
 #' @examples
 #' nv_var(nv_tensor(c(1, 2, 6)))

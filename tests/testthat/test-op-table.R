@@ -5,9 +5,13 @@ exports <- getNamespaceExports("anvil")
 
 # Functions that are no ops: they make values, or are made of ops, or write files. Anything else called nv_*
 # needs a row.
-creators <- c("nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state")
+creators <- c(
+  "nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state"
+)
 compositions <- c(
-  "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars",
+  "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_diff", "nv_associative_scan", "nv_reduce",
+  "nv_segment_sum", "nv_segment_mean", "nv_segment_max", "nv_segment_min",
+  "nv_promote_to_common", "nv_broadcast_scalars",
   "nv_broadcast_tensors",
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
   "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map"

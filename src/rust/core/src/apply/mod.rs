@@ -12,6 +12,7 @@ mod products;
 mod promote;
 mod random;
 pub mod selection;
+mod sequences;
 pub mod subset;
 
 pub use applier::Applier;
@@ -46,7 +47,11 @@ impl Applier<'_> {
 fn composition(name: &str) -> Option<Composition> {
     static BY_NAME: OnceLock<HashMap<&str, Composition>> = OnceLock::new();
     let all = BY_NAME.get_or_init(|| {
-        [compose::ALL, indexed::ALL, products::ALL, random::ALL].into_iter().flatten().copied().collect()
+        [compose::ALL, indexed::ALL, products::ALL, random::ALL, sequences::ALL]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect()
     });
     all.get(name).copied()
 }
@@ -61,7 +66,7 @@ mod tests {
 
     #[test]
     fn compositions_have_names_of_their_own() {
-        let names: Vec<&str> = [compose::ALL, indexed::ALL, products::ALL, random::ALL]
+        let names: Vec<&str> = [compose::ALL, indexed::ALL, products::ALL, random::ALL, sequences::ALL]
             .concat()
             .iter()
             .map(|(name, _)| *name)

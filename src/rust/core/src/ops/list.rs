@@ -87,6 +87,8 @@ ops! {
     Ternary(ternary::Ternary),
     /// Many elements into one.
     Reduction(reduce::Reduction),
+    /// All elements so far into one.
+    Cumulative(cumulative::Cumulative),
     /// Another dtype, same value as far as the dtype has it.
     Convert(convert::Convert),
     /// Another dtype, same bits.
