@@ -4,9 +4,9 @@
 #' logarithm of the sum of their exponentials.
 #'
 #' Integers wrap; booleans are counted as `i32` in sums and products. From the first NaN on, all results are
-#' NaN, as in R. `cumsum(x)`, `cumprod(x)`, `cummax(x)` and `cummin(x)` are these functions of all elements; R's
-#' own give `NA` where the sum of integers exceeds their range. Of elements that are equal, the first has the
-#' derivative of the largest and smallest so far.
+#' NaN, as in R. `cumsum(x)`, `cumprod(x)`, `cummax(x)` and `cummin(x)` are these functions of all elements;
+#' R's own give `NA` where the sum of integers exceeds their range. Of elements that are equal, the first has
+#' the derivative of the largest and smallest so far.
 #'
 #' `nv_cumlogsumexp(x)` is `log(cumsum(exp(x)))`, but nothing overflows or vanishes.
 #'

@@ -6,7 +6,7 @@ exports <- getNamespaceExports("anvil")
 # Functions that are no ops: they make values, or are made of ops, or write files. Anything else called nv_*
 # needs a row.
 creators <- c(
-  "nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state"
+  "nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state", "nv_from_raw"
 )
 compositions <- c(
   "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_diff", "nv_associative_scan", "nv_reduce",
@@ -16,7 +16,10 @@ compositions <- c(
   "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
   "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map"
 )
-files <- c("nv_write_stablehlo", "nv_write_npy", "nv_read_npy")
+files <- c(
+  "nv_write_stablehlo", "nv_write_npy", "nv_read_npy", "nv_write_npz", "nv_read_npz", "nv_save", "nv_load",
+  "nv_serialize", "nv_unserialize"
+)
 
 test_that("the table has a row for each op of the catalogue, and no name twice", {
   expect_gt(nrow(table), 70)
