@@ -9,7 +9,8 @@
 #' * Functions: [jit()], [jit_eval()], [compile_for()], [trace_fn()], [eval_shape()], [cache_info()],
 #'   [explain_cache()], [memory_plan()], [num_threads()].
 #' * Nested lists: [tree_map()] and its like, [register_tree_class()] for objects.
-#' * Other machines: [stablehlo()], [nv_write_stablehlo()], [nv_write_npy()], [nv_read_npy()].
+#' * Other machines: [stablehlo()], [nv_write_stablehlo()], [nv_save()], [nv_load()], [nv_write_npy()],
+#'   [nv_read_npy()].
 #'
 #' @section Errors: Every error is a condition of class `anvil_error` with a more specific class before it and
 #' fields that hold what was expected and what was given:

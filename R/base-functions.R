@@ -14,10 +14,12 @@
 #' * functions of each element: `abs sign sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh
 #'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
 #'   is.nan is.finite is.infinite`, see [base-generics];
-#' * reductions: `sum prod max min range any all mean weighted.mean anyNA`;
+#' * reductions: `sum prod max min range any all mean weighted.mean anyNA rowsum`, and what elements amount to one
+#'   after the other, `cumsum cumprod cummax cummin`, see [nv_cumsum()];
 #' * order: `sort median quantile unique`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
-#'   dim<-`, and `crossprod tcrossprod kronecker scale`.
+#'   dim<-`, and `crossprod tcrossprod kronecker scale`;
+#' * matrices: `chol solve qr determinant det`.
 #'
 #' What is written with these alone gives tensors, too: `xor()`, `append()`, `sweep()`, `split()`,
 #' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument, such
@@ -26,7 +28,7 @@
 #' @section R values:
 #' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
 #' stopifnot which which.max match %in% duplicated table cut order rank tabulate findInterval var sd cov cor
-#' cumsum outer %o% det svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
+#' outer %o% det svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
 #' aggregate array matrix union paste sprintf cat as.vector lm glm optim uniroot integrate dnorm fft approx
 #' density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as doubles, `i8` as
 #' integers, `i64` as doubles, which hold 53 bits.
@@ -119,21 +121,7 @@ rep.int.AnvilValue <- function(x, times) {
 #' @export
 diff.AnvilValue <- function(x, lag = 1L, differences = 1L, ...) {
   check_dots(...)
-  for (arg in c("lag", "differences")) {
-    if (!is_whole(get(arg)) || get(arg) < 1) abort_arg(arg, "a whole number, at least 1", describe(get(arg)))
-  }
-  for (i in seq_len(differences)) {
-    sizes <- if (ndims(x)) shape(x) else 1L
-    kept <- max(sizes[1L] - lag, 0)
-    if (!ndims(x)) x <- nv_reshape(x, 1L)
-    start <- rep(1, length(sizes))
-    part <- function(from, to) {
-      nv_static_slice(x, replace(start, 1L, from), replace(sizes, 1L, to))
-    }
-    if (kept == 0) return(part(1, 0))
-    x <- part(lag + 1, sizes[1L]) - part(1, kept)
-  }
-  x
+  nv_diff(x, lag, differences)
 }
 
 #' @rdname base-functions

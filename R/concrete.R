@@ -339,8 +339,8 @@ dispatching <- c(
 
 # Primitives, and functions that the compiler of R makes calls of internal ones.
 primitive_readers <- c(
-  dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "cumsum", "cumprod", "cummax",
-  "cummin", "as.numeric", "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw",
+  dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "as.numeric",
+  "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw",
   "signif", "xtfrm", "log", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match",
   "vector",
   "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot",

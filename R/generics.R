@@ -11,7 +11,7 @@
 #' `head`, `tail` and `rev` see [nv_subset()].
 #'
 #' A function of R that has no method for tensors takes them as the vectors that they are, and gives an R
-#' value: `c(0, x)`, `cumsum(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to
+#' value: `c(0, x)`, `table(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to
 #' take: it is an `anvil_error_concrete` that names the function and says what to write.
 #'
 #' `x / y` of integers and booleans is their quotient as floats, of the dtype that the promotion rules give a

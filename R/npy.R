@@ -44,34 +44,7 @@ nv_read_npy <- function(path, dtype = NULL) {
   con <- tryCatch(file(target, "rb"), error = pass_time_limit, warning = identity)
   if (inherits(con, "condition")) abort_file("read", path, system_reason(con))
   on.exit(close(con))
-  header <- read_npy_header(con, path)
-  type <- npy_dtype(header$descr, dtype, path)
-  if (any(header$shape > .Machine$integer.max)) {
-    abort_file("read", path, "a size in its shape is above 2^31 - 1")
-  }
-  count <- prod(header$shape)
-  left <- file.size(target) - header$offset - count * type$size
-  if (left != 0) {
-    bytes <- paste0(format(abs(left), digits = 15L), if (abs(left) == 1) " byte" else " bytes")
-    reason <- if (left < 0) {
-      paste("it ends", bytes, "too early")
-    } else {
-      paste("its last element is", bytes, "before its end")
-    }
-    abort_file("read", path, reason, "Copy it again.")
-  }
-  data <- tryCatch(read_elements(con, type, count), error = pass_time_limit)
-  if (inherits(data, "condition")) {
-    abort_file("read", path, conditionMessage(data), "Free some memory.")
-  }
-  sizes <- header$shape
-  # Row-major order is column-major order of the axes in reverse.
-  turned <- !header$fortran && sum(sizes != 1) > 1L
-  x <- tryCatch(
-    .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(sizes) else sizes),
-    anvil_error_arg = function(e) abort_file("read", path, "a boolean in it is neither 0 nor 1")
-  )
-  if (turned) nv_transpose(x) else x
+  read_npy(con, file.size(target), dtype, path)
 }
 
 # ---- the format ----
@@ -82,8 +55,8 @@ npy_types <- c(
   bf16 = "V2", f16 = "f2", f32 = "f4", f64 = "f8", c64 = "c8", c128 = "c16"
 )
 
-# Bytes of an element.
-npy_size <- function(x) as.integer(substring(npy_types[[as.character(dtype(x))]], 2L))
+# Bytes of an element of a dtype.
+bytes_of <- function(dtype) as.integer(substring(npy_types[[dtype]], 2L))
 
 npy_magic <- as.raw(c(0x93, utf8ToInt("NUMPY")))
 
@@ -91,6 +64,11 @@ npy_magic <- as.raw(c(0x93, utf8ToInt("NUMPY")))
 native_order <- function() if (.Platform$endian == "little") "<" else ">"
 
 write_npy <- function(x, con) {
+  write_npy_header(x, con)
+  write_elements(.Call(anvil_tensor_data, x), con)
+}
+
+write_npy_header <- function(x, con) {
   type <- npy_types[[as.character(dtype(x))]]
   order <- if (endsWith(type, "1")) "|" else native_order()
   shape <- paste0(format(shape(x), scientific = FALSE, trim = TRUE), recycle0 = TRUE)
@@ -102,7 +80,6 @@ write_npy <- function(x, con) {
   writeBin(
     c(npy_magic, as.raw(c(1, 0)), as.raw(c(length(header) %% 256L, length(header) %/% 256L)), header), con
   )
-  write_elements(.Call(anvil_tensor_data, x), con)
 }
 
 # writeBin() takes less than 2^31 bytes at once, and readBin() as many. Parts of a vector cost more than the
@@ -132,6 +109,38 @@ read_elements <- function(con, type, count, at_once = 2^30 / element_bytes(mode)
     data <- as.vector(data[unit:1L, ])
   }
   data
+}
+
+# The tensor in a connection of so many bytes.
+read_npy <- function(con, size, dtype, path) {
+  header <- read_npy_header(con, path)
+  type <- npy_dtype(header$descr, dtype, path)
+  if (any(header$shape > .Machine$integer.max)) {
+    abort_file("read", path, "a size in its shape is above 2^31 - 1")
+  }
+  count <- prod(header$shape)
+  left <- size - header$offset - count * type$size
+  if (left != 0) {
+    bytes <- paste0(format(abs(left), digits = 15L), if (abs(left) == 1) " byte" else " bytes")
+    reason <- if (left < 0) {
+      paste("it ends", bytes, "too early")
+    } else {
+      paste("its last element is", bytes, "before its end")
+    }
+    abort_file("read", path, reason, "Copy it again.")
+  }
+  data <- tryCatch(read_elements(con, type, count), error = pass_time_limit)
+  if (inherits(data, "condition")) {
+    abort_file("read", path, conditionMessage(data), "Free some memory.")
+  }
+  sizes <- header$shape
+  # Row-major order is column-major order of the axes in reverse.
+  turned <- !header$fortran && sum(sizes != 1) > 1L
+  x <- tryCatch(
+    .Call(anvil_tensor_around, data, type$dtype, if (turned) rev(sizes) else sizes),
+    anvil_error_arg = function(e) abort_file("read", path, "a boolean in it is neither 0 nor 1")
+  )
+  if (turned) nv_transpose(x) else x
 }
 
 # Bytes of a header that NumPy itself reads, at most.

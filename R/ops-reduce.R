@@ -53,46 +53,46 @@
 #' nv_reduce_any(x > 5L)
 #' nv_reduce_squares(nv_tensor(c(1, 2, 6)))
 #' nv_reduce_sum(nv_tensor(c(1, NaN, 6)), na_rm = TRUE)
-#' @name nv_reduce
+#' @name nv_reduce_sum
 NULL
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_sum <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
   .External(anvil_op, "reduce_sum", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_prod <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
   .External(anvil_op, "reduce_prod", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_max <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
   .External(anvil_op, "reduce_max", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_min <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
   .External(anvil_op, "reduce_min", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_any <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
   .External(anvil_op, "reduce_any", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_all <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
   .External(anvil_op, "reduce_all", operand, axes = axes, drop = drop, na_rm = na_rm)
 }
 
-#' @rdname nv_reduce
+#' @rdname nv_reduce_sum
 #' @export
 nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) {
   .External(anvil_op, "reduce_squares", operand, axes = axes, drop = drop, na_rm = na_rm)
@@ -103,7 +103,7 @@ nv_reduce_squares <- function(operand, axes = NULL, drop = TRUE, na_rm = FALSE) 
 #' The sum of the elements divided by their number. Integers and booleans are converted to `f32` first, so
 #' that nothing wraps; `bf16` and `f16` too, and the mean is rounded once.
 #'
-#' @inheritParams nv_reduce
+#' @inheritParams nv_reduce_sum
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @return A tensor without the reduced axes (or with size 1 there); of `operand`'s dtype and ambiguity
 #'   if that is a float or complex, else an ambiguous `f32`. NaN over no elements.

@@ -11,7 +11,7 @@
 #' Base R's `var()`, `sd()`, `cov()` and `cor()` do not dispatch: they give R values for tensors, and refuse
 #' traced values.
 #'
-#' @inheritParams nv_reduce
+#' @inheritParams nv_reduce_sum
 #' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
 #' @param correction What the number of elements is reduced by: one finite number, at least 0.
 #' @param na_rm Whether NaN is left out. What is left out has gradient 0.
@@ -21,7 +21,7 @@
 #'   0 is 0.
 #' @section Errors: `anvil_error_axis` for axes out of range or given twice, `anvil_error_dtype`
 #' for complex numbers, `anvil_error_arg` for any other `correction`.
-#' @inherit nv_reduce references
+#' @inherit nv_reduce_sum references
 #' @seealso [nv_mean()], [nv_cov()], [nv_moment()]
 #' @examples
 #' nv_var(nv_tensor(c(1, 2, 6)))
@@ -46,7 +46,7 @@ nv_sd <- function(operand, axes = NULL, drop = TRUE, correction = 1, na_rm = FAL
 #' The sum of the elements times their weights, divided by the sum of the weights. As in R, an element of
 #' weight 0 is left out, be it infinite or NaN. `weighted.mean(x, w)` is the same.
 #'
-#' @inheritParams nv_reduce
+#' @inheritParams nv_reduce_sum
 #' @param operand,x A tensor, a traced value, or an R number, logical or array.
 #' @param weights,w Weights: of the shape of the operand, or 1-d and as long as the one axis in `axes`.
 #' @param na_rm,na.rm Whether elements that are NaN are left out with their weights.

@@ -292,7 +292,8 @@ print.AnvilStablehlo <- function(x, ...) {
   check_dots(..., .known = taken_by("print"))
   cat(text_of(x))
   if (length(x$constants)) {
-    bytes <- sum(vapply(x$constants, function(constant) prod(shape(constant)) * npy_size(constant), 0))
+    bytes_in <- function(constant) prod(shape(constant)) * bytes_of(as.character(dtype(constant)))
+    bytes <- sum(vapply(x$constants, bytes_in, 0))
     one <- length(x$constants) == 1L
     cat(sprintf(
       "// %d captured %s (%.0f bytes): nv_write_stablehlo() writes %s beside the text\n",

@@ -241,6 +241,7 @@ ENTRY0(threads)
 ENTRY0(threads_ignored)
 ENTRY1(file_target)
 ENTRY2(file_like)
+ENTRY2(crc32)
 ENTRY1(fail)
 ENTRY1(init)
 
@@ -327,7 +328,7 @@ static const R_CallMethodDef calls[] = {
     CALL(pull_back, 3),    CALL(push_forward, 3), CALL(linearize, 2),    CALL(inline, 2),       CALL(stack, 4),
     CALL(branch, 3),     CALL(repeat, 4),       CALL(scan, 4),       CALL(custom, 3),     CALL(callback, 4),
     CALL(stablehlo, 5),    CALL(plan, 2),       CALL(threads, 0),
-    CALL(threads_ignored, 0), CALL(file_target, 1), CALL(file_like, 2), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
+    CALL(threads_ignored, 0), CALL(file_target, 1), CALL(file_like, 2), CALL(crc32, 2), CALL(fail, 1),         CALL(load, 2),       {NULL, NULL, 0}};
 
 static const R_ExternalMethodDef externals[] = {
   CALL(op, -1), CALL(ops, -1), CALL(subset, -1), CALL(subset_assign, -1), CALL(jit_call, -1),

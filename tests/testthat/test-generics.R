@@ -348,7 +348,7 @@ test_that("dim, length, nrow, ncol on tensors and tracers", {
 
 test_that("a function of R without a method gives an R value, and refuses traced values by its name", {
   calls <- alist(
-    cumsum(x), cumprod(x), cummax(x), signif(x, 2),
+    signif(x, 2),
     sort(as.vector(x)), median(as.vector(x)), c(1, x)
   )
   for (call in calls) {

@@ -8,11 +8,13 @@ exports <- getNamespaceExports("anvil")
 creators <- c(
   "nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state", "nv_eye",
   "nv_linspace", "nv_tensor_like", "nv_scalar_like", "nv_fill_like", "nv_empty_like", "nv_iota_like",
-  "nv_seq_like", "nv_eye_like"
+  "nv_seq_like", "nv_eye_like", "nv_from_raw"
 )
 compositions <- c(
   "nv_eigvalsh", "nv_solve", "nv_inv", "nv_det", "nv_slogdet", "nv_lstsq", "nv_pinv", "nv_matrix_rank",
   "nv_cond", "nv_norm", "nv_matrix_power", "nv_expm",
+  "nv_diff", "nv_associative_scan", "nv_reduce",
+  "nv_segment_sum", "nv_segment_mean", "nv_segment_max", "nv_segment_min",
   "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars",
   "nv_broadcast_tensors", "nv_broadcast_to", "nv_squeeze", "nv_unsqueeze", "nv_stack", "nv_split", "nv_tile",
   "nv_repeat", "nv_roll", "nv_meshgrid", "nv_diag", "nv_extract_diag", "nv_trace", "nv_tril", "nv_triu",
@@ -25,7 +27,10 @@ compositions <- c(
   "nv_rank_of", "nv_argmax", "nv_argmin", "nv_which", "nv_unique", "nv_isin", "nv_search_sorted", "nv_tabulate",
   "nv_histogram", "nv_quantile", "nv_median"
 )
-files <- c("nv_write_stablehlo", "nv_write_npy", "nv_read_npy")
+files <- c(
+  "nv_write_stablehlo", "nv_write_npy", "nv_read_npy", "nv_write_npz", "nv_read_npz", "nv_save", "nv_load",
+  "nv_serialize", "nv_unserialize"
+)
 
 test_that("the table has a row for each op of the catalogue, and no name twice", {
   expect_gt(nrow(table), 70)

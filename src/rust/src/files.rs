@@ -1,8 +1,10 @@
-//! Targets of links and modes of files, which R has no functions for.
+//! Targets of links and modes of files, and checksums, which R has no functions for.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
+use crate::vector;
 use anvil_core::error::Error;
+use anvil_core::stop;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,4 +101,35 @@ pub fn like(file: SEXP, other: SEXP) -> Outcome {
         let _ = fs::set_permissions(&file, meta.permissions());
     }
     Ok(nil())
+}
+
+/// A table of remainders, by which a checksum takes a byte at once.
+const REMAINDERS: [u32; 256] = {
+    let (mut table, mut i) = ([0; 256], 0);
+    while i < 256 {
+        let (mut x, mut bit) = (i as u32, 0);
+        while bit < 8 {
+            x = if x & 1 == 1 { 0xEDB8_8320 ^ (x >> 1) } else { x >> 1 };
+            bit += 1;
+        }
+        table[i] = x;
+        i += 1;
+    }
+    table
+};
+
+/// The checksum of the bytes of a vector after others, whose checksum is `before` (0 of none): CRC-32, as zip
+/// archives have it (ISO 3309).
+pub fn crc32(x: SEXP, before: SEXP, scope: &Scope) -> Outcome {
+    let bytes = vector::bytes(x, 1)?;
+    // SAFETY: a double, by the R side.
+    let mut crc = !(unsafe { *REAL(before) } as u32);
+    for part in bytes.as_slice().chunks(stop::EVERY) {
+        stop::work(part.len());
+        for &byte in part {
+            crc = REMAINDERS[((crc ^ u32::from(byte)) & 255) as usize] ^ (crc >> 8);
+        }
+    }
+    // SAFETY: inside `protected`.
+    Ok(scope.keep(protected(|| unsafe { Rf_ScalarReal(f64::from(!crc)) })?))
 }

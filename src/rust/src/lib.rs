@@ -73,6 +73,7 @@ mod single_subscript;
 mod statics;
 mod subset;
 mod tensor;
+mod tensor_files;
 mod threads;
 mod trace;
 mod tracer;
@@ -167,6 +168,7 @@ entry! {
     rs_threads_ignored() scope => threads::ignored(scope);
     rs_file_target(path) scope => files::target(path, scope);
     rs_file_like(file, other) _scope => files::like(file, other);
+    rs_crc32(x, before) scope => files::crc32(x, before, scope);
     rs_fail(what) _scope => info::fail(what);
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
@@ -233,6 +235,7 @@ fn anvil_ops_table() -> List {
 
 extendr_module! {
     mod anvil;
+    use tensor_files;
     fn anvil_dtypes;
     fn anvil_promotion_rules;
     fn anvil_promotion;

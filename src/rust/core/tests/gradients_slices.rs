@@ -411,6 +411,48 @@ fn rows_like_element(b: &mut Builder, x: Value, at: usize) -> Value {
     op(b, "reshape", &[one], &attrs(&[("shape", &[])]).with("order", Attr::Text("column".into())))
 }
 
+#[test]
+fn cumulations() {
+    let rng = &mut Rng::new(8);
+    for name in ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"] {
+        for (axis, shape) in [(1, Shape::from([7])), (1, [4, 2].into()), (2, [2, 5].into()), (1, [1].into())]
+        {
+            for reverse in [false, true] {
+                let attrs = attrs(&[("axis", &[axis])]).with("reverse", Attr::Logical(reverse));
+                check(name, &|b, x| op(b, name, x, &attrs), std::slice::from_ref(&shape), &AROUND, rng);
+            }
+        }
+        let whole = Attrs::new().with("reverse", Attr::Logical(false));
+        check(name, &|b, x| op(b, name, x, &whole), &[[2, 3].into()], &AROUND, rng);
+        check(name, &|b, x| op(b, name, x, &whole), &[[0].into()], &AROUND, rng);
+    }
+}
+
+/// The gradient of the sum of a cumulation's results.
+fn of_cumulation(name: &str, x: &[f64]) -> Vec<f64> {
+    let attrs = Attrs::new().with("reverse", Attr::Logical(false));
+    let shapes = [[x.len()].into()];
+    let graph = ones(&|b, x| op(b, name, x, &attrs), &shapes);
+    run(&gradient(&graph, &shapes).unwrap(), &[x.to_vec()]).remove(0)
+}
+
+#[test]
+fn cumulations_at_zeros_ties_and_infinities() {
+    // By hand: of x, xy, xyz the derivatives are 1 + y + yz, x + xz, xy.
+    assert_eq!(of_cumulation("cumprod", &[2.0, 0.0, 5.0]), [1.0, 12.0, 0.0]);
+    assert_eq!(of_cumulation("cumprod", &[0.0, 0.0, 5.0]), [1.0, 0.0, 0.0]);
+    assert_eq!(of_cumulation("cumprod", &[0.0, 3.0, 0.0]), [4.0, 0.0, 0.0]);
+    // The first of equal elements.
+    assert_eq!(of_cumulation("cummax", &[1.0, 1.0, 0.0, 2.0, 2.0]), [3.0, 0.0, 0.0, 2.0, 0.0]);
+    assert_eq!(of_cumulation("cummin", &[1.0, 1.0, 2.0, 0.0, 0.0]), [3.0, 0.0, 0.0, 2.0, 0.0]);
+    assert_eq!(of_cumulation("cummax", &[f64::NEG_INFINITY, 1.0]), [1.0, 1.0]);
+    // Weights of elements in the results, where none is NaN.
+    assert_eq!(of_cumulation("cumlogsumexp", &[f64::NEG_INFINITY, 0.0, 0.0]), [1.0, 1.5, 0.5]);
+    assert_eq!(of_cumulation("cumlogsumexp", &[0.0, f64::INFINITY, 0.0]), [1.0, 2.0, 0.0]);
+    // exp(1000) is infinite.
+    assert_eq!(of_cumulation("cumlogsumexp", &[1000.0, 0.0]), [2.0, 0.0]);
+}
+
 /// Ops of floats that tests of this name derive.
 const DERIVED: [(&str, &[&str]); 4] = [
     (
@@ -448,6 +490,11 @@ const DERIVED: [(&str, &[&str]); 4] = [
             "gather",
             "scatter",
             "sort",
+            "cumsum",
+            "cumprod",
+            "cummax",
+            "cummin",
+            "cumlogsumexp",
         ],
     ),
     ("gradients_control.rs", &["if", "scan"]),

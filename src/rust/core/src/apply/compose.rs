@@ -96,7 +96,7 @@ impl Applier<'_> {
     }
 
     /// All elements along one axis.
-    fn flatten(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+    pub(super) fn flatten(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         arity("nv_flatten", operands.len(), 1)?;
         let size = self.aval(operands[0]).shape.size();
         self.op("reshape", operands, &attrs.clone().with("shape", Attr::Numbers(vec![size as f64])))

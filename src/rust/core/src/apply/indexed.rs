@@ -78,7 +78,7 @@ impl Applier<'_> {
         Ok(vec![out])
     }
 
-    fn scatter(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
+    pub(super) fn scatter(&mut self, operands: &[Value], attrs: &Attrs) -> Result<Vec<Value>> {
         let (op, mut values, mode) = self.indexed("scatter", operands, attrs)?;
         let [shape, stack] = [values[0], values[2]].map(|v| self.shape(v));
         if let (Some(op), Mode::Clip, true) = (op.get::<Scatter>(), mode, shape.size() * stack.size() > 0) {

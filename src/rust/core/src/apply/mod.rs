@@ -18,6 +18,7 @@ mod promote;
 mod quantile;
 mod random;
 pub mod selection;
+mod sequences;
 mod shapes;
 mod statistics;
 pub mod subset;
@@ -62,6 +63,7 @@ const FAMILIES: &[&[(&str, Composition)]] = &[
     products::ALL,
     quantile::ALL,
     random::ALL,
+    sequences::ALL,
     shapes::ALL,
     statistics::ALL,
 ];

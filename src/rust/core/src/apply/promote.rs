@@ -176,7 +176,7 @@ impl Applier<'_> {
     }
 
     /// An operand, with booleans as i32, which is known even if they are ambiguous.
-    fn counted(&mut self, x: Value) -> Result<Value> {
+    pub(super) fn counted(&mut self, x: Value) -> Result<Value> {
         if self.ranked(x).dtype == DType::I1 {
             let to = Ranked::known(DType::I32);
             return self.convert(&[x], 0, to, || COUNTED.into());

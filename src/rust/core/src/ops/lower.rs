@@ -6,8 +6,8 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Custom, DotGeneral, If, Iota, Reduction, Reshape, RngBits, Scan, Scatter, TopK,
-    Unary, While, Windows,
+    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, If, Iota, Reduction, Reshape, RngBits, Scan,
+    Scatter, TopK, Unary, While, Windows,
 };
 use crate::dtype::DType;
 use crate::shape::{join, Axis};
@@ -195,6 +195,8 @@ pub enum Formula<'a> {
     Bitcast(&'a BitcastConvert),
     /// A reduction that keeps axes, or is no fold by one operation.
     Reduce(&'a Reduction),
+    /// A cumulation in as many steps as the number of elements has bits.
+    Cumulative(&'a Cumulative),
     /// A reshape in column-major order.
     Reshape(&'a Reshape),
     /// A product whose batching axes come last.

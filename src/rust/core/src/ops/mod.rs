@@ -16,6 +16,7 @@ pub mod contract;
 pub mod control;
 pub mod convert;
 pub mod create;
+pub mod cumulative;
 pub mod custom;
 pub mod derive;
 pub mod dot;

@@ -6,6 +6,7 @@ use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Result;
 use anvil_core::graph::Value;
 use anvil_core::kernels::random::Algorithm;
+use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::callback::{Callee, Function};
 use anvil_core::ops::layout::Order;
@@ -189,6 +190,14 @@ fn structured(d: DType, elements: usize) -> Vec<(Op, Vec<Aval>)> {
         for drop in [true, false] {
             for (axes, from) in [(&[0][..], &[5, 3][..]), (&[1, 0], &[2, 3]), (&[], &[3]), (&[1], &[2, 0])] {
                 all.push((Op::Reduction(Reduction { fold, axes: axes_of(axes), drop }), vec![aval(d, from)]));
+            }
+        }
+    }
+    for by in [Cumulation::Sum, Cumulation::Prod, Cumulation::Max, Cumulation::Min, Cumulation::LogSumExp] {
+        for reverse in [false, true] {
+            for (axis, from) in [(0, &[11, 2][..]), (1, &[9, 5]), (1, &[2, 3, 2]), (0, &[1]), (0, &[0, 2])] {
+                let op = Cumulative { by, axis: Axis(axis), reverse };
+                all.push((Op::Cumulative(op), vec![aval(d, from)]));
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::common::aligned;
 use crate::known::{is_known, Pair};
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::exec::reference;
+use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{Binary, Builder, Op, Part, Reduction, Scatter, Unary, Update};
 use anvil_core::tensor::Aval;
@@ -64,6 +65,7 @@ pub fn bound(op: &Op, complex: bool) -> Bound {
         Op::Unary(_) | Op::Binary(_) if complex => Bound::Ulps(own + XLA_COMPLEX),
         Op::Unary(_) | Op::Binary(_) | Op::Part(_) => Bound::Ulps(own + XLA),
         Op::Reduction(r) if matches!(r.fold, Fold::Sum | Fold::Prod | Fold::Squares) => Bound::Order,
+        Op::Cumulative(c) if !matches!(c.by, Cumulation::Max | Cumulation::Min) => Bound::Order,
         Op::DotGeneral(_) => Bound::Order,
         Op::Scatter(s) => match &s.update {
             Update::Replace => Bound::Exact,

@@ -47,7 +47,7 @@ pub const ELEMENTS: &[Known] = &[
               sets the processor's flags (xla/tsl/platform/denormal.h, ScopedFlushDenormal).",
     },
     Known {
-        ops: &["mul", "mul_no_nan", "div", "pow", "tan", "tanh", "reduce_prod", "dot_general", "scatter", "reduce_sum"],
+        ops: &["mul", "mul_no_nan", "div", "pow", "tan", "tanh", "reduce_prod", "dot_general", "scatter", "reduce_sum", "cumsum", "cumprod"],
         when: |pair| pair.dtype.is_complex() && pair.has(|x| !x.is_finite()),
         why: "Complex products and quotients whose parts are infinite or overflow: anvil follows C99, Annex G, where such a \
               product is infinite; XLA takes the formulas of the parts, which give NaN (StableHLO, `multiply`, defers to \
@@ -86,6 +86,12 @@ pub const ELEMENTS: &[Known] = &[
               leaves the order open).",
     },
     Known {
+        ops: &["cumprod"],
+        when: |pair| pair.has(|x| !x.is_finite() || x == 0.0),
+        why: "Cumulative products: anvil multiplies one element after the other, the formula products of neighbours, which \
+              overflow or vanish elsewhere on the way.",
+    },
+    Known {
         ops: &["reduce_max", "reduce_min"],
         when: |pair| pair.anvil.iter().all(|x| x.is_nan()) && !pair.dtype.is_complex(),
         why: "Maximum and minimum of many elements of which some are NaN: XLA's vectorised loops lose them, against IEEE 754 and \
@@ -98,7 +104,7 @@ pub const ELEMENTS: &[Known] = &[
               expansions (CHLO) go by branches that a NaN does not take.",
     },
     Known {
-        ops: &["dot_general", "reduce_sum", "scatter", "mul", "div", "pow", "tanh", "tan"],
+        ops: &["dot_general", "reduce_sum", "cumsum", "scatter", "mul", "div", "pow", "tanh", "tan"],
         when: |pair| {
             let zeros = pair.anvil.iter().zip(pair.xla).all(|(x, y)| x.to_bits() == y.to_bits() || *x == 0.0 && *y == 0.0);
             zeros && (pair.dtype.is_complex() || pair.sums)

@@ -74,6 +74,8 @@ const EXACT: &[&str] = &[
     "reduce_min",
     "reduce_any",
     "reduce_all",
+    "cummax",
+    "cummin",
     "rng_bits",
     "split_state",
     "shift_left",

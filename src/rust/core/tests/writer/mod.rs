@@ -407,6 +407,13 @@ impl Writer {
                 let axes = self.axes(rank);
                 (vec![x], attrs.with("axes", axes).with("drop", flag))
             }
+            _ if name.starts_with("cum") => {
+                let axis = match self.rng.one_in(3) {
+                    true => Attr::Null,
+                    false => Attr::Numbers(vec![1.0 + self.rng.below(rank.max(1)) as f64]),
+                };
+                (vec![x], attrs.with("axis", axis).with("reverse", flag))
+            }
             "promote" | "broadcast_scalars" | "broadcast" => (vec![x, self.like(x), self.like(x)], attrs),
             _ => ((0..arity).map(|i| if i == 0 { x } else { self.like(x) }).collect(), attrs),
         }

@@ -9,6 +9,7 @@ mod coefficients;
 mod complex;
 mod control;
 mod convert;
+mod cumulative;
 mod elementwise;
 mod floats;
 mod gather;
@@ -39,6 +40,7 @@ pub fn build<'m, 'b>(
         (Formula::Convert(op), &[x]) => one(convert::convert(op, x)),
         (Formula::Bitcast(op), &[x]) => one(convert::bitcast(op, x)),
         (Formula::Reduce(op), &[x]) => one(arrays::reduce(op, x)),
+        (Formula::Cumulative(op), &[x]) => one(cumulative::cumulative(op, x)),
         (Formula::Reshape(op), &[x]) => one(arrays::reshape(op, x)),
         (Formula::Product(op), &[x, y]) => one(arrays::product(op, x, y)),
         (Formula::Count(op), []) => one(arrays::iota(op, math)),
@@ -60,6 +62,7 @@ pub fn build<'m, 'b>(
             | Formula::Convert(_)
             | Formula::Bitcast(_)
             | Formula::Reduce(_)
+            | Formula::Cumulative(_)
             | Formula::Reshape(_)
             | Formula::Product(_)
             | Formula::Count(_)

@@ -239,7 +239,7 @@ fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: 
 macro_rules! accumulate {
     ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $add:expr, $join:expr;)+) => {$(
         $(#[$doc])+
-        struct $name;
+        pub(super) struct $name;
         impl$(<$type: $bound>)? Accumulate<$x> for $name {
             type Acc = $acc;
             #[inline(always)]

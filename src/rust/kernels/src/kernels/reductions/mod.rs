@@ -1,7 +1,15 @@
-//! Reductions: [`reduce`](reduce::reduce) splits values into tiles, and a [`fold`] folds each.
+//! Reductions: [`reduce`](reduce::reduce) splits values into tiles, and a [`fold`] folds each. Cumulations:
+//! [`cumulative`](cumulative::cumulative) walks along lines.
 
+pub mod cumulative;
+mod cumulative_sums;
 mod deviations;
+mod extremes;
 pub mod fold;
+#[cfg(target_arch = "x86_64")]
+mod group_sums;
+mod log_sum_exp;
 mod loops;
 pub mod partials;
 pub mod reduce;
+mod way;

@@ -133,7 +133,7 @@ fn runs<T: Element>(
 ///
 /// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54
 /// (1974).
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Compensated<F> {
     sum: F,
     correction: F,

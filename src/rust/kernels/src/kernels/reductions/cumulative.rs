@@ -1,0 +1,379 @@
+//! Cumulative sums, products, extremes and logarithms of sums of exponentials, along one axis.
+//!
+//! Each is the fold of the elements so far, one after the other, but for sums of floats (see
+//! [`cumulative_sums`](super::cumulative_sums)). So a result depends on the values and their order only, not on
+//! strides or threads.
+//!
+//! Along an axis that is contiguous, lines are taken tile by tile. Else those of many neighbours are taken
+//! together, so that memory is read along its own lines.
+
+use super::cumulative_sums::Sums;
+use super::extremes::{Extremes, Largest, Smallest};
+use super::fold::*;
+use super::log_sum_exp::LogSumExp;
+use super::loops::Accumulate;
+use super::way::{Parts, Together, Way, TOGETHER};
+use crate::dtype::{dispatch, Bool, Element};
+use crate::growth::{collect, table};
+use crate::kernels::cast;
+use crate::kernels::threads::{pool, threads};
+use crate::kernels::tile::{copy, TILE};
+use crate::kernels::wide::{wide_loop, Loop};
+use crate::shape::Axis;
+use crate::stop;
+use crate::tensor::{View, ViewMut};
+use half::{bf16, f16};
+use num_complex::Complex;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// What is cumulated.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cumulation {
+    /// Sum; wraps for integers.
+    Sum,
+    /// Product; wraps for integers.
+    Prod,
+    /// Largest; NaN from the first NaN on.
+    Max,
+    /// Smallest; NaN from the first NaN on.
+    Min,
+    /// Logarithm of the sum of the exponentials, of floats.
+    LogSumExp,
+}
+
+/// Neighbours that are taken together, at least: of fewer, each is taken by itself.
+const FEW: usize = 8;
+
+/// The estimated time per element, in picoseconds.
+const ELEMENT: usize = 400;
+
+/// Elements of a piece of work for a thread, about.
+const PIECE: usize = 1 << 16;
+
+// ---- one element after the other
+
+/// The fold `S` of elements as values of type `V`.
+struct Serial<S, V, const FREE: bool>(PhantomData<(S, V)>);
+
+struct SerialTile<'a, T, A, S, V>(&'a mut A, &'a mut [T], PhantomData<(S, V)>);
+
+impl<T: Element, V: Element, S: Accumulate<V>> Loop for SerialTile<'_, T, S::Acc, S, V> {
+    type Made = ();
+    #[inline(always)]
+    fn run(self) {
+        let mut acc = *self.0;
+        for x in self.1 {
+            acc = S::add(acc, x.convert());
+            *x = acc.convert();
+        }
+        *self.0 = acc;
+    }
+}
+
+struct SerialRows<'a, 'b, T, A, S, V>(&'a mut [A], &'a mut [&'b mut [T]], PhantomData<(S, V)>);
+
+impl<T: Element, V: Element, S: Accumulate<V>> Loop for SerialRows<'_, '_, T, S::Acc, S, V> {
+    type Made = ();
+    #[inline(always)]
+    fn run(self) {
+        for row in self.1 {
+            for (acc, x) in self.0.iter_mut().zip(row.iter_mut()) {
+                *acc = S::add(*acc, x.convert());
+                *x = acc.convert();
+            }
+        }
+    }
+}
+
+fn folded<T: Element, V: Element, S: Accumulate<V>>(x: &[T]) -> S::Acc {
+    x.iter().fold(S::start(), |acc, x| S::add(acc, x.convert()))
+}
+
+impl<T: Element, V: Element, S: Accumulate<V>, const FREE: bool> Way<T> for Serial<S, V, FREE> {
+    type State = S::Acc;
+    type Total = S::Acc;
+
+    fn start() -> S::Acc {
+        S::start()
+    }
+
+    fn tile(state: &mut S::Acc, x: &mut [T]) {
+        wide_loop(SerialTile::<_, _, S, V>(state, x, PhantomData))
+    }
+
+    fn together() -> Option<Together<T, S::Acc>> {
+        Some(|states, rows| wide_loop(SerialRows::<_, _, S, V>(states, rows, PhantomData)))
+    }
+
+    fn parts() -> Option<Parts<T, S::Acc, S::Acc>> {
+        FREE.then_some((folded::<T, V, S>, |state, total| *state = S::join(*state, total)))
+    }
+}
+
+// ---- values of any layout
+
+/// The tiles of a line of `n` elements, in the order in which they are taken. They begin at the same elements
+/// in both directions.
+fn tiles_of(n: usize, reverse: bool) -> impl Iterator<Item = Range<usize>> {
+    let count = n.div_ceil(TILE);
+    (0..count)
+        .map(move |i| if reverse { count - 1 - i } else { i })
+        .map(move |i| i * TILE..((i + 1) * TILE).min(n))
+}
+
+/// Lines side by side, and the order in which their elements are taken.
+#[derive(Clone, Copy)]
+struct Lines {
+    /// Elements of a line.
+    n: usize,
+    /// Lines whose elements are neighbours.
+    inner: usize,
+    /// Whether they are taken from the last to the first.
+    reverse: bool,
+}
+
+impl Lines {
+    /// The next tile of one line, whose elements lie side by side.
+    fn tile<T: Element, W: Way<T>>(self, state: &mut W::State, x: &mut [T]) {
+        stop::work(x.len());
+        if self.reverse {
+            x.reverse();
+        }
+        W::tile(state, x);
+        if self.reverse {
+            x.reverse();
+        }
+    }
+
+    /// Consecutive lines, one after the other.
+    fn along<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T]) {
+        for (i, line) in out.chunks_mut(self.n).enumerate() {
+            self.line::<T, W>(W::start(), x.map(|x| &x[i * self.n..][..line.len()]), line);
+        }
+    }
+
+    /// The elements of a line after those in the state.
+    fn line<T: Element, W: Way<T>>(self, mut state: W::State, x: Option<&[T]>, out: &mut [T]) {
+        for tile in tiles_of(out.len(), self.reverse) {
+            let out = &mut out[tile.clone()];
+            if let Some(x) = x {
+                out.copy_from_slice(&x[tile]);
+            }
+            self.tile::<T, W>(&mut state, out);
+        }
+    }
+
+    /// One line in two passes: the totals of its tiles, and with these the pieces by themselves.
+    fn shared<T: Element, W: Way<T>>(
+        self,
+        x: Option<&[T]>,
+        out: &mut [T],
+        parts: Parts<T, W::State, W::Total>,
+    ) {
+        let (total, take) = parts;
+        let mut totals = table(W::Total::default(), self.n.div_ceil(TILE));
+        let from = x.unwrap_or(out);
+        let work = self.n.saturating_mul(ELEMENT);
+        pool::for_each_chunk(&mut totals, PIECE / TILE, work / 2, |i, totals| {
+            let mut turned = [T::default(); TILE];
+            for (j, out) in totals.iter_mut().enumerate() {
+                let tile = &from[(i * PIECE + j * TILE)..];
+                let tile = &tile[..tile.len().min(TILE)];
+                stop::work(tile.len());
+                *out = if self.reverse {
+                    let turned = &mut turned[..tile.len()];
+                    turned.iter_mut().zip(tile.iter().rev()).for_each(|(to, x)| *to = *x);
+                    total(turned)
+                } else {
+                    total(tile)
+                };
+            }
+        });
+        // The state before each piece.
+        let mut states = table(W::start(), self.n.div_ceil(PIECE));
+        let mut state = W::start();
+        let (last, step) = (states.len() - 1, PIECE / TILE);
+        for i in 0..states.len() {
+            let piece = if self.reverse { last - i } else { i };
+            states[piece] = state.clone();
+            let totals = &totals[piece * step..];
+            let mut add = |total: &W::Total| take(&mut state, *total);
+            let totals = &totals[..totals.len().min(step)];
+            if self.reverse {
+                totals.iter().rev().for_each(&mut add);
+            } else {
+                totals.iter().for_each(&mut add);
+            }
+        }
+        pool::for_each_chunk(out, PIECE, work, |i, out| {
+            self.line::<T, W>(states[i].clone(), x.map(|x| &x[i * PIECE..][..out.len()]), out);
+        });
+    }
+
+    /// Lines whose elements are neighbours, together.
+    fn across<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T], together: Together<T, W::State>) {
+        let Lines { n, inner, reverse } = self;
+        // Blocks of equal size, at least one for each thread where there is enough.
+        let each = inner.div_ceil(threads()).clamp(inner.min(TOGETHER / 4), TOGETHER);
+        let mut states = table(W::start(), inner);
+        for tile in tiles_of(n, reverse) {
+            let mut blocks: Vec<(&mut [W::State], Vec<&mut [T]>)> =
+                collect(states.chunks_mut(each).map(|states| (states, Vec::with_capacity(tile.len()))));
+            for row in out[tile.start * inner..tile.end * inner].chunks_mut(inner) {
+                blocks.iter_mut().zip(row.chunks_mut(each)).for_each(|((_, rows), part)| rows.push(part));
+            }
+            let work = (tile.len() * inner).saturating_mul(ELEMENT);
+            pool::for_each_chunk(&mut blocks, 1, work, |i, blocks| {
+                for (states, rows) in blocks {
+                    stop::work(rows.len() * states.len());
+                    for (row, out) in tile.clone().zip(&mut *rows) {
+                        if let Some(x) = x {
+                            out.copy_from_slice(&x[row * inner + i * each..][..out.len()]);
+                        }
+                    }
+                    if reverse {
+                        rows.reverse();
+                    }
+                    together(states, rows);
+                }
+            });
+        }
+    }
+
+    /// Lines whose elements are few neighbours, each by itself.
+    fn apart<T: Element, W: Way<T>>(self, out: &mut [T]) {
+        let mut line = [T::default(); TILE];
+        for first in 0..self.inner {
+            let mut state = W::start();
+            for tile in tiles_of(self.n, self.reverse) {
+                let line = &mut line[..tile.len()];
+                let rows = tile.start * self.inner + first..;
+                let places = out[rows.clone()].iter().step_by(self.inner);
+                line.iter_mut().zip(places).for_each(|(to, x)| *to = *x);
+                self.tile::<T, W>(&mut state, line);
+                let places = out[rows].iter_mut().step_by(self.inner);
+                places.zip(&*line).for_each(|(to, x)| *to = *x);
+            }
+        }
+    }
+
+    /// All lines of a value.
+    fn run<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T]) {
+        let Lines { n, inner, .. } = self;
+        let slab = n * inner;
+        let work = out.len().saturating_mul(ELEMENT);
+        if let (1, true, Some(parts)) = (inner, out.len() / n < threads() && n >= 2 * PIECE, W::parts()) {
+            for (i, line) in out.chunks_mut(n).enumerate() {
+                self.shared::<T, W>(x.map(|x| &x[i * n..][..n]), line, parts);
+            }
+            return;
+        }
+        let size = (PIECE / slab).max(1) * slab;
+        pool::for_each_chunk(out, size, work, |i, out| {
+            let x = x.map(|x| &x[i * size..][..out.len()]);
+            if inner == 1 {
+                return self.along::<T, W>(x, out);
+            }
+            for (j, out) in out.chunks_mut(slab).enumerate() {
+                let x = x.map(|x| &x[j * slab..][..slab]);
+                if let Some(together) = W::together().filter(|_| inner >= FEW) {
+                    self.across::<T, W>(x, out, together);
+                    continue;
+                }
+                if let Some(x) = x {
+                    out.copy_from_slice(x);
+                }
+                self.apart::<T, W>(out);
+            }
+        });
+    }
+}
+
+/// An element type that is cumulated.
+trait Cumulate: Element {
+    /// All lines of a value, dense in `x`, or in `out` already.
+    fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]);
+}
+
+#[cold]
+#[inline(never)]
+fn refused(by: Cumulation) -> ! {
+    unreachable!("`infer` refuses {by:?} of such elements")
+}
+
+macro_rules! cumulate {
+    ($($type:ty: $sum:ty, $prod:ty, $max:ty, $min:ty;)+) => {$(
+        impl Cumulate for $type {
+            fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]) {
+                match by {
+                    Cumulation::Sum => lines.run::<Self, $sum>(x, out),
+                    Cumulation::Prod => lines.run::<Self, $prod>(x, out),
+                    Cumulation::Max => lines.run::<Self, $max>(x, out),
+                    Cumulation::Min => lines.run::<Self, $min>(x, out),
+                    Cumulation::LogSumExp => refused(by),
+                }
+            }
+        }
+    )+};
+    (integers $($type:ty)+) => {
+        cumulate! { $($type: Serial<Sum, $type, true>, Serial<Prod, $type, true>, Serial<Max, $type, true>,
+                             Serial<Min, $type, true>;)+ }
+    };
+    (floats $($type:ty, $wide:ty, $factor:ty, $prod:ty;)+) => {$(
+        impl Cumulate for $type {
+            fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]) {
+                match by {
+                    Cumulation::Sum => lines.run::<Self, Sums<$wide>>(x, out),
+                    Cumulation::Prod => lines.run::<Self, Serial<$prod, $factor, false>>(x, out),
+                    Cumulation::Max => lines.run::<Self, Extremes<Largest>>(x, out),
+                    Cumulation::Min => lines.run::<Self, Extremes<Smallest>>(x, out),
+                    Cumulation::LogSumExp => lines.run::<Self, LogSumExp>(x, out),
+                }
+            }
+        }
+    )+};
+    (complex $($type:ty)+) => {$(
+        impl Cumulate for $type {
+            fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]) {
+                match by {
+                    Cumulation::Sum => lines.run::<Self, Sums<Complex<f64>>>(x, out),
+                    Cumulation::Prod => lines.run::<Self, Serial<ProdComplex, $type, false>>(x, out),
+                    Cumulation::Max | Cumulation::Min | Cumulation::LogSumExp => refused(by),
+                }
+            }
+        }
+    )+};
+}
+cumulate! { integers i8 i16 i32 i64 u8 u16 u32 u64 }
+cumulate! { floats bf16, f32, f32, ProdHalves; f16, f32, f32, ProdHalves; f32, f64, f32, ProdFloats;
+f64, f64, f64, ProdFloats; }
+cumulate! { complex Complex<f32> Complex<f64> }
+
+impl Cumulate for Bool {
+    fn run(by: Cumulation, lines: Lines, x: Option<&[Bool]>, out: &mut [Bool]) {
+        match by {
+            Cumulation::Max => lines.run::<Bool, Serial<Any, Bool, true>>(x, out),
+            Cumulation::Min => lines.run::<Bool, Serial<All, Bool, true>>(x, out),
+            Cumulation::Sum | Cumulation::Prod | Cumulation::LogSumExp => refused(by),
+        }
+    }
+}
+
+/// Cumulates the elements of `x` along an axis, from the last to the first if `reverse`; `out` has the same
+/// shape and dtype.
+pub fn cumulative(by: Cumulation, x: &View, axis: Axis, reverse: bool, out: &mut ViewMut) {
+    let (n, inner) = (x.shape[axis.0], x.shape[..axis.0].iter().product());
+    if out.data.is_empty() {
+        return;
+    }
+    let lines = Lines { n, inner, reverse };
+    let dense = x.layout.is_dense(x.shape);
+    if !dense {
+        copy(x, out);
+    }
+    dispatch!(x.dtype, T => {
+        let from = dense.then(|| &cast::slice::<T>(x.data)[x.layout.offset..][..x.shape.size()]);
+        <T as Cumulate>::run(by, lines, from, cast::slice_mut(out.data));
+    })
+}

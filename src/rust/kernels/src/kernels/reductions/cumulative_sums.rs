@@ -1,0 +1,240 @@
+//! Cumulative sums of floats and complex numbers.
+//!
+//! A line is cut into tiles of [`TILE`](crate::kernels::tile::TILE) elements, and these into groups of
+//! [`GROUP`], which are summed by themselves: so groups do not wait for one another, and rounding errors stay
+//! those of a tile. What comes before a tile is a compensated sum. A result is `(before + carried) + sum`:
+//! the tiles before, the groups before in its tile, the elements of its group up to it.
+
+#[cfg(target_arch = "x86_64")]
+use super::group_sums;
+use super::partials::Compensated;
+use super::way::{Parts, Together, Way, TOGETHER};
+#[cfg(target_arch = "x86_64")]
+use crate::dtype::DType;
+use crate::dtype::Element;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::cast;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::math::Level;
+use crate::kernels::wide::{wide_loop, Loop};
+use num_complex::Complex;
+use std::marker::PhantomData;
+use std::ops::Add;
+
+/// Elements of a tile that are summed by themselves.
+const GROUP: usize = 8;
+
+/// A sum that is carried from tile to tile.
+pub(super) trait Carry: Element + Add<Output = Self> {
+    /// Sum with its correction; `None` before the first tile.
+    type Sum: Clone + Send + Sync + Default;
+    /// The sum of nothing, which changes no element.
+    const NOTHING: Self;
+    /// Takes a term.
+    fn take(sum: &mut Self::Sum, term: Self);
+    /// The sum.
+    fn total(sum: &Self::Sum) -> Self;
+    /// The cumulative sums of whole groups, with what comes before the tile and before them in it: gives what
+    /// they carry.
+    #[inline(always)]
+    fn groups<T: Element>(before: Self, carried: Self, x: &mut [T]) -> Self {
+        one_by_one(before, carried, x)
+    }
+    /// What whole groups carry.
+    #[inline(always)]
+    fn carried<T: Element>(carried: Self, x: &[T]) -> Self {
+        one_by_one_total(carried, x)
+    }
+}
+
+/// [`Carry::groups`], group by group.
+#[inline(always)]
+fn one_by_one<T: Element, A: Carry>(before: A, carried: A, x: &mut [T]) -> A {
+    x.chunks_exact_mut(GROUP).fold(carried, |carried, x| {
+        let sums = group(widened(x));
+        let base = before + carried;
+        x.iter_mut().zip(sums).for_each(|(x, sum)| *x = (base + sum).convert());
+        carried + sums[GROUP - 1]
+    })
+}
+
+/// [`Carry::carried`], group by group.
+#[inline(always)]
+fn one_by_one_total<T: Element, A: Carry>(carried: A, x: &[T]) -> A {
+    x.chunks_exact(GROUP).fold(carried, |carried, x| carried + whole(widened(x)))
+}
+
+macro_rules! carry {
+    ($($float:ident { $($groups:item)* })+) => {$(
+        impl Carry for $float {
+            $($groups)*
+            type Sum = Option<Compensated<$float>>;
+            const NOTHING: $float = -0.0;
+            #[inline]
+            fn take(sum: &mut Self::Sum, term: $float) {
+                sum.get_or_insert_default().add(term);
+            }
+            #[inline]
+            fn total(sum: &Self::Sum) -> $float {
+                sum.as_ref().map_or(Self::NOTHING, Compensated::total)
+            }
+        }
+    )+};
+}
+carry! {
+    f32 {}
+    f64 {
+        #[inline(always)]
+        fn groups<T: Element>(before: f64, carried: f64, x: &mut [T]) -> f64 {
+            #[cfg(target_arch = "x86_64")]
+            if Level::current() != Level::Portable {
+                // SAFETY: the processor has AVX2 at all levels but that one.
+                return unsafe {
+                    match T::DTYPE {
+                        DType::F32 => group_sums::cumulate::<f32>(before, carried, cast::slice_mut(cast::bytes_mut(x))),
+                        _ => group_sums::cumulate::<f64>(before, carried, cast::slice_mut(cast::bytes_mut(x))),
+                    }
+                };
+            }
+            one_by_one(before, carried, x)
+        }
+        #[inline(always)]
+        fn carried<T: Element>(carried: f64, x: &[T]) -> f64 {
+            #[cfg(target_arch = "x86_64")]
+            if Level::current() != Level::Portable {
+                // SAFETY: as above.
+                return unsafe {
+                    match T::DTYPE {
+                        DType::F32 => group_sums::total::<f32>(carried, cast::slice(cast::bytes(x))),
+                        _ => group_sums::total::<f64>(carried, cast::slice(cast::bytes(x))),
+                    }
+                };
+            }
+            one_by_one_total(carried, x)
+        }
+    }
+}
+
+impl Carry for Complex<f64> {
+    type Sum = [Option<Compensated<f64>>; 2];
+    const NOTHING: Complex<f64> = Complex::new(-0.0, -0.0);
+    fn take([re, im]: &mut Self::Sum, term: Complex<f64>) {
+        f64::take(re, term.re);
+        f64::take(im, term.im);
+    }
+    fn total([re, im]: &Self::Sum) -> Complex<f64> {
+        Complex::new(f64::total(re), f64::total(im))
+    }
+}
+
+/// Sums of elements as values of type `A`.
+pub(super) struct Sums<A>(PhantomData<A>);
+
+/// The cumulative sums of a group, of which fewer elements are followed by nothing: in pairs, so that few of
+/// them wait for others.
+#[inline(always)]
+fn group<A: Carry>(x: [A; GROUP]) -> [A; GROUP] {
+    let half = |[a, b, c, d]: [A; 4]| {
+        let (first, second) = (b + a, d + c);
+        [a, first, c + first, second + first]
+    };
+    let (low, high) = (half([x[0], x[1], x[2], x[3]]), half([x[4], x[5], x[6], x[7]]));
+    let [a, b, c, d] = low;
+    [a, b, c, d, high[0] + d, high[1] + d, high[2] + d, high[3] + d]
+}
+
+/// The last of [`group`]'s sums.
+#[inline(always)]
+fn whole<A: Carry>(x: [A; GROUP]) -> A {
+    ((x[7] + x[6]) + (x[5] + x[4])) + ((x[3] + x[2]) + (x[1] + x[0]))
+}
+
+/// The elements of a group.
+#[inline(always)]
+fn widened<T: Element, A: Carry>(x: &[T]) -> [A; GROUP] {
+    let mut wide = [A::NOTHING; GROUP];
+    wide.iter_mut().zip(x).for_each(|(wide, x)| *wide = x.convert());
+    wide
+}
+
+/// The cumulative sums of a tile with what comes before it; its total.
+struct Tile<'a, T, A>(A, &'a mut [T]);
+
+impl<T: Element, A: Carry> Loop for Tile<'_, T, A> {
+    type Made = A;
+    #[inline(always)]
+    fn run(self) -> A {
+        let Tile(before, x) = self;
+        let (groups, rest) = x.split_at_mut(x.len() / GROUP * GROUP);
+        let carried = A::groups(before, A::NOTHING, groups);
+        let sums = group(widened(rest));
+        rest.iter_mut().zip(sums).for_each(|(x, sum)| *x = (before + carried + sum).convert());
+        carried + sums[GROUP - 1]
+    }
+}
+
+/// The total of a tile.
+struct Total<'a, T, A>(&'a [T], PhantomData<A>);
+
+impl<T: Element, A: Carry> Loop for Total<'_, T, A> {
+    type Made = A;
+    #[inline(always)]
+    fn run(self) -> A {
+        let (groups, rest) = self.0.split_at(self.0.len() / GROUP * GROUP);
+        A::carried(A::NOTHING, groups) + whole(widened(rest))
+    }
+}
+
+/// The cumulative sums of a tile of many lines, with what comes before; the totals take its place.
+struct Rows<'a, 'b, T, A>(&'a mut [A; TOGETHER], &'a mut [&'b mut [T]]);
+
+impl<T: Element, A: Carry> Loop for Rows<'_, '_, T, A> {
+    type Made = ();
+    #[inline(always)]
+    fn run(self) {
+        let (before, mut carried) = (self.0, [A::NOTHING; TOGETHER]);
+        for rows in self.1.chunks_mut(GROUP) {
+            let mut x = [[A::NOTHING; TOGETHER]; GROUP];
+            for (x, row) in x.iter_mut().zip(&*rows) {
+                x.iter_mut().zip(&**row).for_each(|(wide, x)| *wide = x.convert());
+            }
+            for i in 0..TOGETHER {
+                let sums = group([x[0][i], x[1][i], x[2][i], x[3][i], x[4][i], x[5][i], x[6][i], x[7][i]]);
+                let base = before[i] + carried[i];
+                x.iter_mut().zip(sums).for_each(|(x, sum)| x[i] = base + sum);
+                carried[i] = carried[i] + sums[GROUP - 1];
+            }
+            for (x, row) in x.iter().zip(rows) {
+                row.iter_mut().zip(x).for_each(|(x, wide)| *x = wide.convert());
+            }
+        }
+        *before = carried;
+    }
+}
+
+impl<T: Element, A: Carry> Way<T> for Sums<A> {
+    type State = A::Sum;
+    type Total = A;
+
+    fn start() -> A::Sum {
+        A::Sum::default()
+    }
+
+    fn tile(state: &mut A::Sum, x: &mut [T]) {
+        let total = wide_loop(Tile(A::total(state), x));
+        A::take(state, total);
+    }
+
+    fn together() -> Option<Together<T, A::Sum>> {
+        Some(|states, rows| {
+            let mut sums = [A::NOTHING; TOGETHER];
+            sums.iter_mut().zip(&*states).for_each(|(sum, state)| *sum = A::total(state));
+            wide_loop(Rows(&mut sums, rows));
+            states.iter_mut().zip(sums).for_each(|(state, total)| A::take(state, total));
+        })
+    }
+
+    fn parts() -> Option<Parts<T, A::Sum, A>> {
+        Some((|x| wide_loop(Total(x, PhantomData)), A::take))
+    }
+}
