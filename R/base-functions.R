@@ -19,7 +19,7 @@
 #' * order: `sort median quantile unique`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
 #'   dim<-`, and `crossprod tcrossprod kronecker scale`;
-#' * matrices: `chol solve qr determinant det`.
+#' * matrices: `chol solve`.
 #'
 #' What is written with these alone gives tensors, too: `xor()`, `append()`, `sweep()`, `split()`,
 #' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument, such

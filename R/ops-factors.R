@@ -71,6 +71,9 @@ swap_last <- function(x) {
   nv_transpose(x, c(seq_len(rank - 2L), rank, rank - 1L))
 }
 
+# Whether a value may hold NaN.
+is_inexact <- function(x) grepl("^(bf|f|c)", as.character(dtype(x)))
+
 is_complex_value <- function(x) as.character(dtype(x)) %in% c("c64", "c128")
 
 #' Equations with a triangular matrix
@@ -161,21 +164,19 @@ nv_lu_solve <- function(a, lu, permutation, b, adjoint = FALSE) {
 #' Matrices as products of `q`, whose columns are orthonormal, and the upper triangular `r`, by Householder
 #' reflectors. As with LAPACK the diagonal of `r` is real and may be negative.
 #'
-#' `qr()` of base R gives an object with its own conventions (pivoting, a rank); of a tensor it gives what
-#' `nv_qr()` does. `qr(as_array(x))` is R's own.
+#' `qr()` of base R gives an object with conventions of its own (pivoting, a rank); it reads tensors as they are.
 #'
-#' @param operand,x A tensor, traced value or R matrix of shape `(b..., m, n)`: floats or complex numbers;
+#' @param operand A tensor, traced value or R matrix of shape `(b..., m, n)`: floats or complex numbers;
 #'   integers and booleans become floats. Leading axes are a batch.
 #' @param full Whether `q` is square. The full decomposition has no derivative, since columns beyond the
 #'   smaller side are not unique.
-#' @param ... Not used.
 #' @return A list of `q`, of shape `(b..., m, k)`, and `r`, of shape `(b..., k, n)`, with `k = min(m, n)`, or
 #'   `k = m` if `full`.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
 #'   are promoted to an ambiguous `f32`.
-#' * Accuracy: Backward stable (Householder reflectors): `q` is orthonormal, and `q r` is the matrix, up to a
-#'   small multiple of its rows times the rounding error.
+#' * Accuracy: Backward stable (Householder reflectors): `q` is orthonormal, and the product of both is the
+#'   matrix, up to a small multiple of its rows times the rounding error.
 #' * Derivative: Differentiable with respect to `operand`. Not for all arguments: the full QR decomposition is
 #'   not unique, so only `full = FALSE` has a derivative.
 #' @section Errors: `anvil_error_shape` if the operand has fewer than 2 axes; `anvil_error_dtype`.
@@ -186,14 +187,8 @@ nv_lu_solve <- function(a, lu, permutation, b, adjoint = FALSE) {
 #' f$q %*% f$r
 #' @export
 nv_qr <- function(operand, full = FALSE) {
-  setNames(.External(anvil_ops, "qr", operand, full = full), c("q", "r"))
-}
-
-#' @rdname nv_qr
-#' @export
-qr.AnvilValue <- function(x, ...) {
-  check_dots(...)
-  nv_qr(x)
+  out <- .External(anvil_ops, "qr", operand, full = full)
+  setNames(out, c("q", "r"))
 }
 
 #' Eigenvalues and eigenvectors of symmetric matrices
@@ -228,7 +223,8 @@ qr.AnvilValue <- function(x, ...) {
 #' nv_eigvalsh(x)
 #' @export
 nv_eigh <- function(operand) {
-  setNames(.External(anvil_ops, "eigh", operand, vectors = TRUE), c("values", "vectors"))
+  out <- .External(anvil_ops, "eigh", operand, vectors = TRUE)
+  setNames(out, c("values", "vectors"))
 }
 
 #' @rdname nv_eigh
@@ -273,5 +269,6 @@ is_traced <- function(x) inherits(x, "AnvilTracer")
 #' nv_svd(x)$d
 #' @export
 nv_svd <- function(operand, full = FALSE) {
-  setNames(.External(anvil_ops, "svd", operand, vectors = TRUE, full = full), c("d", "u", "v"))
+  out <- .External(anvil_ops, "svd", operand, vectors = TRUE, full = full)
+  setNames(out, c("d", "u", "v"))
 }

@@ -45,7 +45,10 @@ nv_det <- function(operand) .External(anvil_op, "det", operand)
 
 #' @rdname nv_solve
 #' @export
-nv_slogdet <- function(operand) setNames(.External(anvil_ops, "slogdet", operand), c("sign", "logdet"))
+nv_slogdet <- function(operand) {
+  out <- .External(anvil_ops, "slogdet", operand)
+  setNames(out, c("sign", "logdet"))
+}
 
 #' @rdname nv_solve
 #' @export
@@ -118,7 +121,8 @@ warn_of_bad <- function(out, a, what, where) {
 #' @export
 nv_lstsq <- function(a, b, rtol = NULL) {
   check_rtol(rtol)
-  both <- nv_promote_to_common(.External(anvil_op, "floats", a), b)
+  a <- .External(anvil_op, "floats", a)
+  both <- nv_promote_to_common(a, b)
   a <- both[[1L]]
   b <- both[[2L]]
   is_vector <- ndims(b) == ndims(a) - 1L
@@ -219,7 +223,8 @@ nv_matrix_rank <- function(operand, rtol = NULL) {
 #' @rdname nv_lstsq
 #' @export
 nv_cond <- function(operand) {
-  d <- nv_svd(operand)$d
+  a <- .External(anvil_op, "floats", operand)
+  d <- nv_svd(a)$d
   rank <- ndims(d)
   nv_reduce_max(d, axes = rank) / nv_reduce_min(d, axes = rank)
 }

@@ -392,6 +392,7 @@ nv_lambertw <- function(x, branch = 0) {
 #' nv_logit(c(0.1, 0.5, 0.999))
 #' @export
 nv_logit <- function(p) {
+  p <- .External(anvil_op, "floats", p)
   # Below 1/4 the quotient is far from 1; above, `2 * p - 1` has no rounding error.
   nv_ifelse(p < 0.25, nv_log(p / (1 - p)), 2 * nv_atanh(2 * p - 1))
 }
@@ -413,6 +414,7 @@ nv_logit <- function(p) {
 #' nv_log1mexp(c(1e-10, 1, 100))
 #' @export
 nv_log1mexp <- function(x) {
+  x <- .External(anvil_op, "floats", x)
   below <- 0 - x
   nv_ifelse(x <= log(2), nv_log(-nv_expm1(below)), nv_log1p(-nv_exp(below)))
 }

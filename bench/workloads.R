@@ -258,7 +258,7 @@ positive_matrix <- function(n, dtype) {
   x <- matrix(runif(n * n, -1, 1), n)
   list(nv_tensor(crossprod(x) / n + diag(n), dtype = dtype))
 }
-w10("chol", function(x) nv_chol(x), chol, 0.65, "nv_chol", data = positive_matrix)
+w10("chol", function(x) chol(x), chol, 0.65, "nv_chol", data = positive_matrix)
 w10("solve", function(x, b) nv_solve(x, b), function(x, b) solve(x, b), 1.0, "nv_solve",
   data = function(n, dtype) c(positive_matrix(n, dtype), list(uniform_matrix(n, 1L, dtype))))
 w10("qr", function(x) abs(nv_qr(x)[[2L]]), function(x) abs(qr.R(qr(x, LAPACK = FALSE))), 1.1, "nv_qr",

@@ -79,7 +79,7 @@ test_that("no method swallows an argument that it does not know", {
     call_with <- function(generic, value) {
       others <- switch(
         generic, "[<-" = , "[[<-" = list(1, value = 1), "[" = , "[[" = list(1), quantile = list(0.5),
-        all.equal = list(value)
+        all.equal = list(value), rowsum = list(rep(1, NROW(value)))
       )
       capture.output(do.call(generic, c(list(value), others, nonsense_argument = 1)))
     }

@@ -19,6 +19,8 @@ program <- stablehlo(
 # The functions that write, each with a value and another.
 writers <- list(
   nv_write_npy = function(path, which) nv_write_npy(which, path),
+  nv_write_npz = function(path, which) nv_write_npz(list(a = which), path),
+  nv_save = function(path, which) nv_save(list(a = which), path),
   nv_write_stablehlo = function(path, which) {
     nv_write_stablehlo(
       if (which == 1) program else stablehlo(function(x) x * which, nv_abstract("f32")), path
@@ -29,7 +31,7 @@ writers <- list(
 test_that("these are all functions that write files", {
   exports <- Filter(is.function, sapply(getNamespaceExports("anvil"), getExportedValue, ns = "anvil"))
   expect_setequal(
-    names(Filter(function(f) "path" %in% names(formals(f)), exports)), c(names(writers), "nv_read_npy")
+    names(Filter(function(f) "path" %in% names(formals(f)), exports)), c(names(writers), "nv_read_npy", "nv_read_npz", "nv_load")
   )
 })
 

@@ -343,7 +343,7 @@ fn random_programs_print_in_order() {
     set_printer(|label, aval, data| log(format!("{label} {aval} {data:?}")));
     let mut names: Vec<(&'static str, usize)> = rows().map(|row| (row.name, row.operands.len())).collect();
     names.retain(|(name, _)| !EXCLUDED.contains(name));
-    names.extend([("print", 1); 40]);
+    names.extend([("print", 1); 80]);
     let (mut shown, mut inside) = (0, 0);
     for seed in 0..PROGRAMS {
         let mut writer = Writer::new(seed);

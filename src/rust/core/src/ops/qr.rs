@@ -25,8 +25,8 @@ pub struct Qr {
 }
 
 static QR: Row = Row {
-    accuracy: "Backward stable (Householder reflectors): `q` is orthonormal, and `q r` is the matrix, up to a small \
-               multiple of its rows times the rounding error.",
+    accuracy: "Backward stable (Householder reflectors): `q` is orthonormal, and the product of both is the matrix, up to a \
+               small multiple of its rows times the rounding error.",
     ..written("qr", "nv_qr", &["operand"], INEXACT)
 };
 

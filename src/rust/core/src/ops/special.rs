@@ -116,20 +116,29 @@ impl Rounded for f16 {
 
 fn map1<T: Rounded>(f: fn(f64) -> f64, x: &[T], out: &mut [T]) {
     for (out, x) in out.iter_mut().zip(x) {
-        *out = T::of(f(x.convert()));
+        *out = number(f(x.convert()), &[*x]);
     }
 }
 
 fn map2<T: Rounded>(f: fn(f64, f64) -> f64, x: &[T], y: &[T], out: &mut [T]) {
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
-        *out = T::of(f(x.convert(), y.convert()));
+        *out = number(f(x.convert(), y.convert()), &[*x, *y]);
     }
 }
 
 fn map3<T: Rounded>(f: fn(f64, f64, f64) -> f64, x: &[T], y: &[T], z: &[T], out: &mut [T]) {
     for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
-        *out = T::of(f(x.convert(), y.convert(), z.convert()));
+        *out = number(f(x.convert(), y.convert(), z.convert()), &[*x, *y, *z]);
     }
+}
+
+/// A result, rounded. NaN is that of an operand, or the positive one: what the processor makes of 0/0 depends on how
+/// a function was compiled.
+fn number<T: Rounded>(y: f64, operands: &[T]) -> T {
+    if !y.is_nan() {
+        return T::of(y);
+    }
+    operands.iter().copied().find(|x| x != x).unwrap_or_else(|| T::of(f64::NAN))
 }
 
 /// Something for each float dtype, which is the only kind that `infer` lets through.

@@ -179,7 +179,8 @@ fn compare(
     }
     let types: Vec<&Aval> = graph.outputs().iter().map(|&v| graph.aval(v)).collect();
     if !executable.outputs().eq(types.iter().copied()) {
-        return Some("optimisation changed the types of outputs".into());
+        let changed = executable.outputs().zip(&types).find(|(now, before)| now != *before);
+        return Some(format!("optimisation changed the type of an output: {changed:?}"));
     }
     // Cold, with memory from the run before, with donation, and once more without.
     for donates in [false, false, true, false] {

@@ -225,8 +225,8 @@ impl<T: Scalar> Loop for Times<'_, T> {
                 *out += (c0 * x0 + c1 * x1) + (c2 * x2 + c3 * x3);
             }
         }
-        for j in whole..n {
-            out.iter_mut().zip(a.column(j)).for_each(|(out, &c)| *out += c * x[j]);
+        for (j, &x) in x.iter().enumerate().skip(whole) {
+            out.iter_mut().zip(a.column(j)).for_each(|(out, &c)| *out += c * x);
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn tall<T: Scalar>(
     }
     // A long matrix is made square first.
     let (mut reflectors, mut rows) = (None, m);
-    if m >= n + n / 2 + 1 && n > 0 {
+    if m > n + n / 2 && n > 0 {
         reflectors = Some(qr::factorise(MatMut::new(&mut a, [m, n], m)));
         let mut square = zeroed::<T>(n * n);
         for (j, out) in square.chunks_exact_mut(n).enumerate() {

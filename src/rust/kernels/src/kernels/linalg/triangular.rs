@@ -118,9 +118,8 @@ impl<T: Scalar, const L: usize> Loop for Lines<'_, '_, T, L> {
         }
         for i in 0..n {
             let mut sum = lines[i];
-            for k in 0..i {
-                let factor = base.rows[i][k];
-                sum.iter_mut().zip(&lines[k]).for_each(|(sum, &x)| *sum -= factor * x);
+            for (line, &factor) in lines[..i].iter().zip(&base.rows[i]) {
+                sum.iter_mut().zip(line).for_each(|(sum, &x)| *sum -= factor * x);
             }
             let by = base.diagonal[i];
             if base.divides {
