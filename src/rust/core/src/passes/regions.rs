@@ -1,6 +1,7 @@
 //! Simplification of branches and loops: values that nothing reads are not carried, stacked or returned;
 //! loop-invariant nodes are hoisted; literals outside are literals inside.
 
+use super::flagged;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -153,7 +154,11 @@ impl Loop<'_> {
         let outputs: Vec<usize> = state.iter().chain(&stacked).copied().collect();
 
         let mut out: Vec<Option<Value>> = vec![None; self.read.len()];
-        (0..carried).filter(|&j| stays[j]).for_each(|j| out[j] = Some(self.init[j]));
+        for j in (0..carried).filter(|&j| stays[j]) {
+            let result = body.graph.aval(body.graph.outputs()[j]);
+            let ambiguous = b.graph().aval(self.init[j]).ambiguous_with(result);
+            out[j] = Some(flagged(b, self.init[j], ambiguous)?);
+        }
         if outputs.is_empty() && !self.prints {
             return Ok(out);
         }
@@ -306,7 +311,11 @@ impl KnownRegion {
                     }
                 }
                 Def::Input(k) => {
-                    outer[i] = self.fixed[k];
+                    // The hoisted nodes read it with the default type that the region gives it.
+                    outer[i] = match self.fixed[k].filter(|_| outside[i]) {
+                        Some(from) => Some(flagged(b, from, graph.aval(v).ambiguous)?),
+                        None => None,
+                    };
                     if let (true, None, Some(from)) = (inside[i], new[i], self.fixed[k]) {
                         new[i] = Some(enter(&mut region, b, v, from));
                     }
