@@ -69,7 +69,7 @@ impl OpDef for Eigh {
         let axes: &[usize] = if self.vectors { &[1, 2] } else { &[1] };
         dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], axes], results, work, |x, out| {
             let values = &mut out.reals[0];
-            let a = std::mem::take(&mut x.scalars[0]);
+            let a = x.scalars[0].take();
             let vectors = out.scalars.first_mut().map(|v| MatMut::new(v, [n, n], n));
             if !eigen::hermitian(a, n, values, vectors) {
                 values.fill(<T as Scalar>::Real::of(f64::NAN));

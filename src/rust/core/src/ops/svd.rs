@@ -82,7 +82,7 @@ impl OpDef for Svd {
         let axes: &[usize] = if self.vectors { &[1, 2, 2] } else { &[1] };
         dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], axes], results, work, |x, out| {
             let values = &mut out.reals[0];
-            let mut a = std::mem::take(&mut x.scalars[0]);
+            let mut a = x.scalars[0].take();
             if m < n {
                 // The conjugate transpose has the same values, and the vectors of the other side.
                 a = adjoint(MatRef::new(&a, [m, n], m));

@@ -1,26 +1,79 @@
 //! Functions of matrices on tensors: the last axes of an operand are a matrix or a vector, those before them a
-//! batch. Matrices are copied out of the tensor, dense and column-major, and results back into theirs; threads
-//! share the batch.
+//! batch. A matrix of its own that lies dense and column-major is read, or written, where it is; others are
+//! copied. Threads share the batch.
 
 use super::scalar::Scalar;
-use crate::dtype::{DType, Element};
+use crate::dtype::{DType, Element, HasDType};
 use crate::kernels::cast;
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
 use crate::shape::Shape;
 use crate::tensor::{View, ViewMut};
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Dense matrices and vectors of one example, in the order of the operands or results of their kind: matrices of
 /// `T`, the type that is computed in; vectors of its real type; and vectors of integers.
 #[derive(Default)]
-pub struct Values<T: Scalar> {
+pub struct Values<'a, T: Scalar> {
     /// Matrices.
-    pub scalars: Vec<Vec<T>>,
+    pub scalars: Vec<Elements<'a, T>>,
     /// Vectors of real numbers.
-    pub reals: Vec<Vec<T::Real>>,
+    pub reals: Vec<Elements<'a, T::Real>>,
     /// Vectors of integers.
-    pub integers: Vec<Vec<i32>>,
+    pub integers: Vec<Elements<'a, i32>>,
+}
+
+/// The elements of a matrix or vector, column-major.
+pub enum Elements<'a, E> {
+    /// A copy.
+    Copied(Vec<E>),
+    /// Those of an operand, which are copied when they are to be written.
+    Read(&'a [E]),
+    /// Those of a result.
+    Written(&'a mut [E]),
+}
+
+impl<E> Default for Elements<'_, E> {
+    fn default() -> Self {
+        Elements::Copied(Vec::new())
+    }
+}
+
+impl<E: Copy> Elements<'_, E> {
+    /// A vector of the elements, of which none may be left here.
+    pub fn take(&mut self) -> Vec<E> {
+        match self {
+            Elements::Copied(x) => std::mem::take(x),
+            Elements::Read(x) => x.to_vec(),
+            Elements::Written(x) => x.to_vec(),
+        }
+    }
+}
+
+impl<E> Deref for Elements<'_, E> {
+    type Target = [E];
+
+    fn deref(&self) -> &[E] {
+        match self {
+            Elements::Copied(x) => x,
+            Elements::Read(x) => x,
+            Elements::Written(x) => x,
+        }
+    }
+}
+
+impl<E: Copy> DerefMut for Elements<'_, E> {
+    fn deref_mut(&mut self) -> &mut [E] {
+        if let Elements::Read(x) = self {
+            *self = Elements::Copied(x.to_vec());
+        }
+        match self {
+            Elements::Copied(x) => x,
+            Elements::Written(x) => x,
+            Elements::Read(_) => unreachable!("copied above"),
+        }
+    }
 }
 
 /// Runs an expression with a type name bound to the type that elements of a dtype are computed in: their own, or
@@ -38,6 +91,9 @@ macro_rules! dispatch_scalar {
     };
 }
 pub use dispatch_scalar;
+
+/// Rows of a matrix that are copied together.
+const ROWS: usize = 16;
 
 /// Examples that are copied together: a cache line holds elements of as many.
 const TOGETHER: usize = 8;
@@ -86,13 +142,49 @@ impl Places {
         at
     }
 
-    /// Calls `visit` with the number of each element of a matrix and its distance from the first.
-    fn each(&self, mut visit: impl FnMut(usize, isize)) {
-        let [(rows, down), (columns, across)] = match self.matrix[..] {
+    /// Sizes of the rows and columns of a matrix, and the distances of their elements.
+    fn axes(&self) -> [(usize, isize); 2] {
+        match self.matrix[..] {
             [] => [(1, 0), (1, 0)],
             [rows] => [rows, (1, 0)],
             [rows, columns, ..] => [rows, columns],
-        };
+        }
+    }
+
+    /// The elements of the first example, where they are if they are dense and of this type.
+    fn elements<'a, E: Element>(&self, x: &View<'a>) -> Elements<'a, E> {
+        let ([(rows, down), (columns, across)], len) = (self.axes(), self.len());
+        let dense = (rows < 2 || down == 1) && (columns < 2 || across == rows as isize);
+        if len == 0 {
+            return Elements::default();
+        }
+        if x.dtype == E::DTYPE && dense {
+            return Elements::Read(&cast::slice(x.data)[self.offset as usize..][..len]);
+        }
+        let mut out = zeroed::<E>(len);
+        dispatch_scalar!(x.dtype, From => {
+            let data = cast::slice::<From>(x.data);
+            let at = |i: usize, j: usize| (self.offset + i as isize * down + j as isize * across) as usize;
+            // Some rows of all columns: what is read and what is written both stay in the cache.
+            for start in (0..rows).step_by(ROWS) {
+                let end = rows.min(start + ROWS);
+                for j in 0..columns {
+                    let out = &mut out[j * rows..][start..end];
+                    if down == 1 {
+                        let from = &data[at(start, j)..][..end - start];
+                        out.iter_mut().zip(from).for_each(|(out, x)| *out = x.convert());
+                    } else {
+                        out.iter_mut().zip(start..).for_each(|(out, i)| *out = data[at(i, j)].convert());
+                    }
+                }
+            }
+        }, F32 F64 C64 C128 BF16 F16; I32);
+        Elements::Copied(out)
+    }
+
+    /// Calls `visit` with the number of each element of a matrix and its distance from the first.
+    fn each(&self, mut visit: impl FnMut(usize, isize)) {
+        let [(rows, down), (columns, across)] = self.axes();
         for j in 0..columns {
             (0..rows).for_each(|i| visit(i + j * rows, i as isize * down + j as isize * across));
         }
@@ -108,7 +200,7 @@ pub fn each<T: Scalar>(
     axes: [&[usize]; 2],
     results: &mut [ViewMut],
     picoseconds: usize,
-    run: impl Fn(&mut Values<T>, &mut Values<T>) + Sync,
+    run: impl Fn(&mut Values<'_, T>, &mut Values<'_, T>) + Sync,
 ) {
     let from: Vec<Places> = operands
         .iter()
@@ -123,6 +215,14 @@ pub fn each<T: Scalar>(
     let count: usize = to[0].batch.iter().map(|(size, _)| size).product();
     if count == 0 {
         return;
+    }
+    let in_place = |x: &ViewMut, places: &Places| match kind(x.dtype, places) {
+        Kind::Scalars => x.dtype == T::DTYPE,
+        Kind::Reals => x.dtype == T::Real::DTYPE,
+        Kind::Integers => true,
+    };
+    if count == 1 && results.iter().zip(&to).all(|(x, places)| in_place(x, places)) {
+        return one(operands, &from, results, &to, run);
     }
     let out: Vec<(AtomicPtr<u8>, usize, DType)> =
         results.iter_mut().map(|x| (AtomicPtr::new(x.data.as_mut_ptr()), x.data.len(), x.dtype)).collect();
@@ -147,12 +247,38 @@ pub fn each<T: Scalar>(
     });
 }
 
+/// Runs the only example, whose results are written where they are.
+fn one<T: Scalar>(
+    operands: &[View],
+    from: &[Places],
+    results: &mut [ViewMut],
+    to: &[Places],
+    run: impl Fn(&mut Values<'_, T>, &mut Values<'_, T>),
+) {
+    let (mut inputs, mut outputs) = (Values::<T>::default(), Values::<T>::default());
+    for (x, places) in operands.iter().zip(from) {
+        match kind(x.dtype, places) {
+            Kind::Scalars => inputs.scalars.push(places.elements(x)),
+            Kind::Reals => inputs.reals.push(places.elements(x)),
+            Kind::Integers => inputs.integers.push(places.elements(x)),
+        }
+    }
+    for (x, places) in results.iter_mut().zip(to) {
+        match kind(x.dtype, places) {
+            Kind::Scalars => outputs.scalars.push(Elements::Written(cast::slice_mut(x.data))),
+            Kind::Reals => outputs.reals.push(Elements::Written(cast::slice_mut(x.data))),
+            Kind::Integers => outputs.integers.push(Elements::Written(cast::slice_mut(x.data))),
+        }
+    }
+    run(&mut inputs, &mut outputs);
+}
+
 /// Copies the operands of some examples.
 fn load<T: Scalar>(
     operands: &[View],
     from: &[Places],
     examples: std::ops::Range<usize>,
-    groups: &mut [[Values<T>; 2]],
+    groups: &mut [[Values<'_, T>; 2]],
 ) {
     let mut seen = [0; 3];
     for (x, places) in operands.iter().zip(from) {
@@ -184,17 +310,17 @@ fn load<T: Scalar>(
 }
 
 /// Makes value number `number` one of `len` elements.
-fn fit<E: Copy + Default>(values: &mut Vec<Vec<E>>, number: usize, len: usize) {
+fn fit<E: Copy + Default>(values: &mut Vec<Elements<E>>, number: usize, len: usize) {
     if values.len() <= number {
-        values.resize(number + 1, Vec::new());
+        values.resize_with(number + 1, Elements::default);
     }
     if values[number].len() != len {
-        values[number] = zeroed(len);
+        values[number] = Elements::Copied(zeroed(len));
     }
 }
 
 /// Makes room for the results of an example.
-fn room<T: Scalar>(to: &[Places], out: &[(AtomicPtr<u8>, usize, DType)], values: &mut Values<T>) {
+fn room<T: Scalar>(to: &[Places], out: &[(AtomicPtr<u8>, usize, DType)], values: &mut Values<'_, T>) {
     let mut seen = [0; 3];
     for (places, (_, _, dtype)) in to.iter().zip(out) {
         let kind = kind(*dtype, places);
@@ -213,7 +339,7 @@ fn room<T: Scalar>(to: &[Places], out: &[(AtomicPtr<u8>, usize, DType)], values:
 /// # Safety
 /// Nobody else reads or writes elements of these examples.
 unsafe fn store<T: Scalar>(
-    groups: &[[Values<T>; 2]],
+    groups: &[[Values<'_, T>; 2]],
     to: &[Places],
     out: &[(AtomicPtr<u8>, usize, DType)],
     examples: std::ops::Range<usize>,
