@@ -294,6 +294,7 @@ fn scaled_exp(x: f64, re: f64, im: f64) -> C {
 }
 
 /// `e^x / 2` times two numbers, for an `x` above 700. Half of a number itself may be 0.
+#[inline]
 fn half_exp(x: f64, re: f64, im: f64) -> C {
     let (first, rest) = (0.5 * libm::exp(700.0), libm::exp(x - 700.0));
     new(first * re * rest, first * im * rest)
