@@ -213,6 +213,13 @@ class Program:
 
     def gather(self, op, x, values):
         d = hlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+        if not d.start_index_map and not d.operand_batching_dims:
+            # Windows at 0. JAX's transpose of that gather is a scatter into a 0-d value, which XLA's verifier refuses
+            # for complex numbers ("Expected instruction to have shape equal to c128[3], actual shape is c128[]").
+            sizes = numbers(op, "slice_sizes")
+            window = lax.slice(x[0], [0] * len(sizes), sizes)
+            window = lax.squeeze(window, tuple(d.collapsed_slice_dims))
+            return lax.broadcast_in_dim(window, shape_of(op.results[0]), tuple(d.offset_dims))
         shape = list(x[1].shape)
         indices = x[1] if d.index_vector_dim == len(shape) - 1 else None
         if d.index_vector_dim == len(shape):

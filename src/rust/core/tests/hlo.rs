@@ -199,15 +199,7 @@ fn formulas_mean_what_their_ops_mean() {
 const MISSING: &[(&str, &str)] = &[
     ("callback", "StableHLO has no op that calls a function of R"),
     ("print", "StableHLO has no op that prints"),
-    ("lu", NO_FACTORS),
-    ("lu_solve", NO_FACTORS),
-    ("qr", NO_FACTORS),
-    ("eigh", NO_FACTORS),
-    ("svd", NO_FACTORS),
 ];
-
-const NO_FACTORS: &str =
-    "StableHLO has no such factorisation, and the calls of LAPACK that XLA has are not portable";
 
 #[test]
 fn every_row_is_lowered_or_has_a_reason() {

@@ -2,7 +2,7 @@
 
 use super::attrs::Attrs;
 use super::contract::{Cost, Form, OpDef};
-use super::lower::{signature, Lowering};
+use super::lower::{signature, Formula, Lowering};
 use super::matrices::{clear_above, in_front, square, time, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::triangular::TriangularSolve;
@@ -98,6 +98,6 @@ impl OpDef for Cholesky {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        Lowering::Op(signature("stablehlo.cholesky", ", lower = true"))
+        Lowering::Formula(Formula::Cholesky, Some(signature("stablehlo.cholesky", ", lower = true")))
     }
 }

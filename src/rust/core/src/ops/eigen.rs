@@ -3,8 +3,7 @@
 use super::attrs::{logical, Attrs};
 use super::contract::{Cost, Form, OpDef, Simplified};
 use super::derive::Var;
-use super::lower::Lowering;
-use super::lu::no_factors;
+use super::lower::{Formula, Lowering};
 use super::matrices::{in_front, square, time, with, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Binary, Builder, Op, Row};
@@ -122,7 +121,7 @@ impl OpDef for Eigh {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        no_factors("nv_eigh")
+        Lowering::Formula(Formula::Eigh(self), None)
     }
 
     /// Eigenvalues alone where nobody reads the vectors.

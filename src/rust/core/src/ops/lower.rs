@@ -6,8 +6,8 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, If, Iota, Reduction, Reshape, RngBits, Scan,
-    Scatter, TopK, Unary, While, Windows,
+    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, If, Iota, LuSolve, Qr, Reduction, Reshape,
+    RngBits, Scan, Scatter, Svd, TopK, TriangularSolve, Unary, While, Windows,
 };
 use crate::dtype::DType;
 use crate::shape::{join, Axis};
@@ -213,6 +213,20 @@ pub enum Formula<'a> {
     Random(&'a RngBits),
     /// The first positions of an order.
     TopK(&'a TopK),
+    /// The lower factor alone, and NaN for matrices that have none.
+    Cholesky,
+    /// Equations with a triangular matrix, those of numbers of 16 bits in f32.
+    TriangularSolve(&'a TriangularSolve),
+    /// Elimination column by column.
+    Lu,
+    /// Two triangular equations.
+    LuSolve(&'a LuSolve),
+    /// Reflectors column by column.
+    Qr(&'a Qr),
+    /// Jacobi's method from both sides.
+    Eigh(&'a Eigh),
+    /// Jacobi's method from one side.
+    Svd(&'a Svd),
     /// A scan as a loop.
     Scan(&'a Scan),
     /// The function that has a derivative of its own.

@@ -3,7 +3,7 @@
 use super::attrs::{logical, Attrs};
 use super::contract::{Cost, Form, OpDef, Promotion, Role};
 use super::derive::Var;
-use super::lower::Lowering;
+use super::lower::{Formula, Lowering};
 use super::matrices::{in_front, sizes, time, with, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::triangular::{check_sides, TriangularSolve};
@@ -104,15 +104,7 @@ impl OpDef for Lu {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        no_factors("nv_lu")
-    }
-}
-
-/// The lowering of a factorisation that StableHLO has no operation for.
-pub(super) fn no_factors<'a>(_function: &str) -> Lowering<'a> {
-    Lowering::Todo {
-        why: "StableHLO has no such factorisation, and the calls of LAPACK that XLA has are not portable",
-        hint: "`nv_chol()` and `nv_triangular_solve()` are exported.",
+        Lowering::Formula(Formula::Lu, None)
     }
 }
 
@@ -273,6 +265,6 @@ impl OpDef for LuSolve {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        no_factors("nv_lu_solve")
+        Lowering::Formula(Formula::LuSolve(self), None)
     }
 }

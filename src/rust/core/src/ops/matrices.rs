@@ -77,7 +77,7 @@ pub(super) fn time(dtype: DType, multiplications: usize) -> usize {
 
 /// Part of a square matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(crate) enum Keep {
     /// The diagonal and what is below.
     Lower,
     /// What is below the diagonal.
@@ -93,7 +93,7 @@ pub(super) enum Keep {
 /// Matrix formulas, on the last two axes.
 impl<'m, 'b> Var<'m, 'b> {
     /// The product with another matrix.
-    pub(super) fn dot(self, other: Var<'m, 'b>) -> Var<'m, 'b> {
+    pub(crate) fn dot(self, other: Var<'m, 'b>) -> Var<'m, 'b> {
         match DotGeneral::matmul(&self.aval().shape, &other.aval().shape) {
             Ok(op) => self.apply(op, &[other]),
             Err(error) => self.failed(error),
@@ -109,7 +109,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The conjugate of complex numbers, real ones as they are.
-    pub(super) fn bar(self) -> Var<'m, 'b> {
+    pub(crate) fn bar(self) -> Var<'m, 'b> {
         if self.aval().dtype.is_complex() {
             self.conj()
         } else {
@@ -118,12 +118,12 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The conjugate transpose.
-    pub(super) fn h(self) -> Var<'m, 'b> {
+    pub(crate) fn h(self) -> Var<'m, 'b> {
         self.t().bar()
     }
 
     /// The real parts of complex numbers, in the dtype of those.
-    pub(super) fn real_part(self) -> Var<'m, 'b> {
+    pub(crate) fn real_part(self) -> Var<'m, 'b> {
         if self.aval().dtype.is_complex() {
             self.part(Part::real)
         } else {
@@ -132,7 +132,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Real numbers in the dtype of another value, which may be complex.
-    pub(super) fn like(self, other: Var<'m, 'b>) -> Var<'m, 'b> {
+    pub(crate) fn like(self, other: Var<'m, 'b>) -> Var<'m, 'b> {
         let dtype = other.aval().dtype;
         if dtype.is_complex() && !self.aval().dtype.is_complex() {
             self.complex(self.of(0.0))
@@ -142,7 +142,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The matrix with 0 outside of a part.
-    pub(super) fn kept(self, keep: Keep) -> Var<'m, 'b> {
+    pub(crate) fn kept(self, keep: Keep) -> Var<'m, 'b> {
         let shape = self.aval().shape;
         self.index(&shape, keep).select(self, self.of(0.0))
     }
@@ -167,7 +167,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The Hermitian matrix of which the lower triangle is read.
-    pub(super) fn hermitian(self) -> Var<'m, 'b> {
+    pub(crate) fn hermitian(self) -> Var<'m, 'b> {
         let diagonal = self.kept(Keep::Diagonal).real_part().like(self);
         let below = self.kept(Keep::Below);
         below + below.h() + diagonal
@@ -197,7 +197,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Vectors as the columns of matrices, each repeated for so many columns.
-    pub(super) fn down_columns(self, columns: usize) -> Var<'m, 'b> {
+    pub(crate) fn down_columns(self, columns: usize) -> Var<'m, 'b> {
         let shape = self.aval().shape;
         match shape.with_last(columns) {
             Ok(to) => self.repeated(&to, &(0..shape.rank()).map(Axis).collect::<Vec<_>>()),
@@ -206,7 +206,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Vectors as the rows of matrices, each repeated for so many rows.
-    pub(super) fn along_rows(self, rows: usize) -> Var<'m, 'b> {
+    pub(crate) fn along_rows(self, rows: usize) -> Var<'m, 'b> {
         self.down_columns(rows).t()
     }
 

@@ -65,6 +65,7 @@ pub use list::*;
 pub use lower::{
     BinaryFormula, BinaryLower, Formula, HloOp, Lower, Lowering, Syntax, UnaryFormula, UnaryLower,
 };
+pub(crate) use matrices::Keep;
 pub use rules::{Backward, Batch, Batched, Forward, Jvp, Vjp};
 pub(crate) use sort::{put_along, take_along};
 pub use update::Update;

@@ -3,8 +3,7 @@
 use super::attrs::{logical, Attrs};
 use super::contract::{Cost, Form, OpDef};
 use super::derive::Var;
-use super::lower::Lowering;
-use super::lu::no_factors;
+use super::lower::{Formula, Lowering};
 use super::matrices::{in_front, sizes, time, with, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::triangular::TriangularSolve;
@@ -155,7 +154,7 @@ impl OpDef for Qr {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        no_factors("nv_qr")
+        Lowering::Formula(Formula::Qr(self), None)
     }
 }
 

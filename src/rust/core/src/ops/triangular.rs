@@ -2,7 +2,7 @@
 
 use super::attrs::{logical, Attrs};
 use super::contract::{Cost, Form, OpDef};
-use super::lower::{signature, Lowering};
+use super::lower::{op_if, signature, Formula, Lowering};
 use super::matrices::{in_front, sizes, square, time, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Op, Row};
@@ -179,14 +179,15 @@ impl OpDef for TriangularSolve {
         in_front(*self)
     }
 
-    fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
+    fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let transpose = if self.adjoint { "ADJOINT" } else { "NO_TRANSPOSE" };
-        Lowering::Op(signature(
+        let op = signature(
             "stablehlo.triangular_solve",
             format!(
                 " {{left_side = true, lower = {}, unit_diagonal = {}, transpose_a = #stablehlo<transpose {transpose}>}}",
                 self.lower, self.unit
             ),
-        ))
+        );
+        op_if(!operands[0].dtype.is_half(), op, Formula::TriangularSolve(self))
     }
 }

@@ -69,13 +69,19 @@ fn is_far<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
     size(x).compare(Compare::gt, x.of(limit))
 }
 
+/// `e^x / 2` times a number, for an `x` so large that `e^x` may overflow. Half of the number itself may be 0.
+fn half_exp<'m, 'b>(x: Var<'m, 'b>, by: Var<'m, 'b>) -> Var<'m, 'b> {
+    let root = (x * 0.5).exp();
+    root * 0.5 * by * root
+}
+
 /// Parts of the hyperbolic sine of a complex number: `(sinh(x) cos(y), cosh(x) sin(y))`.
 fn sinh_parts<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let (cos, sin) = (y.cos(), y.sin());
     let far = is_far(x);
-    let half = signed(x.of(0.5), x);
-    let re = far.select(scaled_exp(size(x), half * cos), x.sinh() * cos);
-    let im = far.select(scaled_exp(size(x), sin * 0.5), x.cosh() * sin);
+    let sign = signed(x.of(1.0), x);
+    let re = far.select(half_exp(size(x), sign * cos), x.sinh() * cos);
+    let im = far.select(half_exp(size(x), sin), x.cosh() * sin);
     let nan = x.of(f64::NAN);
     let kept = is_zero(x).binary(Binary::or, is_infinite(x));
     let angle = is_finite(y);
@@ -88,9 +94,9 @@ fn sinh_parts<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
 fn cosh_parts<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let (cos, sin) = (y.cos(), y.sin());
     let far = is_far(x);
-    let half = signed(x.of(0.5), x);
-    let re = far.select(scaled_exp(size(x), cos * 0.5), x.cosh() * cos);
-    let im = far.select(scaled_exp(size(x), half * sin), x.sinh() * sin);
+    let sign = signed(x.of(1.0), x);
+    let re = far.select(half_exp(size(x), cos), x.cosh() * cos);
+    let im = far.select(half_exp(size(x), sign * sin), x.sinh() * sin);
     let (nan, zero) = (x.of(f64::NAN), signed(x.of(0.0), x) * signed(y.of(1.0), y));
     let infinite = is_infinite(x).select(x.of(f64::INFINITY), nan);
     let angle = is_finite(y);

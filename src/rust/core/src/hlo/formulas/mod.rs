@@ -11,8 +11,10 @@ mod control;
 mod convert;
 mod cumulative;
 mod elementwise;
+mod factors;
 mod floats;
 mod gather;
+mod jacobi;
 mod random;
 
 use crate::dtype::DType;
@@ -52,6 +54,13 @@ pub fn build<'m, 'b>(
         (Formula::ScatterLoop(op), _) => gather::scatter_loop(op, operands, math),
         (Formula::Random(op), &[state]) => Ok(random::bits(op, state).split_off(usize::from(!op.with_state))),
         (Formula::TopK(op), &[x]) => one(arrays::top_k(op, x)),
+        (Formula::Cholesky, &[x]) => Ok(factors::cholesky(x)),
+        (Formula::TriangularSolve(op), &[a, b]) => Ok(factors::triangular_solve(op, a, b)),
+        (Formula::Lu, &[x]) => Ok(factors::lu(x)),
+        (Formula::LuSolve(op), &[_, factors, order, b]) => Ok(factors::lu_solve(op, factors, order, b)),
+        (Formula::Qr(op), &[x]) => Ok(factors::qr(op, x)),
+        (Formula::Eigh(op), &[x]) => Ok(jacobi::eigh(op, x)),
+        (Formula::Svd(op), &[x]) => Ok(jacobi::svd(op, x)),
         (Formula::Scan(op), _) => control::scan(op, operands, math),
         (Formula::Call(op), _) => math.inline(&op.call, &op.of_call(operands)),
         (
@@ -69,7 +78,14 @@ pub fn build<'m, 'b>(
             | Formula::WideIndices(_)
             | Formula::Scatter(_)
             | Formula::Random(_)
-            | Formula::TopK(_),
+            | Formula::TopK(_)
+            | Formula::Cholesky
+            | Formula::TriangularSolve(_)
+            | Formula::Lu
+            | Formula::LuSolve(_)
+            | Formula::Qr(_)
+            | Formula::Eigh(_)
+            | Formula::Svd(_),
             _,
         ) => {
             let detail = format!("`{}` of {} operands has another formula", op.row().name, operands.len());

@@ -293,6 +293,13 @@ fn scaled_exp(x: f64, re: f64, im: f64) -> C {
     new(e * re, e * im)
 }
 
+/// `e^x / 2` times two numbers, for an `x` above 700. Half of a number itself may be 0.
+#[inline]
+fn half_exp(x: f64, re: f64, im: f64) -> C {
+    let (first, rest) = (0.5 * libm::exp(700.0), libm::exp(x - 700.0));
+    new(first * re * rest, first * im * rest)
+}
+
 /// Exponential. At most 2 epsilon.
 #[inline]
 pub fn exp(z: C) -> C {
@@ -319,7 +326,7 @@ pub fn sinh(z: C) -> C {
     }
     if x.abs() > 700.0 {
         // Half of the exponential, as far as a double can tell.
-        return scaled_exp(x.abs(), 0.5f64.copysign(x) * libm::cos(y), 0.5 * libm::sin(y));
+        return half_exp(x.abs(), 1f64.copysign(x) * libm::cos(y), libm::sin(y));
     }
     new(libm::sinh(x) * libm::cos(y), libm::cosh(x) * libm::sin(y))
 }
@@ -341,7 +348,7 @@ pub fn cosh(z: C) -> C {
         };
     }
     if x.abs() > 700.0 {
-        return scaled_exp(x.abs(), 0.5 * libm::cos(y), 0.5f64.copysign(x) * libm::sin(y));
+        return half_exp(x.abs(), libm::cos(y), 1f64.copysign(x) * libm::sin(y));
     }
     new(libm::cosh(x) * libm::cos(y), libm::sinh(x) * libm::sin(y))
 }
