@@ -11,7 +11,7 @@ use crate::dtype::INEXACT;
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
 use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::{cholesky, MatMut, Scalar};
+use crate::kernels::linalg::{cholesky, lanes, MatMut, Scalar};
 use crate::tensor::{Aval, View, ViewMut};
 
 /// The lower triangular `l` with a positive diagonal and `l * l^H` the matrix, of which the lower triangle is
@@ -52,6 +52,13 @@ impl OpDef for Cholesky {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let n = operands[0].shape[operands[0].shape.rank() - 1];
         let dtype = operands[0].dtype;
+        if lanes::suit(&operands[0]) {
+            let work = time(dtype, n * n * n / 6);
+            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], &[2]], results, work, |x, out| {
+                out.scalars[0].copy_from_slice(&x.scalars[0]);
+                lanes::cholesky(&mut out.scalars[0], n);
+            }), F64; F32);
+        }
         dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], &[2]], results, time(dtype, n * n * n / 6), |x, out| {
             let out = &mut out.scalars[0];
             out.copy_from_slice(&x.scalars[0]);

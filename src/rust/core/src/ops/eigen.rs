@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::{eigen, MatMut, Scalar};
+use crate::kernels::linalg::{eigen, jacobi, lanes, MatMut, Scalar};
 use crate::tensor::{Aval, View, ViewMut};
 
 /// Eigenvalues, ascending, and orthonormal eigenvectors as columns, of Hermitian matrices, of which the lower
@@ -66,6 +66,12 @@ impl OpDef for Eigh {
         let dtype = operands[0].dtype;
         let work = time(dtype, 4 * n * n * n + 2000);
         let axes: &[usize] = if self.vectors { &[1, 2] } else { &[1] };
+        if lanes::suit(&operands[0]) {
+            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], axes], results, work, |x, out| {
+                let vectors = out.scalars.first_mut().map(|v| &mut v[..]);
+                jacobi::symmetric(&mut x.scalars[0], n, &mut out.reals[0], vectors);
+            }), F64; F32);
+        }
         dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], axes], results, work, |x, out| {
             let values = &mut out.reals[0];
             let a = x.scalars[0].take();

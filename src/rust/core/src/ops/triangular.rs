@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::linalg::each::{dispatch_scalar, each};
 use crate::kernels::linalg::triangular::{solve, Triangle};
-use crate::kernels::linalg::{MatMut, MatRef, Scalar};
+use crate::kernels::linalg::{lanes, MatMut, MatRef, Scalar};
 use crate::tensor::{Aval, View, ViewMut};
 
 /// `x` with `a * x = b`, or `a^H * x = b`, for triangular matrices `a`, of which one triangle is read.
@@ -126,7 +126,15 @@ impl OpDef for TriangularSolve {
         let [n, m] = [operands[1].shape[rank - 2], operands[1].shape[rank - 1]];
         let dtype = operands[0].dtype;
         let TriangularSolve { lower, unit, adjoint } = *self;
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2, 2], &[2]], results, time(dtype, n * n / 2 * m), |x, out| {
+        let work = time(dtype, n * n / 2 * m);
+        if lanes::suit(&operands[0]) {
+            let triangle = Triangle { lower: lower != adjoint, unit };
+            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2, 2], &[2]], results, work, |x, out| {
+                out.scalars[0].copy_from_slice(&x.scalars[1]);
+                lanes::solve(&x.scalars[0], adjoint, triangle, n, &mut out.scalars[0]);
+            }), F64; F32);
+        }
+        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2, 2], &[2]], results, work, |x, out| {
             let out = &mut out.scalars[0];
             out.copy_from_slice(&x.scalars[1]);
             if adjoint && T::COMPLEX {

@@ -9,7 +9,7 @@ use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
 use crate::shape::Shape;
 use crate::tensor::{View, ViewMut};
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Dense matrices and vectors of one example, in the order of the operands or results of their kind: matrices of
@@ -100,36 +100,44 @@ const TOGETHER: usize = 8;
 
 /// What a value is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Scalars,
     Reals,
     Integers,
 }
 
-fn kind(dtype: DType, places: &Places) -> Kind {
-    match places.matrix.len() {
-        _ if !(dtype.is_float() || dtype.is_complex()) => Kind::Integers,
-        1 => Kind::Reals,
-        _ => Kind::Scalars,
-    }
-}
-
 /// Where the elements of the matrices of a tensor are.
-struct Places {
+pub(super) struct Places {
     offset: isize,
     batch: Vec<(usize, isize)>,
     matrix: Vec<(usize, isize)>,
 }
 
 impl Places {
-    fn new(shape: &Shape, strides: &[isize], offset: usize, own: usize) -> Places {
+    /// Those of a value whose last `own` axes are a matrix or a vector.
+    pub(super) fn new(shape: &Shape, strides: &[isize], offset: usize, own: usize) -> Places {
         let axes: Vec<(usize, isize)> = shape.iter().copied().zip(strides.iter().copied()).collect();
         let (batch, matrix) = axes.split_at(axes.len() - own);
         Places { offset: offset as isize, batch: batch.to_vec(), matrix: matrix.to_vec() }
     }
 
-    fn len(&self) -> usize {
+    /// Elements of a matrix.
+    pub(super) fn len(&self) -> usize {
         self.matrix.iter().map(|(size, _)| size).product()
+    }
+
+    /// Number of matrices.
+    pub(super) fn examples(&self) -> usize {
+        self.batch.iter().map(|(size, _)| size).product()
+    }
+
+    /// What a value of this dtype is.
+    pub(super) fn kind(&self, dtype: DType) -> Kind {
+        match self.matrix.len() {
+            _ if !(dtype.is_float() || dtype.is_complex()) => Kind::Integers,
+            1 => Kind::Reals,
+            _ => Kind::Scalars,
+        }
     }
 
     /// The place of the first element of an example.
@@ -140,6 +148,16 @@ impl Places {
             rest /= size;
         }
         at
+    }
+
+    /// The places of the first elements of as many examples, the last of which is there again where there are
+    /// less.
+    pub(super) fn firsts<const N: usize>(&self, examples: Range<usize>) -> [isize; N] {
+        if let [(_, stride)] = self.batch[..] {
+            let first = self.first(examples.start);
+            return std::array::from_fn(|k| first + k.min(examples.len() - 1) as isize * stride);
+        }
+        std::array::from_fn(|k| self.first(examples.start + k.min(examples.len() - 1)))
     }
 
     /// Sizes of the rows and columns of a matrix, and the distances of their elements.
@@ -183,7 +201,8 @@ impl Places {
     }
 
     /// Calls `visit` with the number of each element of a matrix and its distance from the first.
-    fn each(&self, mut visit: impl FnMut(usize, isize)) {
+    #[inline]
+    pub(super) fn each(&self, mut visit: impl FnMut(usize, isize)) {
         let [(rows, down), (columns, across)] = self.axes();
         for j in 0..columns {
             (0..rows).for_each(|i| visit(i + j * rows, i as isize * down + j as isize * across));
@@ -212,11 +231,11 @@ pub fn each<T: Scalar>(
         .zip(axes[1])
         .map(|(x, &own)| Places::new(x.shape, &crate::tensor::Layout::dense(x.shape).strides, 0, own))
         .collect();
-    let count: usize = to[0].batch.iter().map(|(size, _)| size).product();
+    let count = to[0].examples();
     if count == 0 {
         return;
     }
-    let in_place = |x: &ViewMut, places: &Places| match kind(x.dtype, places) {
+    let in_place = |x: &ViewMut, places: &Places| match places.kind(x.dtype) {
         Kind::Scalars => x.dtype == T::DTYPE,
         Kind::Reals => x.dtype == T::Real::DTYPE,
         Kind::Integers => true,
@@ -257,14 +276,14 @@ fn one<T: Scalar>(
 ) {
     let (mut inputs, mut outputs) = (Values::<T>::default(), Values::<T>::default());
     for (x, places) in operands.iter().zip(from) {
-        match kind(x.dtype, places) {
+        match places.kind(x.dtype) {
             Kind::Scalars => inputs.scalars.push(places.elements(x)),
             Kind::Reals => inputs.reals.push(places.elements(x)),
             Kind::Integers => inputs.integers.push(places.elements(x)),
         }
     }
     for (x, places) in results.iter_mut().zip(to) {
-        match kind(x.dtype, places) {
+        match places.kind(x.dtype) {
             Kind::Scalars => outputs.scalars.push(Elements::Written(cast::slice_mut(x.data))),
             Kind::Reals => outputs.reals.push(Elements::Written(cast::slice_mut(x.data))),
             Kind::Integers => outputs.integers.push(Elements::Written(cast::slice_mut(x.data))),
@@ -277,12 +296,12 @@ fn one<T: Scalar>(
 fn load<T: Scalar>(
     operands: &[View],
     from: &[Places],
-    examples: std::ops::Range<usize>,
+    examples: Range<usize>,
     groups: &mut [[Values<'_, T>; 2]],
 ) {
     let mut seen = [0; 3];
     for (x, places) in operands.iter().zip(from) {
-        let kind = kind(x.dtype, places);
+        let kind = places.kind(x.dtype);
         let number = seen[kind as usize];
         seen[kind as usize] += 1;
         let firsts: Vec<isize> = examples.clone().map(|example| places.first(example)).collect();
@@ -323,7 +342,7 @@ fn fit<E: Copy + Default>(values: &mut Vec<Elements<E>>, number: usize, len: usi
 fn room<T: Scalar>(to: &[Places], out: &[(AtomicPtr<u8>, usize, DType)], values: &mut Values<'_, T>) {
     let mut seen = [0; 3];
     for (places, (_, _, dtype)) in to.iter().zip(out) {
-        let kind = kind(*dtype, places);
+        let kind = places.kind(*dtype);
         let number = seen[kind as usize];
         seen[kind as usize] += 1;
         match kind {
@@ -342,11 +361,11 @@ unsafe fn store<T: Scalar>(
     groups: &[[Values<'_, T>; 2]],
     to: &[Places],
     out: &[(AtomicPtr<u8>, usize, DType)],
-    examples: std::ops::Range<usize>,
+    examples: Range<usize>,
 ) {
     let mut seen = [0; 3];
     for (places, (data, len, dtype)) in to.iter().zip(out) {
-        let kind = kind(*dtype, places);
+        let kind = places.kind(*dtype);
         let number = seen[kind as usize];
         seen[kind as usize] += 1;
         let firsts: Vec<isize> = examples.clone().map(|example| places.first(example)).collect();

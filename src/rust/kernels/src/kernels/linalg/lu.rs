@@ -10,7 +10,7 @@ use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 
 /// Columns that are eliminated one by one.
-const BASE: usize = 8;
+const BASE: usize = 16;
 
 /// Replaces `a [m, n]` by its factors: `l` below the diagonal, which has ones on it, and `u` on and above it,
 /// with `a[permutation, ] = l * u`. In column `j` the row with the largest element (the sum of the sizes of its

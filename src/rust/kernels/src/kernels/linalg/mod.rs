@@ -4,6 +4,8 @@ mod bidiagonal;
 pub mod cholesky;
 pub mod each;
 pub mod eigen;
+pub mod jacobi;
+pub mod lanes;
 pub mod lu;
 pub mod qr;
 mod reflector;
