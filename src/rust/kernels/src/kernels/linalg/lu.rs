@@ -12,6 +12,9 @@ use crate::stop;
 /// Columns that are eliminated one by one.
 const BASE: usize = 16;
 
+/// Elements that are compared at once.
+const LANES: usize = 16;
+
 /// Replaces `a [m, n]` by its factors: `l` below the diagonal, which has ones on it, and `u` on and above it,
 /// with `a[permutation, ] = l * u`. In column `j` the row with the largest element (the sum of the sizes of its
 /// parts) comes to row `j`; `pivots` holds the number of that row, one for each of the `min(m, n)` columns. A
@@ -68,16 +71,7 @@ impl<T: Scalar> Loop for Columns<'_, T> {
         let Columns { mut a, pivots } = self;
         let [_, n] = a.sizes;
         for j in 0..n {
-            let column = &a.column(j)[j..];
-            let mut largest = 0;
-            for (i, x) in column.iter().enumerate() {
-                // The first NaN is the largest of all: it spreads to the whole result.
-                if column[largest].size().lt(x.size())
-                    || (x.size() != x.size() && column[largest] == column[largest])
-                {
-                    largest = i;
-                }
-            }
+            let largest = largest(&a.column(j)[j..]);
             let row = j + largest;
             pivots[j] = row as i32;
             if row != j {
@@ -101,6 +95,25 @@ impl<T: Scalar> Loop for Columns<'_, T> {
             }
         }
     }
+}
+
+/// The number of the element with the largest size, the first of several; of the first NaN, if there is one: it
+/// spreads to the whole result.
+#[inline(always)]
+fn largest<T: Scalar>(x: &[T]) -> usize {
+    let greater = |most: T::Real, size: T::Real| if most.lt(size) { size } else { most };
+    let mut most = [T::Real::ZERO; LANES];
+    let mut ordered = true;
+    for x in x.chunks(LANES) {
+        for (most, x) in most.iter_mut().zip(x) {
+            let size = x.size();
+            *most = greater(*most, size);
+            ordered &= size == size;
+        }
+    }
+    let most = most.into_iter().fold(T::Real::ZERO, greater);
+    let is = |x: &T| if ordered { x.size() == most } else { x.size() != x.size() };
+    x.iter().position(is).unwrap_or(0)
 }
 
 /// The order of the rows that the exchanges make: row `i` of the result was row `order[i]`.

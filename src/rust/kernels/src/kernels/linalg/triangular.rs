@@ -14,8 +14,8 @@ use crate::stop;
 /// Rows that are solved by substitution.
 const BASE: usize = 16;
 
-/// Right-hand sides that are solved at once.
-const LANES: usize = 16;
+/// Threads share right-hand sides by so many.
+const SHARE: usize = 32;
 
 /// Which triangle of a square matrix is read, and whether its diagonal is taken as 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ pub fn solve<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, x: MatMut<T>) {
     let [n, m] = x.sizes;
     assert!(matrix.sizes == [n, n], "matrices that do not fit");
     let shared = (n * n / 2 * m).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
-    let columns = if shared { m.div_ceil(threads::threads()).next_multiple_of(LANES) } else { m.max(1) };
+    let columns = if shared { m.div_ceil(threads::threads()).next_multiple_of(SHARE) } else { m.max(1) };
     let all = super::scalar::Shared(x);
     pool::for_each_piece(m.div_ceil(columns), shared, |piece| {
         let at = piece * columns;
@@ -69,8 +69,8 @@ struct Base<T> {
     divides: bool,
 }
 
-fn substitute<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, mut x: MatMut<T>) {
-    let [n, m] = x.sizes;
+fn substitute<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, x: MatMut<T>) {
+    let n = x.rows();
     let place = |i: usize| if triangle.lower { i } else { n - 1 - i };
     let mut base = Base { rows: [[T::ZERO; BASE]; BASE], diagonal: [T::ONE; BASE], divides: false };
     for i in 0..n {
@@ -85,24 +85,21 @@ fn substitute<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, mut x: MatMut<T>
     if !base.divides {
         base.diagonal = inverse;
     }
-    let mut columns = 0;
-    while columns < m {
-        let count = LANES.min(m - columns);
-        let mut block = x.again().block(0..n, columns..columns + count);
-        if count == 1 {
-            wide_loop(Lines::<T, 1> { base: &base, x: &mut block, place: &place });
-        } else {
-            wide_loop(Lines::<T, LANES> { base: &base, x: &mut block, place: &place });
-        }
-        columns += count;
+    // As many lanes as four vectors have.
+    let upward = !triangle.lower;
+    match (x.columns(), std::mem::size_of::<T>()) {
+        (1, _) => wide_loop(Lines::<T, 1> { base: &base, x, upward }),
+        (_, ..=4) => wide_loop(Lines::<T, 32> { base: &base, x, upward }),
+        (_, ..=8) => wide_loop(Lines::<T, 16> { base: &base, x, upward }),
+        _ => wide_loop(Lines::<T, 8> { base: &base, x, upward }),
     }
 }
 
-/// Substitution for as many right-hand sides as there are lanes, or less.
+/// Substitution for as many right-hand sides at once as there are lanes, from the last row up if `upward`.
 struct Lines<'a, 'b, T, const L: usize> {
     base: &'a Base<T>,
-    x: &'a mut MatMut<'b, T>,
-    place: &'a dyn Fn(usize) -> usize,
+    x: MatMut<'b, T>,
+    upward: bool,
 }
 
 impl<T: Scalar, const L: usize> Loop for Lines<'_, '_, T, L> {
@@ -110,27 +107,92 @@ impl<T: Scalar, const L: usize> Loop for Lines<'_, '_, T, L> {
 
     #[inline(always)]
     fn run(self) {
-        let Lines { base, x, place } = self;
+        let Lines { base, mut x, upward } = self;
         let [n, m] = x.sizes;
         let mut lines = [[T::ZERO; L]; BASE];
+        for start in (0..m).step_by(L) {
+            let count = L.min(m - start);
+            let mut block = x.again().block(0..n, start..start + count);
+            read(&mut lines, block.read(), upward);
+            solve_lines(base, n, &mut lines);
+            write(&lines, &mut block, upward);
+        }
+    }
+}
+
+/// Rows of a matrix as lines, in the order in which they are solved.
+#[inline(always)]
+fn read<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: MatRef<T>, upward: bool) {
+    let [n, m] = x.sizes;
+    let place = |i: usize| if upward { n - 1 - i } else { i };
+    if x.strides[1] == 1 && m == L {
+        for (i, line) in lines.iter_mut().enumerate().take(n) {
+            line.copy_from_slice(x.transposed().column(place(i)));
+        }
+    } else if x.strides[0] == 1 {
+        for j in 0..m {
+            let column = x.column(j);
+            (0..n).for_each(|i| lines[i][j] = column[place(i)]);
+        }
+    } else {
         for (i, line) in lines.iter_mut().enumerate().take(n) {
             (0..m).for_each(|j| line[j] = x.at(place(i), j));
         }
-        for i in 0..n {
-            let mut sum = lines[i];
-            for (line, &factor) in lines[..i].iter().zip(&base.rows[i]) {
-                sum.iter_mut().zip(line).for_each(|(sum, &x)| *sum -= factor * x);
-            }
-            let by = base.diagonal[i];
-            if base.divides {
-                sum.iter_mut().for_each(|x| *x = x.over(by));
-            } else {
-                sum.iter_mut().for_each(|x| *x *= by);
-            }
-            lines[i] = sum;
+    }
+}
+
+/// Back to the rows of the matrix.
+#[inline(always)]
+fn write<T: Scalar, const L: usize>(lines: &[[T; L]; BASE], x: &mut MatMut<T>, upward: bool) {
+    let [n, m] = x.sizes;
+    let place = |i: usize| if upward { n - 1 - i } else { i };
+    if x.strides[1] == 1 && m == L {
+        let mut rows = x.again().transposed();
+        for (i, line) in lines.iter().enumerate().take(n) {
+            rows.column(place(i)).copy_from_slice(line);
         }
+    } else if x.strides[0] == 1 {
+        for j in 0..m {
+            let column = x.column(j);
+            (0..n).for_each(|i| column[place(i)] = lines[i][j]);
+        }
+    } else {
         for (i, line) in lines.iter().enumerate().take(n) {
             (0..m).for_each(|j| x.set(place(i), j, line[j]));
         }
+    }
+}
+
+/// Substitution, two lines at a time: both read the lines before them.
+#[inline(always)]
+fn solve_lines<T: Scalar, const L: usize>(base: &Base<T>, n: usize, lines: &mut [[T; L]; BASE]) {
+    for i in (0..n).step_by(2) {
+        let (mut first, mut second) = (lines[i], lines[(i + 1) % BASE]);
+        let (rows, next) = (&base.rows[i], &base.rows[(i + 1) % BASE]);
+        for ((line, &by_first), &by_second) in lines[..i].iter().zip(rows).zip(next) {
+            for l in 0..L {
+                first[l] -= by_first * line[l];
+                second[l] -= by_second * line[l];
+            }
+        }
+        finish(base, i, &mut first);
+        lines[i] = first;
+        if i + 1 < n {
+            let by = next[i];
+            (0..L).for_each(|l| second[l] -= by * first[l]);
+            finish(base, i + 1, &mut second);
+            lines[i + 1] = second;
+        }
+    }
+}
+
+/// Divides a line by its element of the diagonal.
+#[inline(always)]
+fn finish<T: Scalar, const L: usize>(base: &Base<T>, i: usize, line: &mut [T; L]) {
+    let by = base.diagonal[i];
+    if base.divides {
+        line.iter_mut().for_each(|x| *x = x.over(by));
+    } else {
+        line.iter_mut().for_each(|x| *x *= by);
     }
 }
