@@ -23,7 +23,14 @@ pub fn inner<T: Scalar>(x: &[T], y: &[T]) -> T {
     for (sum, (&x, &y)) in sums.iter_mut().zip(xs.remainder().iter().zip(ys.remainder())) {
         *sum += x.conj() * y;
     }
-    sums.into_iter().fold(T::ZERO, |sum, x| sum + x)
+    total(sums)
+}
+
+/// The sum of sums side by side.
+#[inline(always)]
+pub fn total<T: Scalar>(x: [T; LANES]) -> T {
+    let fours: [T; LANES / 2] = std::array::from_fn(|l| x[l] + x[l + LANES / 2]);
+    (fours[0] + fours[2]) + (fours[1] + fours[3])
 }
 
 /// The Euclidean norm of a vector, without overflow or underflow on the way: squares of singles are added as

@@ -249,28 +249,30 @@ struct Root<'a, P> {
     distances: &'a mut [f64],
 }
 
+/// The sum over some poles, and its derivative.
+#[inline(always)]
+fn half(squares: &[f64], distances: &[f64]) -> [f64; 2] {
+    let (mut value, mut slope) = ([0.0; LANES], [0.0; LANES]);
+    let (mut zs, mut xs) = (squares.chunks_exact(LANES), distances.chunks_exact(LANES));
+    for (z, x) in (&mut zs).zip(&mut xs) {
+        // One loop for each vector: the compiler makes vectors of no more than one at a time.
+        let inverse: [f64; LANES] = std::array::from_fn(|l| 1.0 / x[l]);
+        let terms: [f64; LANES] = std::array::from_fn(|l| z[l] * inverse[l]);
+        value.iter_mut().zip(terms).for_each(|(value, term)| *value += term);
+        slope.iter_mut().zip(terms).zip(inverse).for_each(|((slope, x), y)| *slope += x * y);
+    }
+    for (l, (z, x)) in zs.remainder().iter().zip(xs.remainder()).enumerate() {
+        let inverse = 1.0 / x;
+        let term = z * inverse;
+        value[l] += term;
+        slope[l] += term * inverse;
+    }
+    [value.into_iter().sum::<f64>(), slope.into_iter().sum::<f64>()]
+}
+
 /// The sum over poles up to one, the sum over the others, and the derivatives of both.
 #[inline(always)]
 fn sums(squares: &[f64], distances: &[f64], at: usize) -> [f64; 4] {
-    let half = |squares: &[f64], distances: &[f64]| {
-        let (mut value, mut slope) = ([0.0; LANES], [0.0; LANES]);
-        let (mut zs, mut xs) = (squares.chunks_exact(LANES), distances.chunks_exact(LANES));
-        for (z, x) in (&mut zs).zip(&mut xs) {
-            for l in 0..LANES {
-                let inverse = 1.0 / x[l];
-                let term = z[l] * inverse;
-                value[l] += term;
-                slope[l] += term * inverse;
-            }
-        }
-        for (l, (z, x)) in zs.remainder().iter().zip(xs.remainder()).enumerate() {
-            let inverse = 1.0 / x;
-            let term = z * inverse;
-            value[l] += term;
-            slope[l] += term * inverse;
-        }
-        [value.into_iter().sum::<f64>(), slope.into_iter().sum::<f64>()]
-    };
     let [psi, slope_psi] = half(&squares[..at], &distances[..at]);
     let [phi, slope_phi] = half(&squares[at..], &distances[at..]);
     [psi, phi, slope_psi, slope_phi]

@@ -2,7 +2,7 @@
 //! reduction of matrices to condensed forms for eigenvalue computations*, 1989): half of the work is in
 //! products, half reads the rest of the matrix once for each column.
 
-use super::reflector::{apply, inner, reflector, triangle, LANES};
+use super::reflector::{apply, inner, reflector, total, triangle, LANES};
 use super::scalar::{multiply, Real, Scalar};
 use super::view::{MatMut, MatRef};
 use crate::kernels::memory::zeroed;
@@ -246,26 +246,28 @@ impl<T: Scalar> Loop for Hermitian<'_, T> {
                 let mut dots = [[T::ZERO; LANES]; COLUMNS];
                 let (mirrored, below) = (&x[first..], &mut out[first - from..]);
                 let whole = rows / LANES * LANES;
+                // One loop for each vector: the compiler makes vectors of no more than one at a time.
                 for at in (0..whole).step_by(LANES) {
                     let part = |c: &[T]| -> [T; LANES] { c[at..at + LANES].try_into().expect("as many") };
-                    let (c0, c1, c2, c3, x) = (part(c0), part(c1), part(c2), part(c3), part(mirrored));
-                    let out = &mut below[at..at + LANES];
-                    for l in 0..LANES {
-                        out[l] += (c0[l] * by[0] + c1[l] * by[1]) + (c2[l] * by[2] + c3[l] * by[3]);
-                        dots[0][l] += c0[l].conj() * x[l];
-                        dots[1][l] += c1[l].conj() * x[l];
-                        dots[2][l] += c2[l].conj() * x[l];
-                        dots[3][l] += c3[l].conj() * x[l];
+                    let (columns, x) = ([part(c0), part(c1), part(c2), part(c3)], part(mirrored));
+                    let mut sums = part(below);
+                    for (column, by) in columns.iter().zip(by) {
+                        sums.iter_mut().zip(column).for_each(|(sum, &c)| *sum += c * by);
+                    }
+                    below[at..at + LANES].copy_from_slice(&sums);
+                    for (dots, column) in dots.iter_mut().zip(&columns) {
+                        let terms: [T; LANES] = std::array::from_fn(|l| column[l].conj() * x[l]);
+                        dots.iter_mut().zip(terms).for_each(|(dot, term)| *dot += term);
                     }
                 }
                 for (l, i) in (whole..rows).enumerate() {
-                    below[i] += (c0[i] * by[0] + c1[i] * by[1]) + (c2[i] * by[2] + c3[i] * by[3]);
-                    for (dots, c) in dots.iter_mut().zip([c0, c1, c2, c3]) {
+                    for ((dots, c), by) in dots.iter_mut().zip([c0, c1, c2, c3]).zip(by) {
+                        below[i] += c[i] * by;
                         dots[l] += c[i].conj() * mirrored[i];
                     }
                 }
                 for (out, dots) in out[j - from..].iter_mut().zip(dots) {
-                    *out += dots.into_iter().fold(T::ZERO, |sum, x| sum + x);
+                    *out += total(dots);
                 }
             } else {
                 for k in j..j + count {
