@@ -293,13 +293,15 @@ impl<T: Real> Loop for Lu<'_, T> {
                 }
             }
             for k in j + 1..n {
-                // A column without an element other than 0 is left as it is.
-                let mut factor = a[j + k * m];
-                (0..LANES).for_each(|l| factor[l] = if pivot[l] == T::ZERO { T::ZERO } else { factor[l] });
+                let factor = a[j + k * m];
                 for i in j + 1..m {
                     let from = a[i + j * m];
                     let to = &mut a[i + k * m];
-                    (0..LANES).for_each(|l| to[l] -= from[l] * factor[l]);
+                    for l in 0..LANES {
+                        // A column without an element other than 0 is left as it is.
+                        let updated = to[l] - from[l] * factor[l];
+                        to[l] = if pivot[l] == T::ZERO { to[l] } else { updated };
+                    }
                 }
             }
         }
