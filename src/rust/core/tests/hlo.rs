@@ -52,7 +52,7 @@ const ULP: &[(&str, f64)] = &[
     ("log10", 3.0),
     ("log1p", 2.0),
     ("log2", 3.0),
-    ("polygamma", 2.0),
+    ("polygamma", 4.0),
     ("sinpi", 2.0),
     ("cospi", 2.0),
     ("tanpi", 4.0),

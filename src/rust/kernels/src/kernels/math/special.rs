@@ -30,7 +30,7 @@ pub use zeta::zeta;
 
 /// Coefficients, for formulas in which the same functions leave for other compilers; constant first.
 pub mod tables {
-    use super::super::{gamma_coefficients as g, special_coefficients as c};
+    use crate::kernels::math::{gamma_coefficients as g, special_coefficients as c};
     /// `gamma(2 + s)` for `|s| <= 1/2`.
     pub const GAMMA: [f64; 20] = g::GAMMA;
     /// `x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2)` in powers of `x^-2` for `x >= 8`.

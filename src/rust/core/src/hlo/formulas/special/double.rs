@@ -2,9 +2,9 @@
 //!
 //! Compilers reassociate sums with constants: those stand second where that matters.
 
-use super::super::floats::split_exponent;
 use super::Words;
 use crate::dtype::DType;
+use crate::hlo::formulas::floats::split_exponent;
 use crate::ops::{Binary, Unary, Var};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -5,9 +5,9 @@
 //! H. Takahasi and M. Mori, *Double exponential formulas for numerical integration* (1974): nodes that crowd at both ends
 //! and are functions of their numbers.
 
-use super::super::control::repeat_while;
 use super::parts::{exp_bend, log_bend};
 use super::{looped, Words};
+use crate::hlo::formulas::control::repeat_while;
 use crate::ops::{Unary, Var};
 use crate::shape::Shape;
 use crate::tensor::Literal;
