@@ -4,6 +4,7 @@
 use anvil_core::dtype::DType;
 use anvil_core::exec::reference;
 use anvil_core::graph::Value;
+use anvil_core::hlo::legalize;
 use anvil_core::ops::attrs::Attrs;
 use anvil_core::ops::{find, Builder, Special, Unary};
 use anvil_core::tensor::Aval;
@@ -37,6 +38,11 @@ fn points() -> BTreeMap<String, Vec<Point>> {
 
 /// The function of that name at these points, in this dtype.
 fn computed(name: &str, points: &[Point], dtype: DType) -> Vec<f64> {
+    values(name, points, dtype, false)
+}
+
+/// The same, or its formula for other compilers.
+fn values(name: &str, points: &[Point], dtype: DType, lowered: bool) -> Vec<f64> {
     let mut b = Builder::default();
     let column = |i: usize| -> Vec<u8> {
         let values = points.iter().map(|point| point.x[i]);
@@ -52,7 +58,10 @@ fn computed(name: &str, points: &[Point], dtype: DType) -> Vec<f64> {
     let entry = find(name).unwrap_or_else(|| panic!("`{name}` is no op"));
     let op = (entry.decode)(entry.row, &Attrs::new(), &vec![&aval; count]).expect("an op without parameters");
     let out = b.node1(op, &inputs).expect("an op of floats");
-    let graph = b.finish(vec![out]);
+    let mut graph = b.finish(vec![out]);
+    if lowered {
+        graph = legalize(&graph).expect("a formula");
+    }
     let bytes: Vec<&[u8]> = columns.iter().map(|x| x.as_slice()).collect();
     let out = reference::evaluate(&graph, &bytes, &[]).expect("a program that runs").remove(0);
     match dtype {
@@ -251,4 +260,56 @@ fn ends_of_ranges_are_exact() {
             assert!(got.is_nan(), "{} of NaN is {got}", op.row().name);
         }
     }
+}
+
+/// How much less accurate formulas may be than the functions, in units of the bound of the row: other rounding of
+/// exponentials and powers, and nodes of another quadrature.
+const FORMULA: f64 = 2.0;
+
+#[test]
+fn formulas_are_nearly_as_accurate() {
+    let vectorised = [Unary::gamma, Unary::erfcx, Unary::probit];
+    let names = vectorised.iter().map(|op| op.row().name).chain(Special::ALL.iter().map(|op| op.row().name));
+    let (all, mut findings) = (points(), Vec::new());
+    for name in names {
+        let points = &all[name];
+        let bound = find(name).expect("a row").row.ulps * FORMULA;
+        let (mut worst, mut found) = (0.0f64, String::new());
+        for (point, got) in points.iter().zip(values(name, points, DType::F64, true)) {
+            let units = error(got, point.value, least_size(name, &point.x));
+            let units = if units > 1.0 { units / condition(name, &point.x, point.value) } else { units };
+            if units > worst || units.is_nan() {
+                worst = if units.is_nan() { f64::INFINITY } else { units };
+                found = format!("{:?} = {got:e}, not {:e}", point.x, point.value);
+            }
+        }
+        if worst > bound {
+            findings.push(format!("{name}{found}: {worst} ulps"));
+        }
+    }
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+#[test]
+fn formulas_have_the_same_ends_of_ranges() {
+    let mut findings = Vec::new();
+    for (name, x, want) in ENDS {
+        let points = [Point { x: x.to_vec(), value: *want }];
+        for dtype in [DType::F64, DType::F32] {
+            let [got, want] = [true, false].map(|lowered| values(name, &points, dtype, lowered)[0]);
+            if !((got - want).abs() <= 1e-6 * want.abs() || got == want || (got.is_nan() && want.is_nan())) {
+                findings.push(format!("{name}{x:?} is {got} in {dtype}, not {want}"));
+            }
+        }
+    }
+    for op in Special::ALL {
+        for i in 0..op.arity() {
+            let x: Vec<f64> = (0..op.arity()).map(|j| if i == j { f64::NAN } else { 0.5 }).collect();
+            let got = values(op.row().name, &[Point { x, value: f64::NAN }], DType::F64, true)[0];
+            if !got.is_nan() {
+                findings.push(format!("{} of NaN is {got}", op.row().name));
+            }
+        }
+    }
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
 }

@@ -7,7 +7,7 @@
 
 use super::{
     BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, If, Iota, LuSolve, Qr, Reduction, Reshape,
-    RngBits, Scan, Scatter, Svd, TopK, TriangularSolve, Unary, While, Windows,
+    RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
 };
 use crate::dtype::DType;
 use crate::shape::{join, Axis};
@@ -76,6 +76,12 @@ pub enum UnaryFormula {
     Cospi,
     /// Tangent of a multiple of pi.
     Tanpi,
+    /// Gamma function.
+    Gamma,
+    /// Scaled complementary error function.
+    Erfcx,
+    /// Quantile of the normal distribution.
+    Probit,
     /// Logarithm of the absolute value of the gamma function.
     Lgamma,
     /// Derivative of the logarithm of the gamma function.
@@ -227,6 +233,8 @@ pub enum Formula<'a> {
     Eigh(&'a Eigh),
     /// Jacobi's method from one side.
     Svd(&'a Svd),
+    /// A special function in f64.
+    Special(Special),
     /// A scan as a loop.
     Scan(&'a Scan),
     /// The function that has a derivative of its own.

@@ -5,7 +5,7 @@
 use super::attrs::Attrs;
 use super::contract::{member, named, Cost, Form, OpDef};
 use super::derive::Var;
-use super::lower::Lowering;
+use super::lower::{Formula, Lowering};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
 pub use super::special_rows::Special;
 use super::{Op, Row};
@@ -272,9 +272,6 @@ impl OpDef for Special {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        Lowering::Todo {
-            why: "StableHLO has no such function, and no formula of its operations is as accurate",
-            hint: "",
-        }
+        Lowering::Formula(Formula::Special(*self), None)
     }
 }

@@ -269,11 +269,11 @@ unary_ops! {
     /// Scaled complementary error function, `exp(x^2) * nv_erfc(x)`.
     ///
     /// Where [nv_erfc()] underflows too; Inf far below zero.
-    erfcx { accepts: FLOAT, slope: Slope::By(erfcx_slope), lower: Lower::Todo(NO_FORMULA), example: "c(-1, 0, 50)", ulps: 3.0, simd: math::ERFCX, }
+    erfcx { accepts: FLOAT, slope: Slope::By(erfcx_slope), lower: Lower::Formula(Formula::Erfcx), example: "c(-1, 0, 50)", ulps: 3.0, simd: math::ERFCX, }
     /// Quantile of the standard normal distribution, the inverse of its distribution function.
     ///
     /// Also known as `qnorm()`. Infinite at 0 and 1, NaN outside.
-    probit { accepts: FLOAT, slope: Slope::By(|_x, y| (y.squared() * 0.5).exp() * TAU.sqrt()), lower: Lower::Todo(NO_FORMULA), example: "c(0.025, 0.5, 0.9)", ulps: 4.0, simd: math::PROBIT, }
+    probit { accepts: FLOAT, slope: Slope::By(|_x, y| (y.squared() * 0.5).exp() * TAU.sqrt()), lower: Lower::Formula(Formula::Probit), example: "c(0.025, 0.5, 0.9)", ulps: 4.0, simd: math::PROBIT, }
     /// Inverse of the error function.
     ///
     /// Infinite at -1 and 1, NaN beyond.
@@ -281,7 +281,7 @@ unary_ops! {
     /// Gamma function.
     ///
     /// NaN at zero and at negative whole numbers, as in R.
-    gamma { accepts: FLOAT, slope: Slope::By(|x, y| y * x.digamma()), lower: Lower::Todo(NO_FORMULA), generic: "gamma", example: "c(-0.5, 0.5, 5)", ulps: 4.0, cost: Special, simd: math::GAMMA, }
+    gamma { accepts: FLOAT, slope: Slope::By(|x, y| y * x.digamma()), lower: Lower::Formula(Formula::Gamma), generic: "gamma", example: "c(-0.5, 0.5, 5)", ulps: 4.0, cost: Special, simd: math::GAMMA, }
     /// Logarithm of the absolute value of the gamma function.
     ///
     /// Inf at zero and at negative whole numbers.
@@ -322,9 +322,6 @@ unary_ops! {
     /// Number of bits that are set.
     popcnt { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", cost: Division, int: |x| x.popcnt(), }
 }
-
-/// Why a function has no lowering.
-const NO_FORMULA: &str = "StableHLO has no such function, and no formula of its operations is as accurate";
 
 /// The derivative of the scaled error function; far out, where both terms cancel, by its series (DLMF 7.12.1).
 fn erfcx_slope<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {

@@ -9,7 +9,7 @@ use std::f64::consts::{LOG10_2, LOG10_E, LOG2_E, PI};
 
 /// `x` as `m * 2^e`, with `m` between the square roots of 1/2 and 2; both are floats. Special values become
 /// `m`.
-fn split_exponent<'m, 'b>(x: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
+pub(super) fn split_exponent<'m, 'b>(x: Var<'m, 'b>) -> [Var<'m, 'b>; 2] {
     let dtype = x.aval().dtype;
     let (int, digits, up) = match dtype {
         DType::F64 => (DType::I64, 52, 54),

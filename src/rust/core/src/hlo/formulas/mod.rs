@@ -16,6 +16,7 @@ mod floats;
 mod gather;
 mod jacobi;
 mod random;
+mod special;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -54,6 +55,7 @@ pub fn build<'m, 'b>(
         (Formula::ScatterLoop(op), _) => gather::scatter_loop(op, operands, math),
         (Formula::Random(op), &[state]) => Ok(random::bits(op, state).split_off(usize::from(!op.with_state))),
         (Formula::TopK(op), &[x]) => one(arrays::top_k(op, x)),
+        (Formula::Special(name), x) => one(special::special(name, x)),
         (Formula::Cholesky, &[x]) => Ok(factors::cholesky(x)),
         (Formula::TriangularSolve(op), &[a, b]) => Ok(factors::triangular_solve(op, a, b)),
         (Formula::Lu, &[x]) => Ok(factors::lu(x)),
@@ -128,6 +130,9 @@ fn unary<'m, 'b>(formula: UnaryFormula, x: Var<'m, 'b>) -> Var<'m, 'b> {
         UnaryFormula::Sinpi => floats::sinpi(x),
         UnaryFormula::Cospi => floats::cospi(x),
         UnaryFormula::Tanpi => floats::tanpi(x),
+        UnaryFormula::Gamma => special::gamma_function(x),
+        UnaryFormula::Erfcx => special::erfcx(x),
+        UnaryFormula::Probit => special::probit(x),
         UnaryFormula::Lgamma => floats::lgamma(x),
         UnaryFormula::Digamma => floats::digamma(x),
         UnaryFormula::ComplexExp => complex::exp(x),

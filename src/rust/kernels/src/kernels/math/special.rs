@@ -28,6 +28,34 @@ pub use integrals::{expi, expint, owens_t};
 pub use lambert::lambert_w;
 pub use zeta::zeta;
 
+/// Coefficients, for formulas in which the same functions leave for other compilers; constant first.
+pub mod tables {
+    use crate::kernels::math::{gamma_coefficients as g, special_coefficients as c};
+    /// `gamma(2 + s)` for `|s| <= 1/2`.
+    pub const GAMMA: [f64; 20] = g::GAMMA;
+    /// `x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2)` in powers of `x^-2` for `x >= 8`.
+    pub const STIRLING: [f64; 8] = g::STIRLING;
+    /// `lgamma(1 + s) / s` for `-1/4 <= s <= 1/2`.
+    pub const LGAMMA_ONE: [f64; 21] = c::LGAMMA_ONE;
+    /// `(1 + 2 x) e^(x^2) erfc(x)` in powers of `(x - 4) / (x + 4)` for `0 <= x <= 28`.
+    pub const ERFC: [f64; 23] = c::ERFC;
+    /// `erf(x) / x - 1` in powers of `x^2` for `|x| <= 1`.
+    pub const ERF: [f64; 14] = c::ERF;
+    /// `erf_inv(x) / x` in powers of `w - 2.5` for `w = -log(1 - x^2)` up to 5.
+    pub const ERF_INV: [f64; 22] = c::ERF_INV;
+    /// The same in powers of `r - 3.1` for the root `r` of that `w` up to 3.75.
+    pub const ERF_INV_FAR: [f64; 21] = c::ERF_INV_FAR;
+    /// The same in powers of `r - 5` from 3.75 on.
+    pub const ERF_INV_END: [f64; 21] = c::ERF_INV_END;
+    /// `erf_inv(1 - 2 p)` in powers of `r - 9` for the root `r` of `-log(4 p (1 - p))` from 6 to 12.
+    pub const PROBIT_FAR: [f64; 20] = g::PROBIT_FAR;
+    /// The same in powers of `r - 18` from 12 on.
+    pub const PROBIT_END: [f64; 22] = g::PROBIT_END;
+    pub use super::bessel::INVERSE_GAMMA;
+    pub use super::lambert::BRANCH_POINT;
+    pub use super::EULER_MACLAURIN;
+}
+
 /// Derivative of order `n` of `digamma(x)`; `n` is a whole number, not negative, and 0 gives `digamma(x)`
 /// itself.
 ///
@@ -77,7 +105,7 @@ pub fn polygamma(n: f64, x: f64) -> f64 {
 }
 
 /// Bernoulli numbers over factorials, `B_2k / (2k)!`, k from 1.
-const EULER_MACLAURIN: [f64; 16] = [
+pub const EULER_MACLAURIN: [f64; 16] = [
     0.08333333333333333,
     -0.001388888888888889,
     3.306878306878307e-05,

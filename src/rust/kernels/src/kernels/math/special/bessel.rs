@@ -54,7 +54,7 @@ impl Exponent for Peak {
 }
 
 /// Coefficients of `1 / gamma(1 + x)`: DLMF 5.7.1.
-const INVERSE_GAMMA: [f64; 24] = [
+pub const INVERSE_GAMMA: [f64; 24] = [
     1.0,
     0.5772156649015329,
     -0.6558780715202539,

@@ -4,7 +4,7 @@ use super::double::{two_product, Double};
 use super::parts::horner;
 
 /// Coefficients of the series at the branch point in the root of `2 (e x + 1)`: Corless et al. (4.22).
-const BRANCH_POINT: [f64; 34] = [
+pub const BRANCH_POINT: [f64; 34] = [
     -1.0,
     1.0,
     -0.3333333333333333,
