@@ -6,6 +6,9 @@ read_catalogue <- function(file, ...) {
   utils::read.delim(path, quote = "", colClasses = "character", check.names = FALSE, ...)
 }
 
+# The rows of the ops in the engine.
+ops_table <- function() as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
+
 # A vector, a positive definite matrix, a dtype and a state of the generator.
 example_values <- function(dtype) {
   whole <- !dtype %in% c("i1", floats, complexes)
