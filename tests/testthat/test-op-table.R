@@ -1,36 +1,14 @@
 # The catalogue in Rust and the functions in R are one thing: names cannot drift.
 
-table <- as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
+table <- ops_table()
 exports <- getNamespaceExports("anvil")
 
-# Functions that are no ops: they make values, or are made of ops, or write files. Anything else called nv_*
-# needs a row.
-creators <- c(
-  "nv_tensor", "nv_scalar", "nv_matrix", "nv_empty", "nv_seq", "nv_abstract", "nv_rng_state", "nv_eye",
-  "nv_linspace", "nv_tensor_like", "nv_scalar_like", "nv_fill_like", "nv_empty_like", "nv_iota_like",
-  "nv_seq_like", "nv_eye_like", "nv_from_raw"
-)
-compositions <- c(
-  "nv_eigvalsh", "nv_solve", "nv_inv", "nv_det", "nv_slogdet", "nv_lstsq", "nv_pinv", "nv_matrix_rank",
-  "nv_cond", "nv_norm", "nv_matrix_power", "nv_expm",
-  "nv_diff", "nv_associative_scan", "nv_reduce",
-  "nv_segment_sum", "nv_segment_mean", "nv_segment_max", "nv_segment_min",
-  "nv_flatten", "nv_mean", "nv_var", "nv_matmul", "nv_promote_to_common", "nv_broadcast_scalars",
-  "nv_broadcast_tensors", "nv_broadcast_to", "nv_squeeze", "nv_unsqueeze", "nv_stack", "nv_split", "nv_tile",
-  "nv_repeat", "nv_roll", "nv_meshgrid", "nv_diag", "nv_extract_diag", "nv_trace", "nv_tril", "nv_triu",
-  "nv_outer", "nv_kronecker", "nv_einsum", "nv_tensordot", "nv_take", "nv_put", "nv_one_hot", "nv_sd",
-  "nv_weighted_mean", "nv_moment", "nv_skewness", "nv_kurtosis", "nv_cov", "nv_cor", "nv_scale",
-  "nv_normalize", "nv_logsumexp", "nv_softmax", "nv_log_softmax",
-  "nv_split_state", "nv_runif", "nv_rnorm", "nv_rbinom", "nv_sample_int",
-  "nv_logit", "nv_log1mexp",
-  "nv_subset", "nv_subset_assign", "nv_select", "nv_for", "nv_switch", "nv_map",
-  "nv_rank_of", "nv_argmax", "nv_argmin", "nv_which", "nv_unique", "nv_isin", "nv_search_sorted", "nv_tabulate",
-  "nv_histogram", "nv_quantile", "nv_median"
-)
-files <- c(
-  "nv_write_stablehlo", "nv_write_npy", "nv_read_npy", "nv_write_npz", "nv_read_npz", "nv_save", "nv_load",
-  "nv_serialize", "nv_unserialize"
-)
+# All exported functions, with a call of each that computes; see helper-catalogue.R.
+catalogue <- read_catalogue("functions.tsv")
+# Functions of a branch that is still to come are in the table of names already.
+catalogue <- catalogue[catalogue$"function" %in% exports, ]
+calls <- as.list(catalogue$call[nzchar(catalogue$call)])
+names(calls) <- catalogue$"function"[nzchar(catalogue$call)]
 
 test_that("the table has a row for each op of the catalogue, and no name twice", {
   expect_gt(nrow(table), 70)
@@ -77,15 +55,6 @@ test_that("an op's function is called after it; the exceptions are these", {
   )
 })
 
-test_that("every exported nv_* is the function of a row, a creator, a composition or one for files", {
-  functions <- grep("^nv_", exports, value = TRUE)
-  # It makes functions, as gradient() does.
-  rows <- setdiff(table$fun, c("custom_gradient", "custom_jvp"))
-  expect_setequal(functions, c(rows, creators, compositions, files))
-  # The lists hold no row's function.
-  expect_length(intersect(c(creators, compositions, files), table$fun), 0L)
-})
-
 test_that("each row's generic dispatches to the row's op", {
   rows <- table[table$generic != "", ]
   expect_gt(nrow(rows), 40)
@@ -116,19 +85,194 @@ test_that("each row accepts the dtypes that it says, and refuses the others with
     # These convert booleans and integers first.
     "floats" = real_dtypes, "floats and complex numbers" = dtypes
   )
-  for (i in which(table$generated)) {
-    row <- table[i, ]
-    op <- getExportedValue("anvil", row$fun)
-    count <- length(strsplit(row$operands, ", ", fixed = TRUE)[[1L]])
-    accepted <- classes[[row$accepts]]
+  # Functions that do more than their row, or less.
+  other <- list(
+    nv_sort = dtypes, nv_order = dtypes, # complex numbers by two keys
+    nv_lu_solve = c(floats, complexes), # of what nv_lu() gives, which is converted
+    nv_reduce_squares = floats # nv_var() converts
+  )
+  for (fun in setdiff(table$fun[table$fun %in% names(calls)], "nv_rng_bits")) {
+    row <- table[table$fun == fun, ]
+    accepted <- unique(unlist(classes[row$accepts]))
+    if (fun %in% names(other)) accepted <- other[[fun]]
     for (dtype in dtypes) {
-      x <- rep(list(nv_fill(1L, 2L, dtype)), count)
+      values <- example_values(dtype)
+      out <- quietly(example_function(calls[[fun]], values, NULL)())
       if (dtype %in% accepted) {
-        expect_error(do.call(op, x), NA, label = paste(row$fun, "on", dtype))
+        expect_false(inherits(out, "error"), label = paste(fun, "on", dtype, "is an error"))
+      } else if (length(example_operand(calls[[fun]]))) {
+        expect_s3_class(out, "anvil_error_dtype")
+        if (row$generated[1L]) {
+          expect_identical(out[c("op", "got", "accepts")], list(op = fun, got = dtype, accepts = row$accepts[1L]))
+        }
       } else {
-        e <- expect_error(do.call(op, x), class = "anvil_error_dtype", label = paste(row$fun, "on", dtype))
-        expect_identical(e[c("op", "got", "accepts")], list(op = row$fun, got = dtype, accepts = row$accepts))
+        expect_s3_class(out, "anvil_error_arg")
       }
+    }
+  }
+})
+
+# Functions that are ops or made of ops, on all that the walk above does not say.
+operands <- lapply(calls, example_operand)
+walked <- names(calls)[lengths(operands) > 0L]
+
+# The kinds of dtypes: f64 for most walks, and for those that take no floats one that they take.
+dtype_for <- function(fun) {
+  takes <- function(dtype) !inherits(quietly(example_function(calls[[fun]], example_values(dtype), NULL)()), "error")
+  Find(takes, c("f64", "i32", "i1", "c128"))
+}
+
+test_that("each function gives the same eagerly and in a program, in each kind of dtype", {
+  for (fun in names(calls)) {
+    # It leaves a number of R's alone, which is a tensor in a program.
+    if (fun == "nv_promote_to_common") next
+    compared <- 0L
+    for (dtype in c("i1", "i32", "bf16", "f32", "f64", "c128")) {
+      values <- example_values(dtype)
+      f <- example_function(calls[[fun]], values)
+      of <- unname(values[operands[[fun]]])
+      eager <- quietly(do.call(f, of))
+      if (inherits(eager, "error")) next
+      expect_identical(quietly(do.call(jit(f), of)), eager, label = paste(fun, "of", dtype, "in a program"))
+      compared <- compared + 1L
+    }
+    expect_gt(compared, 0L, label = paste("dtypes of", fun))
+  }
+})
+
+test_that("each function takes tensors without elements and 0-d ones, or says what it needs", {
+  # Where the call of the table has sizes or indices, one that has none; or the class of the error.
+  empty <- c(
+    nv_tensor_like = "nv_tensor_like(x, numeric())",
+    nv_reduce = "nv_reduce(`+`, x, 0)", nv_weighted_mean = "nv_weighted_mean(x, x)",
+    nv_segment_sum = "nv_segment_sum(x, integer(), 2L)", nv_segment_mean = "nv_segment_mean(x, integer(), 2L)",
+    nv_segment_max = "nv_segment_max(x, integer(), 2L)", nv_segment_min = "nv_segment_min(x, integer(), 2L)",
+    nv_top_k = "nv_top_k(x, 0L)", nv_argmax = "anvil_error_arg", nv_argmin = "anvil_error_arg",
+    nv_one_hot = "nv_one_hot(nv_tensor(integer()), 4L)", nv_unique = "nv_unique(x, 0L)",
+    nv_reshape = "nv_reshape(x, c(2L, 0L))", nv_broadcast_to = "nv_broadcast_to(x, c(2L, 0L))",
+    nv_broadcast_in_dim = "nv_broadcast_in_dim(x, c(2L, 0L), 2L)", nv_split = "nv_split(x, sizes = c(0L, 0L))",
+    nv_pad = "nv_pad(x, 1, 1L, 1L)", nv_subset = "nv_subset(x, integer())",
+    nv_subset_assign = "nv_subset_assign(x, integer(), value = x)", nv_select = "anvil_error_index",
+    nv_take = "nv_take(x, integer())", nv_put = "nv_put(x, integer(), x)",
+    nv_static_slice = "nv_static_slice(x, 1L, 0L)", nv_dynamic_slice = "nv_dynamic_slice(x, 1L, slice_sizes = 0L)",
+    nv_dynamic_update_slice = "nv_dynamic_update_slice(x, x, 1L)",
+    nv_gather = "nv_gather(x, matrix(1L, 2L, 1L), slice_sizes = 0L, offset_axes = 2L,
+      collapsed_slice_axes = integer(), start_index_map = 1L, index_vector_axis = 2L)",
+    nv_scatter = "nv_scatter(x, matrix(1L, 0L, 1L), x, integer(), 1L, scatter_axes_to_operand_axes = 1L,
+      index_vector_axis = 2L)",
+    nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), 0L))"
+  )
+  # Functions of an axis, or of elements next to each other, need one.
+  scalar <- c(
+    nv_iota_like = "anvil_error_axis", nv_softmax = "anvil_error_axis", nv_log_softmax = "anvil_error_axis",
+    nv_normalize = "anvil_error_axis", nv_reduce = "anvil_error_arg", nv_associative_scan = "anvil_error_arg",
+    nv_segment_sum = "anvil_error_axis", nv_segment_mean = "anvil_error_axis",
+    nv_segment_max = "anvil_error_axis", nv_segment_min = "anvil_error_axis", nv_split = "anvil_error_axis",
+    nv_reverse = "nv_reverse(x, integer())", nv_diag = "anvil_error_shape", nv_scan = "anvil_error_arg",
+    nv_map = "anvil_error_arg", nv_tensor_like = "nv_tensor_like(x, 1)",
+    nv_weighted_mean = "nv_weighted_mean(x, x)", nv_top_k = "nv_top_k(x, 1L)",
+    nv_reshape = "nv_reshape(x, c(1L, 1L))",
+    nv_broadcast_in_dim = "nv_broadcast_in_dim(x, c(2L, 3L), integer())", nv_tile = "nv_tile(x, integer())",
+    nv_pad = "nv_pad(x, 1, integer(), integer())", nv_subset = "nv_subset(x)",
+    nv_subset_assign = "nv_subset_assign(x, value = 2)", nv_select = "anvil_error_arg",
+    nv_take = "nv_take(x, c(1L, 1L))", nv_put = "nv_put(x, 1L, 2)",
+    nv_static_slice = "nv_static_slice(x, integer(), integer())",
+    nv_dynamic_slice = "nv_dynamic_slice(x, slice_sizes = integer())",
+    nv_dynamic_update_slice = "nv_dynamic_update_slice(x, x)",
+    nv_gather = "nv_gather(x, matrix(1L, 2L, 0L), slice_sizes = integer(), offset_axes = integer(),
+      collapsed_slice_axes = integer(), start_index_map = integer(), index_vector_axis = 2L)",
+    nv_scatter = "nv_scatter(x, matrix(1L, 1L, 0L), nv_reshape(x, 1L), integer(), integer(),
+      scatter_axes_to_operand_axes = integer(), index_vector_axis = 2L)",
+    nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), integer()))"
+  )
+  check <- function(fun, x, other) {
+    call <- calls[[fun]]
+    if (fun %in% names(other)) call <- other[[fun]]
+    refused <- startsWith(call, "anvil_error")
+    f <- example_function(if (refused) calls[[fun]] else call, example_values("f64"), operands[[fun]])
+    eager <- quietly(f(x))
+    label <- paste(fun, "of shape", deparse1(shape(x)))
+    if (refused) {
+      expect_s3_class(eager, call)
+    } else {
+      expect_false(inherits(eager, "error"), label = paste(label, conditionMessage_of(eager)))
+      if (fun != "nv_promote_to_common") expect_identical(quietly(jit(f)(x)), eager, label = label)
+    }
+  }
+  conditionMessage_of <- function(x) if (inherits(x, "condition")) conditionMessage(x) else ""
+  for (fun in walked) {
+    dtype <- dtype_for(fun)
+    zero <- if (operands[[fun]] == "m") c(0L, 0L) else 0L
+    check(fun, nv_fill(1L, zero, dtype), empty)
+    if (operands[[fun]] == "x") check(fun, nv_fill(1L, integer(), dtype), scalar)
+  }
+})
+
+test_that("each function is derived alike forwards and backwards, and batched as one example after the other", {
+  # Not derived, each with the reason in the error; and of which mode.
+  without <- list(nv_callback = c("forward", "reverse"), custom_gradient = "forward")
+  # Results that are floats, one after the other.
+  numbers <- function(y) {
+    leaves <- Filter(function(v) as.character(dtype(v)) %in% c("f32", "f64"), tree_leaves(y))
+    do.call(nv_concatenate, lapply(leaves, function(v) nv_convert(nv_flatten(v), "f64")))
+  }
+  derived <- character()
+  for (fun in walked) {
+    dtype <- dtype_for(fun)
+    values <- example_values(dtype)
+    f <- example_function(calls[[fun]], values)
+    x <- values[[operands[[fun]]]]
+    types <- vapply(tree_leaves(quietly(eval_shape(f, x))), function(v) as.character(dtype(v)), "")
+    if (dtype == "f64" && any(types %in% c("f32", "f64"))) {
+      jacobians <- lapply(c(forward = "forward", reverse = "reverse"), function(mode) {
+        quietly(jacobian(function(x) numbers(f(x)), mode = mode)(x)[[1L]])
+      })
+      failed <- names(which(vapply(jacobians, inherits, NA, what = "error")))
+      expect_identical(failed, as.character(without[[fun]]), label = paste("modes in which", fun, "is not derived"))
+      for (mode in failed) expect_s3_class(jacobians[[mode]], "anvil_error_grad")
+      if (!length(failed)) {
+        jacobians <- lapply(jacobians, as_array)
+        expect_equal(jacobians$forward, jacobians$reverse, tolerance = 1e-10, label = paste("derivative of", fun))
+      }
+      derived <- c(derived, fun)
+    }
+    examples <- list(x, nv_reverse(x, seq_len(ndims(x))))
+    batched <- quietly(vmap(f)(do.call(nv_stack, examples)))
+    expect_false(inherits(batched, "error"), label = paste("the batch of", fun, "is an error"))
+    each <- lapply(examples, function(x) tree_leaves(quietly(f(x))))
+    for (i in seq_along(each[[1L]])) {
+      one <- as_array(nv_stack(each[[1L]][[i]], each[[2L]][[i]]))
+      expect_equal(as_array(tree_leaves(batched)[[i]]), one, tolerance = 1e-12, label = paste("the batch of", fun))
+    }
+  }
+  expect_gt(length(derived), 180L)
+})
+
+test_that("each row has values of another system, or a test that says what holds instead", {
+  first <- function(...) sub("-.*", "", utils::read.csv(test_path("..", "testdata", ...), comment.char = "#")[[1L]])
+  data <- c(first("xla", "values.csv"), first("special", "functions.csv"))
+  # What factors have to satisfy, on matrices that are hard: src/rust/core/tests/factors.rs, matrices.rs.
+  identities <- c("chol", "triangular_solve", "lu", "lu_solve", "qr", "eigh", "svd")
+  # They show and call, and compute nothing: test-nv-print.R, test-callback.R.
+  none <- c("print", "callback")
+  expect_setequal(table$name, c(intersect(table$name, data), identities, none))
+  expect_length(intersect(data, c(identities, none)), 0L)
+})
+
+test_that("the table of rules has each row: lowering, derivatives and batches, or a sentence", {
+  rules <- readLines(test_path("..", "testdata", "rules.md"))
+  rows <- strsplit(grep("^[|] `", rules, value = TRUE), " *[|] *")
+  rows <- do.call(rbind, lapply(rows, `[`, 2:6))
+  expect_setequal(rows[, 1L], paste0("`", table$name, "`"))
+  holes <- rules[seq(grep("^## Holes", rules), length(rules))]
+  for (i in seq_along(table$name)) {
+    row <- rows[rows[, 1L] == paste0("`", table$name[i], "`"), ]
+    # What has no operands is not batched.
+    expect_true(all(nzchar(row[-4L])), label = paste("the rules of", table$name[i], "are all there"))
+    for (rule in which(grepl("todo|partly", row))) {
+      column <- c("op", "vjp", "jvp", "batch", "StableHLO")[rule]
+      why <- grep(paste0("^[*] [*][*]", column, "[*][*] of .*", row[1L], ".*: .{20}"), holes)
+      expect_gt(length(why), 0L, label = paste("reasons for the hole in", column, "of", table$name[i]))
     }
   }
 })

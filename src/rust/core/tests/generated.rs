@@ -1,6 +1,8 @@
 //! Files that are generated from the table of ops. A stale file is rewritten, and the test fails once; with
 //! `ANVIL_REGENERATE` set it does not fail.
 
+#[path = "generated/catalogue.rs"]
+mod catalogue;
 mod common;
 #[path = "generated/facts.rs"]
 mod facts;
@@ -108,6 +110,17 @@ fn generated_sections_of_other_pages_are_up_to_date() {
         forgiven || stale.is_empty(),
         "sections of {stale:?} were out of date and are rewritten: run again"
     );
+}
+
+#[test]
+fn generated_table_of_ops_is_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../inst/catalogue");
+    let (path, want) = (folder.join("ops.tsv"), catalogue::text(&row_programs::examples()));
+    if fs::read_to_string(&path).unwrap_or_default() != want {
+        fs::write(&path, want).unwrap();
+        let forgiven = std::env::var_os("ANVIL_REGENERATE").is_some();
+        assert!(forgiven, "inst/catalogue/ops.tsv was out of date and is rewritten: run again");
+    }
 }
 
 #[test]

@@ -166,11 +166,11 @@ fn accuracy(row: &'static Row, examples: &[Example]) -> Option<String> {
 
 // ---- derivative ----------------------------------------------------------------------------------------------------
 
-fn inexact(x: &Aval) -> bool {
+pub fn inexact(x: &Aval) -> bool {
     x.dtype.is_float() || x.dtype.is_complex()
 }
 
-fn derivative(row: &'static Row, examples: &[Example]) -> Option<String> {
+pub fn derivative(row: &'static Row, examples: &[Example]) -> Option<String> {
     let regions = examples[0].op.has_regions();
     if examples[0].operands.is_empty() && !regions {
         return None;
