@@ -304,6 +304,11 @@ WORKLOADS = {
     # W10
     "chol": lambda m, x: m.cholesky(x).T,
     "solve": lambda m, x, b: m.solve(x, b),
+    "triangular_solve": lambda m, x, b: m.solve_lower(x, b),
+    "inverse": lambda m, x: m.inverse(x),
+    "chol_batch": lambda m, x: m.cholesky(x),
+    "solve_batch": lambda m, x, b: m.solve(x, b),
+    "eigh_batch": lambda m, x: m.eigh(x)[0],
     "qr": lambda m, x: abs(m.qr(x)[1]),  # signs are free
     "svd": lambda m, x: m.svd(x),
     "eigh": lambda m, x: m.eigh(x)[0],

@@ -76,7 +76,7 @@ class NumPy(Peer):
         self.random = np.random.default_rng(1)
         self.top_k = lambda x, k: -np.sort(np.partition(-x, k)[:k])
         self.cholesky, self.solve = np.linalg.cholesky, np.linalg.solve
-        self.qr, self.eigh = np.linalg.qr, np.linalg.eigh
+        self.qr, self.eigh, self.inverse = np.linalg.qr, np.linalg.eigh, np.linalg.inv
 
     def array(self, x):
         return self.np.ascontiguousarray(x).reshape(x.shape)
@@ -154,7 +154,8 @@ class JAX(Peer):
         self.erf = jax.scipy.special.erf
         self.stop_gradient = jax.lax.stop_gradient
         self.cholesky, self.solve = jnp.linalg.cholesky, jnp.linalg.solve
-        self.qr, self.eigh = jnp.linalg.qr, jnp.linalg.eigh
+        self.qr, self.eigh, self.inverse = jnp.linalg.qr, jnp.linalg.eigh, jnp.linalg.inv
+        self.solve_lower = lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True)
         self.gradient = jax.grad
         self.value_and_gradient = jax.value_and_grad
 
@@ -229,7 +230,8 @@ class Torch(Peer):
             setattr(self, name, getattr(torch, name))
         self.sigmoid, self.softplus = torch.sigmoid, torch.nn.functional.softplus
         self.cholesky, self.solve = torch.linalg.cholesky, torch.linalg.solve
-        self.qr, self.eigh = torch.linalg.qr, torch.linalg.eigh
+        self.qr, self.eigh, self.inverse = torch.linalg.qr, torch.linalg.eigh, torch.linalg.inv
+        self.solve_lower = lambda a, b: torch.linalg.solve_triangular(a, b, upper=False)
 
     def array(self, x):
         import numpy as np

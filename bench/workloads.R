@@ -251,7 +251,7 @@ w9("top_k", "the 10 largest", one_vector, function(x) nv_top_k(x, 10)$values,
 # ---- W10: factorisations ----
 
 w10 <- function(id, anvil, r, target, needs, ...) {
-  workload(id, id, "W10", ..., anvil = anvil, r = r, sizes = c(256, 1024), quick = 256, target = target,
+  workload(id, id, "W10", ..., anvil = anvil, r = r, sizes = c(50, 200, 800), quick = 200, target = target,
     source = paste("W10", id), needs = needs, size_label = square)
 }
 positive_matrix <- function(n, dtype) {
@@ -261,8 +261,34 @@ positive_matrix <- function(n, dtype) {
 w10("chol", function(x) chol(x), chol, 0.65, "nv_chol", data = positive_matrix)
 w10("solve", function(x, b) nv_solve(x, b), function(x, b) solve(x, b), 1.0, "nv_solve",
   data = function(n, dtype) c(positive_matrix(n, dtype), list(uniform_matrix(n, 1L, dtype))))
+w10("triangular_solve", function(x, b) nv_triangular_solve(x, b), forwardsolve, 0.8, "nv_triangular_solve",
+  data = function(n, dtype) c(positive_matrix(n, dtype), list(uniform_matrix(n, n, dtype))))
+w10("inverse", function(x) nv_inv(x), function(x) solve(x), 1.0, "nv_inv", data = positive_matrix)
 w10("qr", function(x) abs(nv_qr(x)[[2L]]), function(x) abs(qr.R(qr(x, LAPACK = FALSE))), 1.1, "nv_qr",
   data = one_matrix)
 w10("svd", function(x) nv_svd(x)$d, function(x) svd(x, 0L, 0L)$d, 1.05, "nv_svd", data = one_matrix)
 w10("eigh", function(x) nv_eigh(x)[[1L]], function(x) rev(eigen(x, TRUE)$values), 1.05, "nv_eigh",
   data = positive_matrix)
+
+# Many small ones, as a batch; base R takes one after the other.
+positive_batch <- function(n, dtype) {
+  x <- nv_tensor(array(runif(n * 25, -1, 1), c(n, 5L, 5L)), dtype = dtype)
+  one <- nv_tensor(array(rep(diag(5L), each = n), c(n, 5L, 5L)), dtype = dtype)
+  list(nv_matmul(x, nv_transpose(x, c(1L, 3L, 2L))) + one)
+}
+each_matrix <- function(n, f) {
+  out <- lapply(seq_len(n), f)
+  aperm(array(unlist(out), c(dim(as.matrix(out[[1L]])), n)), c(3L, 1L, 2L))
+}
+w10_batch <- function(id, what, anvil, r, data = positive_batch) {
+  workload(id, what, "W10", data, anvil, r, sizes = 1e4, target = 0.3, source = "W10 batches of 5 x 5")
+}
+w10_batch("chol_batch", "Choleskys, 5 x 5", function(x) nv_chol(x),
+  function(x) each_matrix(nrow(x), function(k) t(chol(x[k, , ]))))
+w10_batch("solve_batch", "solves, 5 x 5", function(x, b) nv_solve(x, b),
+  function(x, b) each_matrix(nrow(x), function(k) solve(x[k, , ], b[k, , ])),
+  data = function(n, dtype) {
+    c(positive_batch(n, dtype), list(nv_tensor(array(runif(n * 5), c(n, 5L, 1L)), dtype = dtype)))
+  })
+w10_batch("eigh_batch", "eigenvalues and vectors, 5 x 5", function(x) nv_eigh(x)$values,
+  function(x) each_matrix(nrow(x), function(k) rev(eigen(x[k, , ], TRUE)$values)))
