@@ -291,3 +291,21 @@ test_that("every export has a help page with examples", {
     expect_true(all(values[page]), label = paste("the page of", name, "says what is returned"))
   }
 })
+
+test_that("the examples of every help page run", {
+  pages <- list.files(test_path("..", "..", "man"), "[.]Rd$", full.names = TRUE)
+  skip_if(!length(pages), "the installed package has no sources of help pages")
+  # Errors that an example shows are in try().
+  withr::local_options(show.error.messages = FALSE)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  for (page in pages) {
+    file <- withr::local_tempfile()
+    suppressWarnings(tools::Rd2ex(page, file))
+    if (!file.exists(file)) next
+    env <- new.env(parent = globalenv())
+    utils::capture.output(out <- tryCatch(source(file, local = env, echo = TRUE), error = identity))
+    why <- if (inherits(out, "error")) conditionMessage(out)
+    expect_null(why, label = paste("the error in the examples of", basename(page)))
+  }
+})
