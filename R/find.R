@@ -5,10 +5,10 @@
 #' `vignette("reference", "anvil")` shows the same table by subject, with dtypes, derivatives, accuracy and
 #' cost.
 #'
-#' Names of other systems are those of functions that do the same, or that are used for the same; how arguments
-#' are counted and named, and which dtype a result has, is said on the help page of the function here. Modules
-#' are abbreviated as is usual: `np` for NumPy, `sp` SciPy, `jnp` `jax.numpy`, `lax` `jax.lax`, `nn` `jax.nn`,
-#' `jsp` `jax.scipy`, `F` `torch.nn.functional`.
+#' Names of other systems are those of functions that do the same, or that are used for the same; how
+#' arguments are counted and named, and which dtype a result has, is said on the help page of the function
+#' here. Modules are abbreviated as is usual: `np` for NumPy, `sp` SciPy, `jnp` `jax.numpy`, `lax` `jax.lax`,
+#' `nn` `jax.nn`, `jsp` `jax.scipy`, `F` `torch.nn.functional`.
 #'
 #' @param name A string: a name or a part of one, in upper or lower case, such as `"einsum"` or `"lax."`.
 #' @return A data frame with a row for each function that is found, those first of which a name is `name` as a
