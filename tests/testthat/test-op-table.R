@@ -166,6 +166,8 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
       collapsed_slice_axes = integer(), start_index_map = 1L, index_vector_axis = 2L)",
     nv_scatter = "nv_scatter(x, matrix(1L, 0L, 1L), x, integer(), 1L, scatter_axes_to_operand_axes = 1L,
       index_vector_axis = 2L)",
+    nv_rfft = "anvil_error_shape", nv_irfft = "anvil_error_shape", nv_conv = "anvil_error_shape",
+    nv_convolve = "anvil_error_shape",
     nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), 0L))"
   )
   # Functions of an axis, or of elements next to each other, need one.
@@ -189,6 +191,8 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
       collapsed_slice_axes = integer(), start_index_map = integer(), index_vector_axis = 2L)",
     nv_scatter = "nv_scatter(x, matrix(1L, 1L, 0L), nv_reshape(x, 1L), integer(), integer(),
       scatter_axes_to_operand_axes = integer(), index_vector_axis = 2L)",
+    nv_fft = "anvil_error_axis", nv_ifft = "anvil_error_axis", nv_rfft = "anvil_error_axis",
+    nv_irfft = "anvil_error_axis", nv_convolve = "anvil_error_shape",
     nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), integer()))"
   )
   check <- function(fun, x, other) {

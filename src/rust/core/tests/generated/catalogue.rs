@@ -48,6 +48,9 @@ fn cost(row: &Row, examples: &[Example]) -> String {
     }
     match row.name {
         "top_k" => return "n log k".into(),
+        "fft" | "ifft" | "rfft" | "irfft" => return "n log n".into(),
+        "conv" => return "multiplications and additions of all terms".into(),
+        "reduce_window" => return "a sum for each element of a window".into(),
         "triangular_solve" | "lu_solve" => return "n^2 a column".into(),
         name if MATRICES.contains(&name) => return "n^3".into(),
         _ => (),
