@@ -86,9 +86,9 @@ custom_gradient <- function(f, forward, backward) {
 #' jvp(softplus, list(nv_scalar(100)), list(nv_scalar(2)))$tangent
 #'
 #' # A root found by iteration. Of g(y, a) = y^2 - a = 0 the derivative is dy = da / (2 y).
-#' root <- function(a) nv_while(a, function(y) abs(y^2 - a) > 1e-5 * a, function(y) (y + a / y) / 2)
-#' root <- custom_jvp(root, function(primals, tangents) {
-#'   y <- root(primals$a)
+#' iterate <- function(a) nv_while(a, function(y) abs(y^2 - a) > 1e-5 * a, function(y) (y + a / y) / 2)
+#' root <- custom_jvp(iterate, function(primals, tangents) {
+#'   y <- iterate(primals$a)
 #'   list(y, tangents$a / (2 * y))
 #' })
 #' gradient(root)(nv_scalar(4))

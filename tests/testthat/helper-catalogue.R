@@ -12,7 +12,8 @@ ops_table <- function() as.data.frame(.Call(anvil:::wrap__anvil_ops_table))
 # A vector, a positive definite matrix, a dtype and a state of the generator.
 example_values <- function(dtype) {
   whole <- !dtype %in% c("i1", floats, complexes)
-  x <- if (whole) c(1L, 2L, 3L, 2L) else if (dtype == "i1") c(TRUE, FALSE, TRUE, TRUE) else c(0.4, 0.25, 0.75, 0.3)
+  x <- if (whole) c(1L, 2L, 3L, 2L) else if (dtype == "i1") c(TRUE, FALSE, TRUE, TRUE) else
+    c(0.4, 0.25, 0.75, 0.3)
   m <- if (whole) matrix(c(2L, 1L, 0L, 1L, 3L, 1L, 0L, 1L, 2L), 3L) else if (dtype == "i1") diag(3L) == 1 else
     matrix(c(2, 0.5, 0.25, 0.5, 3, 0.1, 0.25, 0.1, 1), 3L)
   list(x = nv_tensor(x, dtype), m = nv_tensor(m, dtype), d = dtype, s = nv_rng_state(1))

@@ -103,7 +103,8 @@ test_that("each row accepts the dtypes that it says, and refuses the others with
       } else if (length(example_operand(calls[[fun]]))) {
         expect_s3_class(out, "anvil_error_dtype")
         if (row$generated[1L]) {
-          expect_identical(out[c("op", "got", "accepts")], list(op = fun, got = dtype, accepts = row$accepts[1L]))
+          says <- list(op = fun, got = dtype, accepts = row$accepts[1L])
+          expect_identical(out[names(says)], says)
         }
       } else {
         expect_s3_class(out, "anvil_error_arg")
@@ -118,7 +119,9 @@ walked <- names(calls)[lengths(operands) > 0L]
 
 # The kinds of dtypes: f64 for most walks, and for those that take no floats one that they take.
 dtype_for <- function(fun) {
-  takes <- function(dtype) !inherits(quietly(example_function(calls[[fun]], example_values(dtype), NULL)()), "error")
+  takes <- function(dtype) {
+    !inherits(quietly(example_function(calls[[fun]], example_values(dtype), NULL)()), "error")
+  }
   Find(takes, c("f64", "i32", "i1", "c128"))
 }
 
@@ -145,21 +148,26 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
   empty <- c(
     nv_tensor_like = "nv_tensor_like(x, numeric())",
     nv_reduce = "nv_reduce(`+`, x, 0)", nv_weighted_mean = "nv_weighted_mean(x, x)",
-    nv_segment_sum = "nv_segment_sum(x, integer(), 2L)", nv_segment_mean = "nv_segment_mean(x, integer(), 2L)",
+    nv_segment_sum = "nv_segment_sum(x, integer(), 2L)",
+    nv_segment_mean = "nv_segment_mean(x, integer(), 2L)",
     nv_segment_max = "nv_segment_max(x, integer(), 2L)", nv_segment_min = "nv_segment_min(x, integer(), 2L)",
     nv_top_k = "nv_top_k(x, 0L)", nv_argmax = "anvil_error_arg", nv_argmin = "anvil_error_arg",
     nv_one_hot = "nv_one_hot(nv_tensor(integer()), 4L)", nv_unique = "nv_unique(x, 0L)",
     nv_reshape = "nv_reshape(x, c(2L, 0L))", nv_broadcast_to = "nv_broadcast_to(x, c(2L, 0L))",
-    nv_broadcast_in_dim = "nv_broadcast_in_dim(x, c(2L, 0L), 2L)", nv_split = "nv_split(x, sizes = c(0L, 0L))",
+    nv_broadcast_in_dim = "nv_broadcast_in_dim(x, c(2L, 0L), 2L)",
+    nv_split = "nv_split(x, sizes = c(0L, 0L))",
     nv_pad = "nv_pad(x, 1, 1L, 1L)", nv_subset = "nv_subset(x, integer())",
     nv_subset_assign = "nv_subset_assign(x, integer(), value = x)", nv_select = "anvil_error_index",
     nv_take = "nv_take(x, integer())", nv_put = "nv_put(x, integer(), x)",
-    nv_static_slice = "nv_static_slice(x, 1L, 0L)", nv_dynamic_slice = "nv_dynamic_slice(x, 1L, slice_sizes = 0L)",
+    nv_static_slice = "nv_static_slice(x, 1L, 0L)",
+    nv_dynamic_slice = "nv_dynamic_slice(x, 1L, slice_sizes = 0L)",
     nv_dynamic_update_slice = "nv_dynamic_update_slice(x, x, 1L)",
     nv_gather = "nv_gather(x, matrix(1L, 2L, 1L), slice_sizes = 0L, offset_axes = 2L,
       collapsed_slice_axes = integer(), start_index_map = 1L, index_vector_axis = 2L)",
     nv_scatter = "nv_scatter(x, matrix(1L, 0L, 1L), x, integer(), 1L, scatter_axes_to_operand_axes = 1L,
       index_vector_axis = 2L)",
+    nv_rfft = "anvil_error_shape", nv_irfft = "anvil_error_shape", nv_conv = "anvil_error_shape",
+    nv_convolve = "anvil_error_shape",
     nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), 0L))"
   )
   # Functions of an axis, or of elements next to each other, need one.
@@ -183,6 +191,8 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
       collapsed_slice_axes = integer(), start_index_map = integer(), index_vector_axis = 2L)",
     nv_scatter = "nv_scatter(x, matrix(1L, 1L, 0L), nv_reshape(x, 1L), integer(), integer(),
       scatter_axes_to_operand_axes = integer(), index_vector_axis = 2L)",
+    nv_fft = "anvil_error_axis", nv_ifft = "anvil_error_axis", nv_rfft = "anvil_error_axis",
+    nv_irfft = "anvil_error_axis", nv_convolve = "anvil_error_shape",
     nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), integer()))"
   )
   check <- function(fun, x, other) {
@@ -195,11 +205,11 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
     if (refused) {
       expect_s3_class(eager, call)
     } else {
-      expect_false(inherits(eager, "error"), label = paste(label, conditionMessage_of(eager)))
+      expect_false(inherits(eager, "error"), label = paste(label, message_of(eager)))
       if (fun != "nv_promote_to_common") expect_identical(quietly(jit(f)(x)), eager, label = label)
     }
   }
-  conditionMessage_of <- function(x) if (inherits(x, "condition")) conditionMessage(x) else ""
+  message_of <- function(x) if (inherits(x, "condition")) conditionMessage(x) else ""
   for (fun in walked) {
     dtype <- dtype_for(fun)
     zero <- if (operands[[fun]] == "m") c(0L, 0L) else 0L
@@ -208,7 +218,7 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
   }
 })
 
-test_that("each function is derived alike forwards and backwards, and batched as one example after the other", {
+test_that("each function has one derivative in both modes, and batches are as one example after the other", {
   # Not derived, each with the reason in the error; and of which mode.
   without <- list(nv_callback = c("forward", "reverse"), custom_gradient = "forward")
   # Results that are floats, one after the other.
@@ -228,11 +238,13 @@ test_that("each function is derived alike forwards and backwards, and batched as
         quietly(jacobian(function(x) numbers(f(x)), mode = mode)(x)[[1L]])
       })
       failed <- names(which(vapply(jacobians, inherits, NA, what = "error")))
-      expect_identical(failed, as.character(without[[fun]]), label = paste("modes in which", fun, "is not derived"))
+      expect_identical(failed, as.character(without[[fun]]), label = paste("modes that fail for", fun))
       for (mode in failed) expect_s3_class(jacobians[[mode]], "anvil_error_grad")
       if (!length(failed)) {
         jacobians <- lapply(jacobians, as_array)
-        expect_equal(jacobians$forward, jacobians$reverse, tolerance = 1e-10, label = paste("derivative of", fun))
+        expect_equal(
+          jacobians$forward, jacobians$reverse, tolerance = 1e-10, label = paste("derivative of", fun)
+        )
       }
       derived <- c(derived, fun)
     }
@@ -242,14 +254,17 @@ test_that("each function is derived alike forwards and backwards, and batched as
     each <- lapply(examples, function(x) tree_leaves(quietly(f(x))))
     for (i in seq_along(each[[1L]])) {
       one <- as_array(nv_stack(each[[1L]][[i]], each[[2L]][[i]]))
-      expect_equal(as_array(tree_leaves(batched)[[i]]), one, tolerance = 1e-12, label = paste("the batch of", fun))
+      got <- as_array(tree_leaves(batched)[[i]])
+      expect_equal(got, one, tolerance = 1e-12, label = paste("the batch of", fun))
     }
   }
   expect_gt(length(derived), 180L)
 })
 
 test_that("each row has values of another system, or a test that says what holds instead", {
-  first <- function(...) sub("-.*", "", utils::read.csv(test_path("..", "testdata", ...), comment.char = "#")[[1L]])
+  first <- function(...) {
+    sub("-.*", "", utils::read.csv(test_path("..", "testdata", ...), comment.char = "#")[[1L]])
+  }
   data <- c(first("xla", "values.csv"), first("special", "functions.csv"))
   # What factors have to satisfy, on matrices that are hard: src/rust/core/tests/factors.rs, matrices.rs.
   identities <- c("chol", "triangular_solve", "lu", "lu_solve", "qr", "eigh", "svd")
@@ -289,5 +304,26 @@ test_that("every export has a help page with examples", {
     expect_identical(sum(page), 1L, label = paste("help pages of", name))
     expect_true(all(examples[page]), label = paste("the page of", name, "has examples"))
     expect_true(all(values[page]), label = paste("the page of", name, "says what is returned"))
+  }
+})
+
+test_that("the examples of every help page run", {
+  # R CMD check runs them too.
+  skip_on_cran()
+  pages <- list.files(test_path("..", "..", "man"), "[.]Rd$", full.names = TRUE)
+  skip_if(!length(pages), "the installed package has no sources of help pages")
+  # Errors that an example shows are in try().
+  withr::local_options(show.error.messages = FALSE)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  for (page in pages) {
+    file <- withr::local_tempfile()
+    suppressWarnings(tools::Rd2ex(page, file))
+    if (!file.exists(file)) next
+    env <- new.env(parent = globalenv())
+    run <- function() suppressWarnings(source(file, local = env, echo = TRUE))
+    utils::capture.output(out <- tryCatch(run(), error = identity))
+    why <- if (inherits(out, "error")) conditionMessage(out)
+    expect_null(why, label = paste("the error in the examples of", basename(page)))
   }
 })

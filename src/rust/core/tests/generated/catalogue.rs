@@ -5,7 +5,6 @@ use crate::facts;
 use crate::row_programs::{Example, MATRICES};
 use crate::Examples;
 use anvil_core::ops::{rows, Cost, Row};
-use anvil_core::shape::Shape;
 use anvil_core::tensor::Layout;
 
 /// The file. Columns are separated by tabs, which no sentence has.
@@ -36,33 +35,34 @@ fn ulps(row: &Row, examples: &[Example]) -> String {
 
 /// What an element costs, next to what everybody knows; of ops that are none of single elements, the work.
 fn cost(row: &Row, examples: &[Example]) -> String {
-    let Example { op, operands, results } = &examples[0];
+    let Example { op, operands, .. } = &examples[0];
     let is_view = |x: &Example| match x.operands.as_slice() {
         [of] => x.op.as_view(&of.shape, &Layout::dense(&of.shape), &x.results[0]).is_some(),
         _ => false,
     };
-    let scalar = |shape: &Shape| shape.size() == 1;
     if op.has_regions() {
         return "the functions given".into();
     }
     if op.contraction().is_some() {
         return "multiplications and additions of all terms".into();
     }
-    if MATRICES.contains(&row.name) {
-        return if ["triangular_solve", "lu_solve"].contains(&row.name) { "n^2 a column" } else { "n^3" }.into();
+    match row.name {
+        "top_k" => return "n log k".into(),
+        "fft" | "ifft" | "rfft" | "irfft" => return "n log n".into(),
+        "conv" => return "multiplications and additions of all terms".into(),
+        "reduce_window" => return "a sum for each element of a window".into(),
+        "triangular_solve" | "lu_solve" => return "n^2 a column".into(),
+        name if MATRICES.contains(&name) => return "n^3".into(),
+        _ => (),
     }
-    if row.name == "top_k" {
-        return "n log k".into();
-    }
-    // Reshapes by rows, and slices of one element, are copies.
-    if examples.iter().any(|x| is_view(x) && !scalar(&x.results[0].shape)) {
+    // Of some arguments: reshapes by rows are copies.
+    if examples.iter().any(|x| is_view(x) && x.results[0].shape.size() > 1) {
         return "nothing: a view".into();
     }
     let dtypes: Vec<_> = operands.iter().map(|x| x.dtype).collect();
     let computes = (!dtypes.is_empty() && op.is_elementwise(&dtypes))
         || op.fold().is_some()
-        || row.name.starts_with("cum")
-        || results.is_empty();
+        || row.name.starts_with("cum");
     match op.cost() {
         Cost::Simple if computes => "a sum".into(),
         Cost::Simple => "a copy".into(),
