@@ -111,7 +111,9 @@ pub fn ulp(dtype: DType, x: f64) -> f64 {
     let (bits, lowest) = format(dtype);
     let exponent =
         if x == 0.0 || !x.is_finite() { lowest } else { (x.abs().log2().floor() as i32).max(lowest) };
-    2f64.powi(exponent - bits + 1)
+    let last = exponent - bits + 1;
+    // In two steps: a power that is subnormal would be 1 over Inf.
+    2f64.powi(last / 2) * 2f64.powi(last - last / 2)
 }
 
 /// Whether it is a float below the smallest normal one, but not 0.
