@@ -254,6 +254,16 @@ class Program:
         scatter = SCATTER[name] if name else lax.scatter
         return scatter(x[0], indices, x[2], dimensions, mode=lax.GatherScatterMode.FILL_OR_DROP)
 
+    def cholesky(self, op, x, values):
+        return lax.linalg.cholesky(x[0], symmetrize_input=False)
+
+    def triangular_solve(self, op, x, values):
+        transpose = str(op.attributes["transpose_a"])
+        flags = {name: bool(ir.BoolAttr(op.attributes[name]).value) for name in ("left_side", "lower", "unit_diagonal")}
+        return lax.linalg.triangular_solve(
+            *x, transpose_a="NO_TRANSPOSE" not in transpose, conjugate_a="ADJOINT" in transpose, **flags
+        )
+
     # ---- what runs other blocks ----
 
     def call(self, op, x, values):

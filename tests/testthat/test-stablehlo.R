@@ -142,6 +142,15 @@ test_that("sharding cuts arguments and parts of lists", {
   }
 })
 
+test_that("factorisations and special functions leave as loops of StableHLO's operations", {
+  x <- nv_tensor(diag(3) + 0.1, dtype = "f64")
+  for (f in list(nv_lu, nv_qr, nv_svd, nv_eigh)) {
+    expect_match(as.character(stablehlo(f, x)), "stablehlo.while", fixed = TRUE)
+  }
+  expect_match(as.character(stablehlo(nv_bessel_j, x, nu = 0)), "stablehlo.while", fixed = TRUE)
+  expect_match(as.character(stablehlo(nv_chol, x)), "\"stablehlo.cholesky\"", fixed = TRUE)
+})
+
 test_that("what cannot leave is refused by name, with the user's call", {
   f <- user(function(x) { nv_print(x); x })
   error <- expect_fields(stablehlo(f, f32(2)), "anvil_error_export", op = "nv_print")

@@ -14,9 +14,6 @@ use common::{disagreement, random_tensor, Rng};
 use std::collections::{BTreeMap, BTreeSet};
 use writer::Writer;
 
-/// Ops that need square matrices: `matrices.rs` holds them.
-const MATRICES: [&str; 7] = ["chol", "triangular_solve", "lu", "lu_solve", "qr", "eigh", "svd"];
-
 /// Programs that are tried.
 const PROGRAMS: u64 = 20_000;
 
@@ -54,7 +51,6 @@ fn all_names() -> Vec<(&'static str, usize)> {
     let mut names: Vec<(&'static str, usize)> = rows().map(|row| (row.name, row.operands.len())).collect();
     names.retain(|(name, _)| {
         !["if", "while", "scan", "custom_gradient", "custom_jvp", "callback"].contains(name)
-            && !MATRICES.contains(name)
     });
     names.extend(COMPOSED.map(|name| (name, 1)));
     for name in

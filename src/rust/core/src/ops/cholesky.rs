@@ -2,7 +2,7 @@
 
 use super::attrs::Attrs;
 use super::contract::{Cost, Form, OpDef};
-use super::lower::{signature, Formula, Lowering};
+use super::lower::{Formula, HloOp, Lowering, Syntax};
 use super::matrices::{clear_above, in_front, square, time, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::triangular::TriangularSolve;
@@ -105,6 +105,7 @@ impl OpDef for Cholesky {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        Lowering::Formula(Formula::Cholesky, Some(signature("stablehlo.cholesky", ", lower = true")))
+        let op = HloOp { name: "stablehlo.cholesky", syntax: Syntax::Generic("lower = true".into()) };
+        Lowering::Formula(Formula::Cholesky, Some(op))
     }
 }

@@ -24,8 +24,6 @@ pub enum Lower<F> {
     On(fn(DType) -> bool, &'static str, F),
     /// A formula. On 16-bit floats it is computed in f32 and rounded once, as the kernels do.
     Formula(F),
-    /// None yet; the reason, for the user.
-    Todo(&'static str),
 }
 
 /// The lowering of an elementwise op of one operand.
@@ -136,7 +134,6 @@ impl<F: Copy> Lower<F> {
             Lower::On(suits, name, _) if suits(dtype) => Lowering::Op(elementwise(name)),
             Lower::On(_, name, id) => Lowering::Formula(formula(id), Some(elementwise(name))),
             Lower::Formula(id) => Lowering::Formula(formula(id), None),
-            Lower::Todo(why) => Lowering::Todo { why, hint: "" },
         }
     }
 }

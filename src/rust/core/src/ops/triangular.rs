@@ -2,7 +2,7 @@
 
 use super::attrs::{logical, Attrs};
 use super::contract::{Cost, Form, OpDef};
-use super::lower::{op_if, signature, Formula, Lowering};
+use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::matrices::{in_front, sizes, square, time, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Op, Row};
@@ -189,13 +189,11 @@ impl OpDef for TriangularSolve {
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let transpose = if self.adjoint { "ADJOINT" } else { "NO_TRANSPOSE" };
-        let op = signature(
-            "stablehlo.triangular_solve",
-            format!(
-                " {{left_side = true, lower = {}, unit_diagonal = {}, transpose_a = #stablehlo<transpose {transpose}>}}",
-                self.lower, self.unit
-            ),
+        let attributes = format!(
+            "left_side = true, lower = {}, unit_diagonal = {}, transpose_a = #stablehlo<transpose {transpose}>",
+            self.lower, self.unit
         );
+        let op = HloOp { name: "stablehlo.triangular_solve", syntax: Syntax::Generic(attributes) };
         op_if(!operands[0].dtype.is_half(), op, Formula::TriangularSolve(self))
     }
 }

@@ -36,11 +36,13 @@ fn transform(graph: &Graph, rng: &mut Rng) -> Result<(Graph, String), Error> {
     })
 }
 
-/// What stands between a program and a comparison: what only derivatives see, which the export no longer has, and errors
-/// of indices out of range, which StableHLO does not have.
+/// What stands between a program and a comparison: what only derivatives see, which the export no longer has; errors
+/// of indices out of range, which StableHLO does not have; and the method of Jacobi, which ends when the numbers are exact:
+/// their tangents, taken through it, are not yet then.
 fn is_beyond(graph: &Graph) -> bool {
     let beyond = |node: &Node<Op>| {
-        ["custom_gradient", "custom_jvp", "stop_gradient", "callback", "print"].contains(&node.op.name())
+        ["custom_gradient", "custom_jvp", "stop_gradient", "callback", "print", "eigh", "svd"]
+            .contains(&node.op.name())
             || node.op.may_raise()
     };
     let inside = |node: &Node<Op>| node.op.regions().iter().any(|(_, region)| is_beyond(region));
@@ -92,10 +94,8 @@ pub fn check(seed: u64, xla: &mut Xla) -> Result<String, String> {
     let (inputs, outputs) = (types(&made, made.inputs()), types(&made, made.outputs()));
     let data: Vec<AlignedBytes> = inputs.iter().map(|aval| draw(&mut rng, aval)).collect();
     let mine = evaluate(&made, &data).map_err(|e| said(e.to_string(), &words))?;
-    let module = match hlo::export(&graph, &[], &hlo::Options::default()) {
-        Err(Error::Export { .. }) => return Ok("without a lowering".into()),
-        made => made.map_err(|e| said(e.to_string(), &words))?,
-    };
+    let module =
+        hlo::export(&graph, &[], &hlo::Options::default()).map_err(|e| said(e.to_string(), &words))?;
     let given: Vec<(&Aval, &[u8])> = inputs.iter().zip(&data).map(|(aval, x)| (aval, x.as_slice())).collect();
     let wanted: Vec<&Aval> = outputs.iter().collect();
     let theirs = match xla.transformed(&module.text, Some(&words), &given, &wanted) {

@@ -191,7 +191,8 @@ impl Writer {
                     types = w.avals(&outputs);
                     outputs
                 });
-                if let Some(op) = self.with_rule(&call, operands.len()) {
+                let has_rule = self.smooth || self.rng.one_in(3);
+                if let Some(op) = has_rule.then(|| self.with_rule(&call, operands.len())).flatten() {
                     operands.extend(self.of_types(&for_call));
                     let captured = operands[op.arguments..].to_vec();
                     operands.extend(captured);
@@ -247,7 +248,7 @@ impl Writer {
             .collect();
         x.extend(avals[arguments..].iter().map(|aval| b.input(aval.clone())));
         v.resize(x.len(), None);
-        let made = push(&mut b, call, &x, &v).ok().filter(|_| self.smooth)?;
+        let made = push(&mut b, call, &x, &v).ok()?;
         let mut outputs = made.outputs;
         for (&out, tangent) in call.outputs().iter().zip(made.tangents) {
             let aval = call.aval(out);

@@ -1,6 +1,8 @@
 //! A writer of random programs, as a user would write them.
 
 pub mod control;
+mod matrices;
+mod windows;
 
 use crate::common::{random_element, Rng};
 use anvil_core::apply::subset::{Start, Subscript};
@@ -16,19 +18,6 @@ use anvil_core::tensor::{Aval, Literal};
 
 /// Ops by name with their number of operands, the more often the likelier.
 pub type Names<'a> = &'a [(&'static str, usize)];
-
-/// Windows of a value; axes count from 1.
-struct Windows {
-    indices: Value,
-    sizes: Vec<usize>,
-    dropped: Vec<usize>,
-    map: Vec<usize>,
-    /// Shape of the stack of all windows.
-    stack: Vec<usize>,
-    /// Its axes that are those of the windows.
-    stacked: Vec<usize>,
-    vector_axis: usize,
-}
 
 /// A program under construction.
 pub struct Writer {
@@ -350,6 +339,9 @@ impl Writer {
                 let attrs =
                     attrs.with("collapsed_slice_axes", sizes(&w.dropped)).with("indices_are_sorted", flag);
                 let attrs = attrs.with("start_index_map", sizes(&w.map)).with("mode", self.mode());
+                let attrs = attrs
+                    .with("operand_batching_axes", sizes(&w.batching[0]))
+                    .with("start_indices_batching_axes", sizes(&w.batching[1]));
                 (vec![x, w.indices], attrs.with("index_vector_axis", sizes(&[w.vector_axis])))
             }
             "scatter" => {
@@ -372,6 +364,9 @@ impl Writer {
                     .with("indices_are_sorted", flag.clone());
                 let attrs =
                     attrs.with("scatter_axes_to_operand_axes", sizes(&w.map)).with("unique_indices", flag);
+                let attrs = attrs
+                    .with("input_batching_axes", sizes(&w.batching[0]))
+                    .with("scatter_indices_batching_axes", sizes(&w.batching[1]));
                 (operands, attrs.with("index_vector_axis", sizes(&[w.vector_axis])))
             }
             "sort" | "order" | "top_k" | "rank_of" | "argmax" | "argmin" | "median" | "quantile" => {
@@ -391,6 +386,7 @@ impl Writer {
                 let number = |n: usize| Attr::Numbers(vec![n as f64]);
                 (all, attrs.with("k", number(self.rng.below(3))).with("type", number(1 + self.rng.below(9))))
             }
+            "chol" | "triangular_solve" | "lu" | "lu_solve" | "qr" | "eigh" | "svd" => self.matrices(name, x),
             "search_sorted" | "isin" => {
                 let column = Attrs::new().with("order", Attr::Text("column".into()));
                 let sorted = self.applier().apply("flatten", &[x], &column).map_or(x, |v| v[0]);
@@ -435,35 +431,6 @@ impl Writer {
     fn of_dtype(&mut self, x: Value, sizes: Vec<usize>) -> Value {
         let dtype = self.b.graph().aval(x).ranked().dtype;
         self.b.constant(Aval::known(dtype, Shape::try_new(sizes).unwrap()))
-    }
-
-    /// Windows of a value, with indices for them.
-    fn windows(&mut self, shape: &Shape) -> Windows {
-        let rank = shape.rank();
-        let mut some =
-            |from: Vec<usize>| -> Vec<usize> { from.into_iter().filter(|_| self.rng.one_in(2)).collect() };
-        let dropped = some((1..=rank).collect());
-        let mut map = some((1..=rank).collect());
-        self.rng.shuffle(&mut map);
-        let mut window = |i: usize| if dropped.contains(&(i + 1)) { 1 } else { self.rng.below(shape[i] + 1) };
-        let sizes: Vec<usize> = (0..rank).map(&mut window).collect();
-        let mut indices: Vec<usize> = (0..self.rng.below(3)).map(|_| self.rng.below(4)).collect();
-        // The stack has the axes of the indices, with those of the windows in between.
-        let kept = (0..rank).filter(|i| !dropped.contains(&(i + 1)));
-        let (mut stack, mut stacked) = (indices.clone(), vec![]);
-        for i in kept {
-            let at = stacked.last().map_or(0, |&last: &usize| last);
-            let at = at + self.rng.below(stack.len() - at + 1);
-            stack.insert(at, sizes[i]);
-            stacked.push(at + 1);
-        }
-        let vector_axis = self.rng.below(indices.len() + 1);
-        if map.len() != 1 || self.rng.one_in(2) {
-            indices.insert(vector_axis, map.len());
-        }
-        let vector_axis =
-            if indices.get(vector_axis) == Some(&map.len()) { vector_axis } else { indices.len() } + 1;
-        Windows { indices: self.integers(&indices), sizes, dropped, map, stack, stacked, vector_axis }
     }
 
     /// Reads or writes with random subscripts, as `x[...]` does.

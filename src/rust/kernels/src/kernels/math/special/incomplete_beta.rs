@@ -70,7 +70,9 @@ impl Point {
             sum += term;
             sums[0] += term * slopes[0];
             sums[1] += term * slopes[1];
-            if term * (1.0 + slopes[1]) < 1e-18 * sum {
+            // Of tiny parameters the derivatives overflow: NaN ends it too.
+            let size = term * (1.0 + slopes[1]);
+            if size < 1e-18 * sum || size.is_nan() {
                 return (sum, sums.map(|s| s / sum));
             }
         }
@@ -84,7 +86,7 @@ impl Point {
             power *= (n - self.b) / n * self.x.0;
             let term = power / (self.a + n);
             sum += term;
-            if term.abs() < 1e-18 * sum.abs() || term == 0.0 {
+            if term.abs() < 1e-18 * sum.abs() || term == 0.0 || term.is_nan() {
                 return sum;
             }
         }

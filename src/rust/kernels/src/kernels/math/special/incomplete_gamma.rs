@@ -60,7 +60,7 @@ fn series(a: f64, x: f64) -> (f64, f64) {
         slope -= 1.0 / (a + n);
         sum += term;
         slopes += term * slope;
-        if term < 1e-18 * sum {
+        if term < 1e-18 * sum || term.is_nan() {
             return (sum, slopes);
         }
     }
