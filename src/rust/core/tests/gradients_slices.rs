@@ -428,6 +428,24 @@ fn cumulations() {
     }
 }
 
+#[test]
+fn transforms() {
+    let rng = &mut Rng::new(9);
+    for (axis, shape) in [(1, Shape::from([6])), (1, [5, 2].into()), (2, [2, 4].into()), (1, [1].into())] {
+        let attrs = attrs(&[("axis", &[axis])]).with("n", numbers(&[shape[axis - 1]]));
+        for [there, back] in [["rfft", "irfft"], ["fft", "ifft"]] {
+            // A convolution of the elements with themselves.
+            let f = |b: &mut Builder, x: &[Value]| {
+                let y = op(b, there, x, &attrs);
+                let y = op(b, "mul", &[y, y], &Attrs::new());
+                let y = op(b, back, &[y], &attrs);
+                op(b, "real", &[y], &Attrs::new())
+            };
+            check(there, &f, std::slice::from_ref(&shape), &AROUND, rng);
+        }
+    }
+}
+
 /// The gradient of the sum of a cumulation's results.
 fn of_cumulation(name: &str, x: &[f64]) -> Vec<f64> {
     let attrs = Attrs::new().with("reverse", Attr::Logical(false));
@@ -495,6 +513,10 @@ const DERIVED: [(&str, &[&str]); 4] = [
             "cummax",
             "cummin",
             "cumlogsumexp",
+            "fft",
+            "ifft",
+            "rfft",
+            "irfft",
         ],
     ),
     ("gradients_control.rs", &["if", "scan"]),

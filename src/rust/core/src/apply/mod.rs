@@ -20,6 +20,7 @@ mod random;
 pub mod selection;
 mod sequences;
 mod shapes;
+mod signal;
 mod statistics;
 pub mod subset;
 
@@ -65,6 +66,7 @@ const FAMILIES: &[&[(&str, Composition)]] = &[
     random::ALL,
     sequences::ALL,
     shapes::ALL,
+    signal::ALL,
     statistics::ALL,
 ];
 

@@ -137,6 +137,8 @@ ops! {
     Gather(gather::Gather),
     /// Many parts updated, at positions that are an operand.
     Scatter(scatter::Scatter),
+    /// Discrete Fourier transforms.
+    Fourier(fourier::Fourier),
     /// Elements in order.
     Sort(sort::Sort),
     /// The order of elements.

@@ -6,7 +6,7 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, If, Iota, LuSolve, Qr, Reduction, Reshape,
+    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, Fourier, If, Iota, LuSolve, Qr, Reduction, Reshape,
     RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
 };
 use crate::dtype::DType;
@@ -203,6 +203,8 @@ pub enum Formula<'a> {
     Reduce(&'a Reduction),
     /// A cumulation in as many steps as the number of elements has bits.
     Cumulative(&'a Cumulative),
+    /// A transform along another axis than the last.
+    Fourier(&'a Fourier),
     /// A reshape in column-major order.
     Reshape(&'a Reshape),
     /// A product whose batching axes come last.

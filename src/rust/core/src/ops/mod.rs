@@ -22,6 +22,7 @@ pub mod derive;
 pub mod dot;
 pub mod dynamic_slice;
 pub mod eigen;
+pub mod fourier;
 pub mod gather;
 pub mod layout;
 pub mod list;

@@ -5,6 +5,7 @@ use crate::common::text::read_back;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Result;
 use anvil_core::graph::Value;
+use anvil_core::kernels::fourier::Kind;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
@@ -297,6 +298,21 @@ fn sorts(d: DType) -> Vec<(Op, Vec<Aval>)> {
     all
 }
 
+/// Transforms and sums over windows.
+fn signals(d: DType) -> Vec<(Op, Vec<Aval>)> {
+    let mut all = vec![];
+    for kind in [Kind::Forward, Kind::Inverse, Kind::Real, Kind::RealInverse] {
+        for (axis, from) in [(0, &[12, 2][..]), (1, &[3, 7]), (1, &[2, 67, 3]), (0, &[1]), (0, &[3, 0])] {
+            let sizes =
+                if kind == Kind::RealInverse { [2, 1].map(|odd| 2 * from[axis] - odd) } else { [0, 0] };
+            for size in sizes.into_iter().filter(|&n| kind != Kind::RealInverse || n > 0) {
+                all.push((Op::Fourier(Fourier { kind, axis: Axis(axis), size }), vec![aval(d, from)]));
+            }
+        }
+    }
+    all
+}
+
 /// Ops of no operands, and random bits.
 fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     let mut all = vec![];
@@ -463,7 +479,7 @@ pub fn programs(elements: usize) -> Vec<Program> {
         let ops = elementwise().into_iter().map(same).chain(structured(dtype, elements)).chain(made(dtype));
         ops.chain(control(dtype)).chain(scatters(dtype)).collect::<Vec<_>>()
     };
-    let families: [&dyn Fn(DType) -> Vec<(Op, Vec<Aval>)>; 2] = [&others, &sorts];
+    let families: [&dyn Fn(DType) -> Vec<(Op, Vec<Aval>)>; 3] = [&others, &sorts, &signals];
     for (family, &dtype) in families.iter().flat_map(|family| DType::ALL.iter().map(move |d| (family, d))) {
         let ops = family(dtype);
         let mut variants: BTreeMap<&str, usize> = BTreeMap::new();

@@ -391,6 +391,10 @@ impl Writer {
                 let number = |n: usize| Attr::Numbers(vec![n as f64]);
                 (all, attrs.with("k", number(self.rng.below(3))).with("type", number(1 + self.rng.below(9))))
             }
+            "fft" | "ifft" | "rfft" | "irfft" => {
+                let axis = Attr::Numbers(vec![1.0 + self.rng.below(rank.max(1)) as f64]);
+                (vec![x], attrs.with("axis", axis).with("n", Attr::Null))
+            }
             "search_sorted" | "isin" => {
                 let column = Attrs::new().with("order", Attr::Text("column".into()));
                 let sorted = self.applier().apply("flatten", &[x], &column).map_or(x, |v| v[0]);
