@@ -78,3 +78,61 @@ nv_fft2 <- function(operand, axes = c(-2L, -1L)) {
 nv_ifft2 <- function(operand, axes = c(-2L, -1L)) {
   .External(anvil_op, "ifft2", operand, axes = axes)
 }
+
+#' Convolutions of many channels
+#'
+#' Slides a small kernel over one, two, three or more spatial axes, as the layers of neural networks do:
+#' `result[n, w, f]` is the sum, over the places `t` in a window and over the channels `c`, of
+#' `operand[n, w * stride + t * dilation, c] * kernel[t, c, f]`, with positions from 0. The kernel is not turned
+#' around: [nv_convolve()] does that, for vectors.
+#'
+#' The operand is `(batch, spatial axes..., channels)`, the kernel `(window axes..., channels, features)`, the result
+#' `(batch, spatial axes..., features)`: batch first and channels last, as in keras and Flax. An image of height 28,
+#' width 28 and 3 colours is of shape `c(1, 28, 28, 3)`, 16 filters of 5 x 5 for it of shape `c(5, 5, 3, 16)`. This is
+#' JAX's `conv_general_dilated()` with `dimension_numbers = ("NHWC", "HWIO", "NHWC")`.
+#'
+#' @param operand A tensor, traced value or R array with at least 3 axes: a batch, spatial axes, channels.
+#' @param kernel A tensor, traced value or R array with as many axes: those of a window, channels, features. Both are
+#'   promoted to their common dtype.
+#' @param stride How far apart windows are, for each spatial axis; one number is for all.
+#' @param padding What the operand is continued with, by zeros: `"valid"` nothing, so that windows are within it;
+#'   `"same"` as much that there are `ceiling(size / stride)` windows, the odd one after it; one whole number of zeros
+#'   before and after; one for each spatial axis; or a matrix with a row for each spatial axis, and two columns, before
+#'   and after. Negative numbers cut off elements.
+#' @param dilation How far apart the elements of a window are, for each spatial axis.
+#' @param operand_dilation How far apart elements of the operand are put, with zeros between them: a transposed
+#'   convolution has its stride here.
+#' @param groups How many groups channels and features are split into: features are sums over the channels of their
+#'   own group, and the kernel has `1 / groups` of the operand's channels.
+#' @return A tensor of the operands' common dtype, never ambiguous; `i32` for booleans.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
+#'   numbers (`c64`, `c128`); booleans count as `i32`.
+#' * Accuracy: Terms are summed in the dtype of the operands, of `bf16` and `f16` in `f32`, and blocks of a
+#'   very long sum in double precision: the error grows with the number of terms.
+#' * Derivative: Differentiable, linear in each of `operand` and `kernel`.
+#' @section Errors: `anvil_error_shape` for operands with too few or different numbers of axes, or channels that do
+#'   not fit, `anvil_error_arg` for the other arguments, `anvil_error_dtype`.
+#' @seealso [nv_convolve()] for vectors, [nv_reduce_window()] for pooling.
+#' @examples
+#' x <- nv_tensor(array(1:6, c(1, 6, 1)), dtype = "f32")
+#' nv_conv(x, array(c(1, -1), c(2, 1, 1)))
+#' nv_conv(x, array(c(1, 1, 1), c(3, 1, 1)), stride = 2, padding = "same")
+#' @export
+nv_conv <- function(operand, kernel, stride = 1L, padding = "valid", dilation = 1L, operand_dilation = 1L,
+                    groups = 1L) {
+  sides <- sides_of(padding)
+  .External(
+    anvil_op, "conv", operand, kernel, stride = stride, padding = sides$padding, low = sides$low, high = sides$high,
+    dilation = dilation, operand_dilation = operand_dilation, groups = groups
+  )
+}
+
+# Padding as a word, or the amounts before and after each axis.
+sides_of <- function(padding) {
+  if (is.character(padding)) return(list(padding = padding))
+  if (is.matrix(padding) && ncol(padding) == 2L) {
+    return(list(low = c(padding[, 1L]), high = c(padding[, 2L])))
+  }
+  list(low = padding, high = padding)
+}

@@ -446,6 +446,27 @@ fn transforms() {
     }
 }
 
+#[test]
+fn convolutions() {
+    let rng = &mut Rng::new(10);
+    let cases: [([&[usize]; 2], [&[usize]; 3], [i64; 2], usize); 6] = [
+        ([&[2, 5, 2], &[3, 2, 3]], [&[1], &[1], &[1]], [0, 0], 1),
+        ([&[1, 7, 4], &[3, 2, 4]], [&[2], &[1], &[1]], [1, -1], 2),
+        ([&[2, 4, 2], &[2, 1, 2]], [&[1], &[2], &[2]], [2, 1], 2),
+        ([&[1, 6, 1], &[2, 1, 1]], [&[3], &[1], &[1]], [0, 0], 1),
+        ([&[2, 4, 5, 2], &[2, 3, 2, 1]], [&[1, 2], &[1, 1], &[2, 1]], [1, 0], 1),
+        ([&[1, 2, 3, 2, 1], &[2, 2, 2, 1, 2]], [&[1, 1, 1], &[1, 1, 1], &[1, 1, 1]], [0, 1], 1),
+    ];
+    for ([x, kernel], [stride, dilation, base], [low, high], groups) in cases {
+        let attrs = attrs(&[("stride", stride), ("dilation", dilation), ("operand_dilation", base)])
+            .with("low", signed(&[low]))
+            .with("high", signed(&[high]))
+            .with("groups", numbers(&[groups]));
+        let shapes = [x, kernel].map(|sizes| Shape::try_new(sizes.to_vec()).unwrap());
+        check("conv", &|b, v| op(b, "conv", v, &attrs), &shapes, &AROUND, rng);
+    }
+}
+
 /// The gradient of the sum of a cumulation's results.
 fn of_cumulation(name: &str, x: &[f64]) -> Vec<f64> {
     let attrs = Attrs::new().with("reverse", Attr::Logical(false));
@@ -517,6 +538,7 @@ const DERIVED: [(&str, &[&str]); 4] = [
             "ifft",
             "rfft",
             "irfft",
+            "conv",
         ],
     ),
     ("gradients_control.rs", &["if", "scan"]),

@@ -101,6 +101,8 @@ ops! {
     Iota(create::Iota),
     /// Sums of products over shared axes.
     DotGeneral(dot::DotGeneral),
+    /// Sums of products over windows.
+    Convolution(convolution::Convolution),
     /// Cholesky factors.
     Cholesky(cholesky::Cholesky),
     /// Equations with a triangular matrix.

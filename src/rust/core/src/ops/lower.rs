@@ -205,6 +205,8 @@ pub enum Formula<'a> {
     Cumulative(&'a Cumulative),
     /// A transform along another axis than the last.
     Fourier(&'a Fourier),
+    /// The op itself on operands of 16 bits as f32, rounded once.
+    InSingle,
     /// A reshape in column-major order.
     Reshape(&'a Reshape),
     /// A product whose batching axes come last.

@@ -15,6 +15,7 @@ pub mod concatenate;
 pub mod contract;
 pub mod control;
 pub mod convert;
+pub mod convolution;
 pub mod create;
 pub mod cumulative;
 pub mod custom;

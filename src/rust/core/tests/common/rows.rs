@@ -310,6 +310,34 @@ fn signals(d: DType) -> Vec<(Op, Vec<Aval>)> {
             }
         }
     }
+    let plain = Convolution {
+        stride: vec![1],
+        low: vec![0],
+        high: vec![0],
+        base: vec![1],
+        dilation: vec![1],
+        groups: 1,
+    };
+    let conv =
+        |op: Convolution, x: &[usize], kernel: &[usize]| (op.into(), vec![aval(d, x), aval(d, kernel)]);
+    let grouped = Convolution { stride: vec![2], low: vec![1], high: vec![-1], groups: 2, ..plain.clone() };
+    let dilated = Convolution { low: vec![2], base: vec![2], dilation: vec![2], ..plain.clone() };
+    let of_two = Convolution {
+        stride: vec![1, 2],
+        low: vec![1, 0],
+        high: vec![0, 1],
+        base: vec![1, 1],
+        dilation: vec![1, 2],
+        groups: 1,
+    };
+    all.extend([
+        conv(plain.clone(), &[2, 5, 3], &[3, 3, 2]),
+        conv(grouped, &[1, 7, 4], &[3, 2, 4]),
+        conv(dilated, &[2, 4, 1], &[2, 1, 3]),
+        conv(of_two, &[2, 4, 5, 2], &[2, 2, 2, 3]),
+        conv(plain.clone(), &[0, 5, 3], &[3, 3, 2]),
+        conv(plain, &[2, 2, 1], &[3, 1, 2]),
+    ]);
     all
 }
 

@@ -395,6 +395,20 @@ impl Writer {
                 let axis = Attr::Numbers(vec![1.0 + self.rng.below(rank.max(1)) as f64]);
                 (vec![x], attrs.with("axis", axis).with("n", Attr::Null))
             }
+            "conv" => {
+                let axes = rank.max(3) - 2;
+                let mut sizes = vec![1; rank.max(3)];
+                sizes[..axes].iter_mut().for_each(|n| *n = 1 + self.rng.below(3));
+                sizes[axes] = self.shape(x).last().copied().unwrap_or(1);
+                sizes[axes + 1] = 1 + self.rng.below(2);
+                let kernel = self.of_dtype(x, sizes);
+                let number = |n: usize| Attr::Numbers(vec![n as f64]);
+                let attrs = attrs.with("stride", number(1 + self.rng.below(2)));
+                let attrs = attrs.with("dilation", number(1 + self.rng.below(2)));
+                let attrs = attrs.with("operand_dilation", number(1)).with("groups", number(1));
+                let padding = Attr::Text(self.rng.choose(&["same", "valid"]).to_string());
+                (vec![x, kernel], attrs.with("padding", padding))
+            }
             "search_sorted" | "isin" => {
                 let column = Attrs::new().with("order", Attr::Text("column".into()));
                 let sorted = self.applier().apply("flatten", &[x], &column).map_or(x, |v| v[0]);
