@@ -136,3 +136,65 @@ sides_of <- function(padding) {
   }
   list(low = padding, high = padding)
 }
+
+#' Folds of windows, and pooling
+#'
+#' `nv_reduce_window()` gives the sum, product, largest or smallest element of each window of a tensor: of `size`
+#' elements along each axis, `stride` apart, `dilation` from one element to the next. `nv_max_pool()` and
+#' `nv_avg_pool()` do so along the spatial axes of a `(batch, spatial axes..., channels)` tensor, as layers of neural
+#' networks do: the largest element and the mean.
+#'
+#' Beyond the tensor there is nothing: a window that is partly outside is a fold of the elements that are there. One
+#' that is wholly outside is the fold of nothing: 0, 1, `-Inf` or `Inf`, of integers their smallest or largest. Of
+#' elements that are equal, the first in R's order has the derivative of the largest and smallest.
+#'
+#' @param operand A tensor, a traced value, or an R number, logical or array; no complex numbers for extremes. For
+#'   pools with at least 3 axes.
+#' @param fold `"sum"`, `"prod"`, `"max"` or `"min"`.
+#' @param size How many elements a window has along each axis (of pools, each spatial axis); one number is for all.
+#' @param stride How far apart windows are; of pools by default as far as they are large.
+#' @param padding How far windows reach beyond the tensor, as in [nv_conv()]: `"valid"`, `"same"`, whole numbers, or
+#'   a matrix with a row for each axis, and two columns.
+#' @param dilation How far apart the elements of a window are.
+#' @param count_padding Whether the mean is that of as many elements as a window has, with zeros for those beyond the
+#'   tensor, rather than of those that are there.
+#' @return A tensor of `operand`'s dtype and ambiguity, of as many elements along each axis as there are windows;
+#'   booleans become `i32`. `nv_avg_pool()` makes floats of integers.
+#' @section Errors: `anvil_error_arg` for arguments that are none, `anvil_error_shape` for pools of fewer than 3 axes,
+#'   `anvil_error_dtype`.
+#' @seealso [nv_conv()], [nv_cumsum()]
+#' @examples
+#' x <- nv_tensor(c(3, 1, 4, 1, 5, 9))
+#' nv_reduce_window(x, "max", size = 2)
+#' nv_reduce_window(x, "sum", size = 3, padding = "same")
+#' image <- nv_tensor(array(1:16, c(1, 4, 4, 1)), dtype = "f32")
+#' nv_max_pool(image, 2)
+#' nv_avg_pool(image, 2)
+#' @export
+nv_reduce_window <- function(operand, fold, size, stride = 1L, padding = "valid", dilation = 1L) {
+  sides <- sides_of(padding)
+  .External(
+    anvil_op, "reduce_window", operand, fold = fold, size = size, stride = stride, padding = sides$padding,
+    low = sides$low, high = sides$high, dilation = dilation
+  )
+}
+
+#' @rdname nv_reduce_window
+#' @export
+nv_max_pool <- function(operand, size, stride = NULL, padding = "valid", dilation = 1L) {
+  sides <- sides_of(padding)
+  .External(
+    anvil_op, "max_pool", operand, size = size, stride = stride, padding = sides$padding, low = sides$low,
+    high = sides$high, dilation = dilation
+  )
+}
+
+#' @rdname nv_reduce_window
+#' @export
+nv_avg_pool <- function(operand, size, stride = NULL, padding = "valid", dilation = 1L, count_padding = FALSE) {
+  sides <- sides_of(padding)
+  .External(
+    anvil_op, "avg_pool", operand, size = size, stride = stride, padding = sides$padding, low = sides$low,
+    high = sides$high, dilation = dilation, count_padding = count_padding
+  )
+}

@@ -467,6 +467,24 @@ fn convolutions() {
     }
 }
 
+#[test]
+fn folds_of_windows() {
+    let rng = &mut Rng::new(11);
+    for fold in ["sum", "prod", "max", "min"] {
+        for (size, stride, dilation, [low, high], shape) in [
+            (&[3][..], &[1][..], &[1][..], [0, 0], Shape::from([6])),
+            (&[2, 3], &[2, 1], &[1, 1], [1, 0], [5, 4].into()),
+            (&[2, 1], &[1, 2], &[3, 1], [-1, 2], [6, 3].into()),
+        ] {
+            let attrs = attrs(&[("size", size), ("stride", stride), ("dilation", dilation)])
+                .with("low", signed(&[low]))
+                .with("high", signed(&[high]))
+                .with("fold", Attr::Text(fold.into()));
+            check("reduce_window", &|b, x| op(b, "reduce_window", x, &attrs), &[shape], &AROUND, rng);
+        }
+    }
+}
+
 /// The gradient of the sum of a cumulation's results.
 fn of_cumulation(name: &str, x: &[f64]) -> Vec<f64> {
     let attrs = Attrs::new().with("reverse", Attr::Logical(false));
@@ -539,6 +557,7 @@ const DERIVED: [(&str, &[&str]); 4] = [
             "rfft",
             "irfft",
             "conv",
+            "reduce_window",
         ],
     ),
     ("gradients_control.rs", &["if", "scan"]),

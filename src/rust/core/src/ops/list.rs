@@ -89,6 +89,8 @@ ops! {
     Special(special::Special),
     /// Many elements into one.
     Reduction(reduce::Reduction),
+    /// Elements of windows into one.
+    ReduceWindow(reduce_window::ReduceWindow),
     /// All elements so far into one.
     Cumulative(cumulative::Cumulative),
     /// Another dtype, same value as far as the dtype has it.

@@ -10,6 +10,7 @@ use super::{
     RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
 };
 use crate::dtype::DType;
+use crate::kernels::products::convolution::Window;
 use crate::shape::{join, Axis};
 use crate::tensor::{Aval, Literal};
 
@@ -283,6 +284,15 @@ pub enum Syntax<'a> {
         init: Literal,
         /// The axes that are folded.
         axes: &'a [Axis],
+    },
+    /// A fold of windows.
+    Windows {
+        /// The operation that folds two elements.
+        by: &'static str,
+        /// The initial value of the fold.
+        init: Literal,
+        /// The windows along each axis.
+        windows: &'a [Window],
     },
     /// Operands sorted together by what comes first, each with a direction.
     Sort {

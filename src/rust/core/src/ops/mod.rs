@@ -35,6 +35,7 @@ pub mod print;
 pub mod qr;
 pub mod random;
 pub mod reduce;
+pub mod reduce_window;
 mod retype;
 pub mod rules;
 pub mod scatter;

@@ -6,6 +6,7 @@ use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Result;
 use anvil_core::graph::Value;
 use anvil_core::kernels::fourier::Kind;
+use anvil_core::kernels::products::convolution::Window;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
@@ -338,6 +339,20 @@ fn signals(d: DType) -> Vec<(Op, Vec<Aval>)> {
         conv(plain.clone(), &[0, 5, 3], &[3, 3, 2]),
         conv(plain, &[2, 2, 1], &[3, 1, 2]),
     ]);
+    let along = |size, stride, low, high, dilation| Window { size, stride, low, high, dilation, base: 1 };
+    let alone = along(1, 1, 0, 0, 1);
+    for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min] {
+        for (windows, from) in [
+            (vec![along(3, 1, 0, 0, 1)], &[7][..]),
+            (vec![along(2, 2, 1, 1, 1), along(3, 1, 0, 1, 1)], &[5, 4]),
+            (vec![along(3, 1, 2, -1, 2), alone], &[6, 2]),
+            (vec![alone, along(2, 1, 0, 0, 1), along(2, 2, 0, 1, 1)], &[1, 3, 4]),
+            (vec![along(2, 1, 0, 0, 1), alone], &[1, 2]),
+            (vec![], &[]),
+        ] {
+            all.push((ReduceWindow { fold, windows }.into(), vec![aval(d, from)]));
+        }
+    }
     all
 }
 

@@ -395,6 +395,15 @@ impl Writer {
                 let axis = Attr::Numbers(vec![1.0 + self.rng.below(rank.max(1)) as f64]);
                 (vec![x], attrs.with("axis", axis).with("n", Attr::Null))
             }
+            "reduce_window" => {
+                let mut some = |most: usize| {
+                    Attr::Numbers((0..rank).map(|_| 1.0 + self.rng.below(most) as f64).collect())
+                };
+                let attrs = attrs.with("size", some(3)).with("stride", some(2)).with("dilation", some(2));
+                let padding = Attr::Text(self.rng.choose(&["same", "valid"]).to_string());
+                let fold = Attr::Text(self.rng.choose(&["sum", "prod", "max", "min"]).to_string());
+                (vec![x], attrs.with("padding", padding).with("fold", fold))
+            }
             "conv" => {
                 let axes = rank.max(3) - 2;
                 let mut sizes = vec![1; rank.max(3)];
