@@ -160,6 +160,11 @@ sides_of <- function(padding) {
 #'   tensor, rather than of those that are there.
 #' @return A tensor of `operand`'s dtype and ambiguity, of as many elements along each axis as there are windows;
 #'   booleans become `i32`. `nv_avg_pool()` makes floats of integers.
+#' @section Properties:
+#' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
+#'   numbers (`c64`, `c128`); booleans count as `i32`.
+#' * Accuracy: Floats are summed and multiplied in double precision, one after the other, and rounded once.
+#' * Derivative: Differentiable with respect to `operand`.
 #' @section Errors: `anvil_error_arg` for arguments that are none, `anvil_error_shape` for pools of fewer than 3 axes,
 #'   `anvil_error_dtype`.
 #' @seealso [nv_conv()], [nv_cumsum()]
@@ -197,4 +202,54 @@ nv_avg_pool <- function(operand, size, stride = NULL, padding = "valid", dilatio
     anvil_op, "avg_pool", operand, size = size, stride = stride, padding = sides$padding, low = sides$low,
     high = sides$high, dilation = dilation, count_padding = count_padding
   )
+}
+
+#' Convolution of vectors
+#'
+#' The sums of products of two vectors, one of which slides along the other. Types `"full"`, `"same"` and `"valid"`
+#' are the modes of NumPy's `convolve()`: of `n` and `m` elements all `n + m - 1` sums, the middle ones, as many as the
+#' longer vector has, and those in which all of the shorter vector takes part. Types `"open"`, `"filter"` and
+#' `"circular"` are those of R's [convolve()], which takes the second vector backwards, and its conjugate:
+#' `nv_convolve(x, y, "open")` is `nv_convolve(x, rev(y), "full")`, `"filter"` its middle, and `"circular"` goes on
+#' at the beginning.
+#'
+#' Long vectors of floats and complex numbers are convolved by Fourier transforms, whose errors are in relation to the
+#' largest sums, and which spread a NaN; short ones, and integers, by their products.
+#'
+#' @param x,y Tensors, traced values or R vectors with one axis and at least one element, promoted to their common
+#'   dtype.
+#' @param type One of the six types.
+#' @return A 1-d tensor of the operands' common dtype, never ambiguous; `i32` for booleans.
+#' @section Errors: `anvil_error_shape` for operands with several axes or no elements, and for lengths that do not
+#'   fit, `anvil_error_arg` for a type that is none.
+#' @seealso [nv_conv()] for several axes and channels, [nv_fft()]
+#' @examples
+#' nv_convolve(c(1, 2, 3), c(0, 1, 0.5))
+#' nv_convolve(c(1, 2, 3), c(0, 1, 0.5), type = "same")
+#' nv_convolve(1:3, c(0, 1, 0.5), type = "open")
+#' @export
+nv_convolve <- function(x, y, type = "full") {
+  .External(anvil_op, "convolve", x, y, type = type)
+}
+
+#' Linear interpolation
+#'
+#' The values, at other places, of the function that is linear between points: R's [approx()], of points whose `x`
+#' ascend, and NumPy's `interp()`, if `rule` is 2. It has derivatives in the points and in the places.
+#'
+#' @param x,y Vectors: where the points are, in ascending order, which is not checked, and their values. Of points
+#'   with the same `x`, the last one holds.
+#' @param xout Where the function is evaluated: a tensor of any shape.
+#' @param rule What is beyond the first and the last point, as in [approx()]: 1 for NaN, 2 for the value of the point
+#'   that is nearest; two numbers for both sides.
+#' @return A tensor of the shape of `xout`, of the operands' common dtype: floats, which integers and booleans become.
+#' @section Errors: `anvil_error_shape` for points with several axes, none, or as many `x` as not `y`,
+#'   `anvil_error_arg` for another `rule`, `anvil_error_dtype` for complex numbers.
+#' @seealso [nv_search_sorted()]
+#' @examples
+#' nv_interp(c(0, 1, 3), c(10, 20, 0), xout = c(-1, 0.5, 1, 2))
+#' nv_interp(c(0, 1, 3), c(10, 20, 0), xout = c(-1, 0.5, 4), rule = 2)
+#' @export
+nv_interp <- function(x, y, xout, rule = 1L) {
+  .External(anvil_op, "interp", x, y, xout, rule = rule)
 }

@@ -1,12 +1,3 @@
-read_signal <- function() {
-  path <- testthat::test_path("..", "testdata", "signal", "signal.csv")
-  rows <- utils::read.csv(path, comment.char = "#", colClasses = "character")
-  function(what, case) {
-    row <- rows[rows$what == what & rows$case == case, ]
-    array(as.double(strsplit(row$values, " ")[[1L]]), as.integer(strsplit(row$shape, "x")[[1L]]))
-  }
-}
-
 test_that("convolutions and both gradients are those of JAX", {
   data <- read_signal()
   cases <- list(

@@ -6,6 +6,7 @@
 mod applier;
 mod compose;
 mod conversion;
+mod convolve;
 mod covariance;
 mod einsum;
 mod indexed;
@@ -55,6 +56,7 @@ impl Applier<'_> {
 /// The compositions, by the file that they are in.
 const FAMILIES: &[&[(&str, Composition)]] = &[
     compose::ALL,
+    convolve::ALL,
     covariance::ALL,
     einsum::ALL,
     indexed::ALL,

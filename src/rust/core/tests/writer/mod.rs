@@ -395,6 +395,11 @@ impl Writer {
                 let axis = Attr::Numbers(vec![1.0 + self.rng.below(rank.max(1)) as f64]);
                 (vec![x], attrs.with("axis", axis).with("n", Attr::Null))
             }
+            "convolve" => {
+                let types = ["full", "same", "valid", "open", "filter", "circular"];
+                let kind = Attr::Text(self.rng.choose(&types).to_string());
+                (vec![x, self.like(x)], attrs.with("type", kind))
+            }
             "reduce_window" => {
                 let mut some = |most: usize| {
                     Attr::Numbers((0..rank).map(|_| 1.0 + self.rng.below(most) as f64).collect())
