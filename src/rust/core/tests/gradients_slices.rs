@@ -428,6 +428,63 @@ fn cumulations() {
     }
 }
 
+#[test]
+fn transforms() {
+    let rng = &mut Rng::new(9);
+    for (axis, shape) in [(1, Shape::from([6])), (1, [5, 2].into()), (2, [2, 4].into()), (1, [1].into())] {
+        let attrs = attrs(&[("axis", &[axis])]).with("n", numbers(&[shape[axis - 1]]));
+        for [there, back] in [["rfft", "irfft"], ["fft", "ifft"]] {
+            // A convolution of the elements with themselves.
+            let f = |b: &mut Builder, x: &[Value]| {
+                let y = op(b, there, x, &attrs);
+                let y = op(b, "mul", &[y, y], &Attrs::new());
+                let y = op(b, back, &[y], &attrs);
+                op(b, "real", &[y], &Attrs::new())
+            };
+            check(there, &f, std::slice::from_ref(&shape), &AROUND, rng);
+        }
+    }
+}
+
+#[test]
+fn convolutions() {
+    let rng = &mut Rng::new(10);
+    let cases: [([&[usize]; 2], [&[usize]; 3], [i64; 2], usize); 6] = [
+        ([&[2, 5, 2], &[3, 2, 3]], [&[1], &[1], &[1]], [0, 0], 1),
+        ([&[1, 7, 4], &[3, 2, 4]], [&[2], &[1], &[1]], [1, -1], 2),
+        ([&[2, 4, 2], &[2, 1, 2]], [&[1], &[2], &[2]], [2, 1], 2),
+        ([&[1, 6, 1], &[2, 1, 1]], [&[3], &[1], &[1]], [0, 0], 1),
+        ([&[2, 4, 5, 2], &[2, 3, 2, 1]], [&[1, 2], &[1, 1], &[2, 1]], [1, 0], 1),
+        ([&[1, 2, 3, 2, 1], &[2, 2, 2, 1, 2]], [&[1, 1, 1], &[1, 1, 1], &[1, 1, 1]], [0, 1], 1),
+    ];
+    for ([x, kernel], [stride, dilation, base], [low, high], groups) in cases {
+        let attrs = attrs(&[("stride", stride), ("dilation", dilation), ("operand_dilation", base)])
+            .with("low", signed(&[low]))
+            .with("high", signed(&[high]))
+            .with("groups", numbers(&[groups]));
+        let shapes = [x, kernel].map(|sizes| Shape::try_new(sizes.to_vec()).unwrap());
+        check("conv", &|b, v| op(b, "conv", v, &attrs), &shapes, &AROUND, rng);
+    }
+}
+
+#[test]
+fn folds_of_windows() {
+    let rng = &mut Rng::new(11);
+    for fold in ["sum", "prod", "max", "min"] {
+        for (size, stride, dilation, [low, high], shape) in [
+            (&[3][..], &[1][..], &[1][..], [0, 0], Shape::from([6])),
+            (&[2, 3], &[2, 1], &[1, 1], [1, 0], [5, 4].into()),
+            (&[2, 1], &[1, 2], &[3, 1], [-1, 0], [6, 3].into()),
+        ] {
+            let attrs = attrs(&[("size", size), ("stride", stride), ("dilation", dilation)])
+                .with("low", signed(&[low]))
+                .with("high", signed(&[high]))
+                .with("fold", Attr::Text(fold.into()));
+            check("reduce_window", &|b, x| op(b, "reduce_window", x, &attrs), &[shape], &AROUND, rng);
+        }
+    }
+}
+
 /// The gradient of the sum of a cumulation's results.
 fn of_cumulation(name: &str, x: &[f64]) -> Vec<f64> {
     let attrs = Attrs::new().with("reverse", Attr::Logical(false));
@@ -495,6 +552,12 @@ const DERIVED: [(&str, &[&str]); 4] = [
             "cummax",
             "cummin",
             "cumlogsumexp",
+            "fft",
+            "ifft",
+            "rfft",
+            "irfft",
+            "conv",
+            "reduce_window",
         ],
     ),
     ("gradients_control.rs", &["if", "scan"]),

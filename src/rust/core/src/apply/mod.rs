@@ -6,6 +6,7 @@
 mod applier;
 mod compose;
 mod conversion;
+mod convolve;
 mod covariance;
 mod einsum;
 mod indexed;
@@ -20,6 +21,7 @@ mod random;
 pub mod selection;
 mod sequences;
 mod shapes;
+mod signal;
 mod statistics;
 pub mod subset;
 
@@ -54,6 +56,7 @@ impl Applier<'_> {
 /// The compositions, by the file that they are in.
 const FAMILIES: &[&[(&str, Composition)]] = &[
     compose::ALL,
+    convolve::ALL,
     covariance::ALL,
     einsum::ALL,
     indexed::ALL,
@@ -65,6 +68,7 @@ const FAMILIES: &[&[(&str, Composition)]] = &[
     random::ALL,
     sequences::ALL,
     shapes::ALL,
+    signal::ALL,
     statistics::ALL,
 ];
 

@@ -472,7 +472,7 @@ fn filled_up<'m, 'b>(x: Var<'m, 'b>, size: usize, more: impl Fn(&Shape) -> Var<'
 
 /// How many elements of a sorted vector are less than each of some values, or at most equal to it if `equal`:
 /// by a search in halves, all values at once.
-fn search<'m, 'b>(sorted: Var<'m, 'b>, x: Var<'m, 'b>, equal: bool) -> Var<'m, 'b> {
+pub(super) fn search<'m, 'b>(sorted: Var<'m, 'b>, x: Var<'m, 'b>, equal: bool) -> Var<'m, 'b> {
     let (count, shape) = (sorted.aval().shape.size(), x.aval().shape);
     let mut before = sorted.math().literal(Literal::new(0i32), &shape);
     if count == 0 || shape.size() == 0 {

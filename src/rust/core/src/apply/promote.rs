@@ -4,7 +4,7 @@
 use super::applier::Applier;
 use super::conversion::{Conversion, Loss};
 use crate::dtype::promote::{common_dtype, why};
-use crate::dtype::{Class, DType, Kind, Ranked};
+use crate::dtype::{Class, DType, Kind, Ranked, COMPLEX};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::{Convert, Entry, Mode, Op, Promotion, Role, Row};
@@ -111,6 +111,7 @@ impl Applier<'_> {
                 Ok(values)
             }
             Promotion::JoinOfParts => self.join_of_parts(operands),
+            Promotion::JoinAsComplex => self.join_as_complex(operands),
             Promotion::Follow(leader) => {
                 let to = self.ranked(operands[leader]);
                 for (_, &other) in operands.iter().enumerate().filter(|(i, _)| *i != leader) {
@@ -173,6 +174,17 @@ impl Applier<'_> {
         }
         let rule = || format!("parts of complex numbers are f32 or f64: {common}");
         self.convert_all(operands, common, rule)
+    }
+
+    /// The join as complex numbers: real ones have the imaginary part 0.
+    fn join_as_complex(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
+        if self.join(operands)?.dtype.is_complex() {
+            return self.promote(operands, COMPLEX);
+        }
+        let parts = self.join_of_parts(operands)?;
+        let complex = |part: Ranked| if part.dtype == DType::F64 { DType::C128 } else { DType::C64 };
+        let to = Ranked { dtype: complex(self.ranked(parts[0])), ..self.ranked(parts[0]) };
+        self.convert_all(&parts, to, || format!("an op on complex numbers: {to}"))
     }
 
     /// An operand, with booleans as i32, which is known even if they are ambiguous.

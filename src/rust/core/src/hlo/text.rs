@@ -6,11 +6,12 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{table, Text};
+use crate::kernels::products::convolution::Window;
 use crate::ops::sort::comes_before;
 use crate::ops::{Binary, Graph, HloOp, If, Lowering, Op, Scatter, Syntax, Update, While};
 use crate::shape::{join, Axis, Shape};
 use crate::stop;
-use crate::tensor::{Aval, View};
+use crate::tensor::{Aval, Literal, View};
 
 /// A writer of lines, which numbers values as it names them.
 #[derive(Default)]
@@ -201,6 +202,9 @@ impl Writer {
             Syntax::Sort { axis, descending, positions } => {
                 return self.sort(node, axis, &descending, positions, &x, &avals, names);
             }
+            Syntax::Windows { by, init, windows } => {
+                return self.windows(node, by, init, windows, (&x[0], &types[0], &results[0]), names);
+            }
             Syntax::If(branch) => return self.branches(graph, node, branch, &x, names),
             Syntax::While(repeated) => return self.repeated(graph, node, repeated, &x, names),
             Syntax::Constant(_) => unreachable!("a constant has no operands and was written above"),
@@ -271,6 +275,46 @@ impl Writer {
         self.line("} do {");
         self.region(&op.body, &[&state[..], for_body].concat())?;
         self.line("}");
+        Ok(())
+    }
+
+    fn windows(
+        &mut self,
+        node: &Node<Op>,
+        by: &str,
+        init: Literal,
+        windows: &[Window],
+        (x, from, to): (&str, &str, &str),
+        names: &mut Names,
+    ) -> Result<()> {
+        let one = Aval::known(init.dtype(), Shape::scalar());
+        let (scalar, init) = (type_of(&one), self.constant(&splat(init, &one)));
+        let left = self.results(node, names);
+        let array = |of: fn(&Window) -> usize| {
+            let numbers: Vec<usize> = windows.iter().map(of).collect();
+            let colon = if numbers.is_empty() { "" } else { ": " };
+            format!("array<i64{colon}{}>", join(&numbers, ", "))
+        };
+        let pairs: Vec<String> = windows.iter().map(|w| list(&[w.low, w.high])).collect();
+        self.line(&format!(
+            "{left} = \"stablehlo.reduce_window\"({x}, {init}) <{{base_dilations = {}, padding = dense<{}> : \
+             tensor<{}x2xi64>, window_dilations = {}, window_dimensions = {}, window_strides = {}}}> ({{",
+            array(|w| w.base),
+            list(&pairs),
+            windows.len(),
+            array(|w| w.dilation),
+            array(|w| w.size),
+            array(|w| w.stride),
+        ));
+        let given = [0, 1].map(|i| format!("%s{}", self.states + i));
+        self.states += 2;
+        self.line(&format!("^bb0({}: {scalar}, {}: {scalar}):", given[0], given[1]));
+        let made = self.value();
+        self.depth += 1;
+        self.line(&format!("{made} = {by} {} : {scalar}", given.join(", ")));
+        self.give("stablehlo.return", &[made], std::slice::from_ref(&scalar));
+        self.depth -= 1;
+        self.line(&format!("}}) : ({from}, {scalar}) -> {to}"));
         Ok(())
     }
 

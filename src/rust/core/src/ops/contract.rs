@@ -252,6 +252,8 @@ pub enum Promotion {
     JoinAfterCondition,
     /// The join, and at least f32: parts of complex numbers.
     JoinOfParts,
+    /// The join, as complex numbers of parts of at least f32.
+    JoinAsComplex,
     /// The dtype of this operand, if the rules join the others with it at all.
     Follow(usize),
     /// Each operand by itself. The last role holds for all further operands. If there are more roles than the

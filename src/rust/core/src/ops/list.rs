@@ -89,6 +89,8 @@ ops! {
     Special(special::Special),
     /// Many elements into one.
     Reduction(reduce::Reduction),
+    /// Elements of windows into one.
+    ReduceWindow(reduce_window::ReduceWindow),
     /// All elements so far into one.
     Cumulative(cumulative::Cumulative),
     /// Another dtype, same value as far as the dtype has it.
@@ -101,6 +103,8 @@ ops! {
     Iota(create::Iota),
     /// Sums of products over shared axes.
     DotGeneral(dot::DotGeneral),
+    /// Sums of products over windows.
+    Convolution(convolution::Convolution),
     /// Cholesky factors.
     Cholesky(cholesky::Cholesky),
     /// Equations with a triangular matrix.
@@ -137,6 +141,8 @@ ops! {
     Gather(gather::Gather),
     /// Many parts updated, at positions that are an operand.
     Scatter(scatter::Scatter),
+    /// Discrete Fourier transforms.
+    Fourier(fourier::Fourier),
     /// Elements in order.
     Sort(sort::Sort),
     /// The order of elements.

@@ -6,10 +6,11 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, If, Iota, LuSolve, Qr, Reduction, Reshape,
+    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, Fourier, If, Iota, LuSolve, Qr, Reduction, Reshape,
     RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
 };
 use crate::dtype::DType;
+use crate::kernels::products::convolution::Window;
 use crate::shape::{join, Axis};
 use crate::tensor::{Aval, Literal};
 
@@ -200,6 +201,10 @@ pub enum Formula<'a> {
     Reduce(&'a Reduction),
     /// A cumulation in as many steps as the number of elements has bits.
     Cumulative(&'a Cumulative),
+    /// A transform along another axis than the last.
+    Fourier(&'a Fourier),
+    /// The op itself on operands of 16 bits as f32, rounded once.
+    InSingle,
     /// A reshape in column-major order.
     Reshape(&'a Reshape),
     /// A product whose batching axes come last.
@@ -276,6 +281,15 @@ pub enum Syntax<'a> {
         init: Literal,
         /// The axes that are folded.
         axes: &'a [Axis],
+    },
+    /// A fold of windows.
+    Windows {
+        /// The operation that folds two elements.
+        by: &'static str,
+        /// The initial value of the fold.
+        init: Literal,
+        /// The windows along each axis.
+        windows: &'a [Window],
     },
     /// Operands sorted together by what comes first, each with a direction.
     Sort {

@@ -5,6 +5,8 @@ use crate::common::text::read_back;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Result;
 use anvil_core::graph::Value;
+use anvil_core::kernels::fourier::Kind;
+use anvil_core::kernels::products::convolution::Window;
 use anvil_core::kernels::random::Algorithm;
 use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
@@ -297,6 +299,63 @@ fn sorts(d: DType) -> Vec<(Op, Vec<Aval>)> {
     all
 }
 
+/// Transforms and sums over windows.
+fn signals(d: DType) -> Vec<(Op, Vec<Aval>)> {
+    let mut all = vec![];
+    for kind in [Kind::Forward, Kind::Inverse, Kind::Real, Kind::RealInverse] {
+        for (axis, from) in [(0, &[12, 2][..]), (1, &[3, 7]), (1, &[2, 67, 3]), (0, &[1]), (0, &[3, 0])] {
+            let sizes =
+                if kind == Kind::RealInverse { [2, 1].map(|odd| 2 * from[axis] - odd) } else { [0, 0] };
+            for size in sizes.into_iter().filter(|&n| kind != Kind::RealInverse || n > 0) {
+                all.push((Op::Fourier(Fourier { kind, axis: Axis(axis), size }), vec![aval(d, from)]));
+            }
+        }
+    }
+    let plain = Convolution {
+        stride: vec![1],
+        low: vec![0],
+        high: vec![0],
+        base: vec![1],
+        dilation: vec![1],
+        groups: 1,
+    };
+    let conv =
+        |op: Convolution, x: &[usize], kernel: &[usize]| (op.into(), vec![aval(d, x), aval(d, kernel)]);
+    let grouped = Convolution { stride: vec![2], low: vec![1], high: vec![-1], groups: 2, ..plain.clone() };
+    let dilated = Convolution { low: vec![2], base: vec![2], dilation: vec![2], ..plain.clone() };
+    let of_two = Convolution {
+        stride: vec![1, 2],
+        low: vec![1, 0],
+        high: vec![0, 1],
+        base: vec![1, 1],
+        dilation: vec![1, 2],
+        groups: 1,
+    };
+    all.extend([
+        conv(plain.clone(), &[2, 5, 3], &[3, 3, 2]),
+        conv(grouped, &[1, 7, 4], &[3, 2, 4]),
+        conv(dilated, &[2, 4, 1], &[2, 1, 3]),
+        conv(of_two, &[2, 4, 5, 2], &[2, 2, 2, 3]),
+        conv(plain.clone(), &[0, 5, 3], &[3, 3, 2]),
+        conv(plain, &[2, 2, 1], &[3, 1, 2]),
+    ]);
+    let along = |size, stride, low, high, dilation| Window { size, stride, low, high, dilation, base: 1 };
+    let alone = along(1, 1, 0, 0, 1);
+    for fold in [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min] {
+        for (windows, from) in [
+            (vec![along(3, 1, 0, 0, 1)], &[7][..]),
+            (vec![along(2, 2, 1, 1, 1), along(3, 1, 0, 1, 1)], &[5, 4]),
+            (vec![along(3, 1, 2, -1, 2), alone], &[6, 2]),
+            (vec![alone, along(2, 1, 0, 0, 1), along(2, 2, 0, 1, 1)], &[1, 3, 4]),
+            (vec![along(2, 1, 0, 0, 1), alone], &[1, 2]),
+            (vec![], &[]),
+        ] {
+            all.push((ReduceWindow { fold, windows }.into(), vec![aval(d, from)]));
+        }
+    }
+    all
+}
+
 /// Ops of no operands, and random bits.
 fn made(dtype: DType) -> Vec<(Op, Vec<Aval>)> {
     let mut all = vec![];
@@ -463,7 +522,7 @@ pub fn programs(elements: usize) -> Vec<Program> {
         let ops = elementwise().into_iter().map(same).chain(structured(dtype, elements)).chain(made(dtype));
         ops.chain(control(dtype)).chain(scatters(dtype)).collect::<Vec<_>>()
     };
-    let families: [&dyn Fn(DType) -> Vec<(Op, Vec<Aval>)>; 2] = [&others, &sorts];
+    let families: [&dyn Fn(DType) -> Vec<(Op, Vec<Aval>)>; 3] = [&others, &sorts, &signals];
     for (family, &dtype) in families.iter().flat_map(|family| DType::ALL.iter().map(move |d| (family, d))) {
         let ops = family(dtype);
         let mut variants: BTreeMap<&str, usize> = BTreeMap::new();

@@ -123,6 +123,9 @@ fn dtypes(row: &'static Row, examples: &[Example]) -> Option<String> {
         }
         Promotion::JoinKnown => said.push("booleans count as `i32`".into()),
         Promotion::Each([Role::Counted, ..]) => said.push("booleans count as `i32`".into()),
+        Promotion::JoinAsComplex => {
+            said.push("real numbers become complex ones, floats of 32 bits and more their parts".into())
+        }
         Promotion::JoinOfParts => {
             said.push("16-bit floats, integers and booleans are promoted to `f32`".into())
         }

@@ -259,6 +259,8 @@ classes! {
     FLOAT "floats": Float;
     /// Floats and complex numbers.
     INEXACT "floats and complex numbers": Float Complex;
+    /// Complex numbers.
+    COMPLEX "complex numbers": Complex;
     /// Integers of either sign.
     INTEGER "integers": Integer Unsigned;
     /// Booleans and integers.

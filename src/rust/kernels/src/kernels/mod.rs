@@ -8,12 +8,14 @@
 //! | [`reductions`] | folds |
 //! | [`products`] | products of matrices and vectors |
 //! | [`sorting`] | sorts, the order of elements, the first of them |
+//! | [`fourier`] | discrete Fourier transforms |
 //! | [`random`] | ciphers that make random bits |
 //!
 //! [`cast`], [`wide`] and [`tile`] serve all of them: bytes as elements, loops for the vectors that the
 //! processor has, and elementwise kernels on values of any layout.
 
 pub mod cast;
+pub mod fourier;
 pub mod linalg;
 pub mod math;
 pub mod memory;

@@ -44,6 +44,11 @@ pub fn build<'m, 'b>(
         (Formula::Bitcast(op), &[x]) => one(convert::bitcast(op, x)),
         (Formula::Reduce(op), &[x]) => one(arrays::reduce(op, x)),
         (Formula::Cumulative(op), &[x]) => one(cumulative::cumulative(op, x)),
+        (Formula::Fourier(op), &[x]) => one(op.along_last(x)),
+        (Formula::InSingle, &[x, ..]) => {
+            let wide: Vec<Var> = operands.iter().map(|x| x.convert(DType::F32)).collect();
+            one(wide[0].apply(op.clone(), &wide[1..]).convert(x.aval().dtype))
+        }
         (Formula::Reshape(op), &[x]) => one(arrays::reshape(op, x)),
         (Formula::Product(op), &[x, y]) => one(arrays::product(op, x, y)),
         (Formula::Count(op), []) => one(arrays::iota(op, math)),
@@ -74,6 +79,8 @@ pub fn build<'m, 'b>(
             | Formula::Bitcast(_)
             | Formula::Reduce(_)
             | Formula::Cumulative(_)
+            | Formula::Fourier(_)
+            | Formula::InSingle
             | Formula::Reshape(_)
             | Formula::Product(_)
             | Formula::Count(_)

@@ -1,5 +1,6 @@
 //! Products of matrices and vectors: [`dot`] chooses the kernel.
 
+pub mod convolution;
 pub mod crossprod;
 pub mod dot;
 #[cfg(target_arch = "x86_64")]

@@ -13,3 +13,4 @@ mod loops;
 pub mod partials;
 pub mod reduce;
 mod way;
+pub mod windows;

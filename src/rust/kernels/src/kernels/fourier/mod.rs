@@ -1,0 +1,151 @@
+//! Discrete Fourier transforms of lines of any length.
+//!
+//! `y[k] = sum over j of x[j] * exp(-2 pi i j k / n)`. Lines of a length with small prime factors are
+//! transformed in [`passes`], several lines at once; long ones as a matrix, columns first, then rows, so that
+//! each part stays in the cache and threads share the parts ([`long`]); lengths with a large prime factor as
+//! a convolution (L. I. Bluestein, 1970).
+//!
+//! What is computed for a line depends on its length alone. Functions of numbers are not the system's, and no
+//! instruction contracts, so that the bits are the same everywhere.
+
+mod line;
+mod long;
+mod passes;
+mod roots;
+mod transform;
+
+pub use transform::{Kind, Transform};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::{Element, Float};
+    use crate::kernels::cast;
+    use crate::shape::Shape;
+    use crate::tensor::{Layout, View, ViewMut};
+    use num_complex::Complex;
+
+    fn numbers(n: usize) -> Vec<Complex<f64>> {
+        let part = |i: usize| ((i * 7919 + 13) % 1013) as f64 / 1013.0 - 0.5;
+        (0..n).map(|i| Complex::new(part(2 * i), part(2 * i + 1))).collect()
+    }
+
+    /// The transform by its definition, of the numbers in `at`.
+    fn defined(x: &[Complex<f64>], inverse: bool, at: &[usize]) -> Vec<Complex<f64>> {
+        let n = x.len();
+        let sum = |k: usize| {
+            let terms = x.iter().enumerate().map(|(j, z)| {
+                let [c, s] = roots::root((j as u128 * k as u128 % n as u128) as usize, n);
+                z * Complex::new(c, if inverse { -s } else { s })
+            });
+            terms.sum::<Complex<f64>>() / if inverse { n as f64 } else { 1.0 }
+        };
+        at.iter().map(|&k| sum(k)).collect()
+    }
+
+    /// Runs a transform of dense lines along the first or the last of two axes.
+    fn run<T: Float, I: Element, O: Element>(
+        kind: Kind,
+        size: usize,
+        x: &[I],
+        sizes: [usize; 2],
+        axis: usize,
+    ) -> Vec<O>
+    where
+        Complex<T>: Element,
+    {
+        let mut out = sizes;
+        out[axis] = match kind {
+            Kind::Real => size / 2 + 1,
+            _ => size,
+        };
+        let (from, to) = (Shape::from(sizes), Shape::from(out));
+        let layout = Layout::dense(&from);
+        let mut made = vec![O::default(); to.size()];
+        let x = View { dtype: I::DTYPE, shape: &from, layout: &layout, data: cast::bytes(x) };
+        let mut out = ViewMut { dtype: O::DTYPE, shape: &to, data: cast::bytes_mut(&mut made) };
+        Transform::<T>::new(kind, size).run(&x, axis, &mut out);
+        made
+    }
+
+    fn agrees(n: usize, x: &[Complex<f64>], got: &[Complex<f64>], want: &[Complex<f64>], bound: f64) {
+        let scale = x.iter().map(|z| z.norm_sqr().sqrt()).sum::<f64>();
+        for (got, want) in got.iter().zip(want) {
+            assert!((got - want).norm() <= bound * scale * 2f64.powi(-53), "{n}: {got} is not {want}");
+        }
+    }
+
+    #[test]
+    fn lines_of_all_lengths_are_transformed() {
+        let lengths =
+            (1..70).chain([81, 125, 128, 210, 251, 509, 1000, 1024, 3721, 4096, 4099, 5000, 8192, 10007]);
+        for n in lengths {
+            let x = numbers(n);
+            let at: Vec<usize> = if n < 600 { (0..n).collect() } else { (0..n).step_by(n / 40).collect() };
+            for (kind, inverse) in [(Kind::Forward, false), (Kind::Inverse, true)] {
+                let want = defined(&x, inverse, &at);
+                let got: Vec<Complex<f64>> = run::<f64, _, _>(kind, n, &x, [n, 1], 0);
+                agrees(n, &x, &at.iter().map(|&k| got[k]).collect::<Vec<_>>(), &want, 4.0);
+                let single: Vec<Complex<f32>> = x.iter().map(|&z| z.convert()).collect();
+                let got: Vec<Complex<f32>> = run::<f32, _, _>(kind, n, &single, [n, 1], 0);
+                let got: Vec<Complex<f64>> = at.iter().map(|&k| got[k].convert()).collect();
+                agrees(n, &x, &got, &want, 4.0 * 2f64.powi(29));
+            }
+        }
+    }
+
+    #[test]
+    fn real_lines_are_transformed_by_half_as_many_numbers() {
+        for n in (1..40).chain([100, 1000, 4097, 8192, 16384, 10006]) {
+            let x: Vec<f64> = numbers(n).iter().map(|z| z.re).collect();
+            let whole: Vec<Complex<f64>> = x.iter().map(|&x| Complex::from(x)).collect();
+            let at: Vec<usize> =
+                if n < 600 { (0..n / 2 + 1).collect() } else { (0..n / 2 + 1).step_by(n / 40).collect() };
+            let got: Vec<Complex<f64>> = run::<f64, _, _>(Kind::Real, n, &x, [n, 1], 0);
+            agrees(
+                n,
+                &whole,
+                &at.iter().map(|&k| got[k]).collect::<Vec<_>>(),
+                &defined(&whole, false, &at),
+                4.0,
+            );
+            // Imaginary parts that a real line does not have are not read.
+            let mut half = got.clone();
+            half[0].im = 7.0;
+            if n % 2 == 0 {
+                half[n / 2].im = 7.0;
+            }
+            let back: Vec<f64> = run::<f64, _, _>(Kind::RealInverse, n, &half, [n / 2 + 1, 1], 0);
+            for (x, y) in x.iter().zip(&back) {
+                assert!((x - y).abs() < 1e-14, "{n}: {y} is not {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_same_bits_with_any_others_and_in_any_place() {
+        for (n, lines) in [(7, 37), (12, 5), (1000, 20), (67, 9), (8192, 3)] {
+            let x = numbers(n * lines);
+            let all: Vec<Complex<f64>> = run::<f64, _, _>(Kind::Forward, n, &x, [n, lines], 0);
+            let across: Vec<Complex<f64>> = (0..n * lines).map(|i| x[i / lines + i % lines * n]).collect();
+            let other: Vec<Complex<f64>> = run::<f64, _, _>(Kind::Forward, n, &across, [lines, n], 1);
+            for line in 0..lines {
+                let one: Vec<Complex<f64>> =
+                    run::<f64, _, _>(Kind::Forward, n, &x[line * n..][..n], [n, 1], 0);
+                assert_eq!(one, all[line * n..][..n], "{n}");
+                assert!(one.iter().enumerate().all(|(k, z)| *z == other[line + k * lines]), "{n}");
+            }
+        }
+    }
+
+    #[test]
+    fn roots_of_unity_are_exact_on_the_axes() {
+        for n in [1, 2, 4, 8, 1000, 1 << 20] {
+            assert_eq!(roots::root(0, n), [1.0, -0.0]);
+            if n % 4 == 0 {
+                assert_eq!(roots::root(n / 4, n).map(f64::abs), [0.0, 1.0]);
+                assert_eq!(roots::root(n / 2, n).map(f64::abs), [1.0, 0.0]);
+            }
+        }
+    }
+}
