@@ -14,8 +14,8 @@
 #' * functions of each element: `abs sign sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh
 #'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
 #'   is.nan is.finite is.infinite`, see [base-generics];
-#' * reductions: `sum prod max min range any all mean weighted.mean anyNA rowsum`, and what elements amount to one
-#'   after the other: `cumsum cumprod cummax cummin`;
+#' * reductions: `sum prod max min range any all mean weighted.mean anyNA rowsum`, and what elements amount to
+#'   one after the other: `cumsum cumprod cummax cummin`;
 #' * order: `sort median quantile unique`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
 #'   dim<-`, and `crossprod tcrossprod kronecker scale`;

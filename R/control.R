@@ -480,9 +480,9 @@ check_count <- function(n, name, hint = NULL) {
 #' shows the elements whenever the program comes to it, in each repetition of a loop and in the branch that is
 #' taken, in the order of the program; also if nothing uses its result, and elements that the trace knows.
 #'
-#' Under [vmap()] it shows the values of all examples as one tensor. Where a predicate differs between examples,
-#' both branches run, and a loop runs until all examples are done: then it also shows what is computed for examples
-#' that do not take the branch, or that are done, though no result contains it.
+#' Under [vmap()] it shows the values of all examples as one tensor. Where a predicate differs between
+#' examples, both branches run, and a loop runs until all examples are done: then it also shows what is
+#' computed for examples that do not take the branch, or that are done, though no result contains it.
 #'
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @param label A string that is shown before the value.

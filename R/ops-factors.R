@@ -164,7 +164,8 @@ nv_lu_solve <- function(a, lu, permutation, b, adjoint = FALSE) {
 #' Matrices as products of `q`, whose columns are orthonormal, and the upper triangular `r`, by Householder
 #' reflectors. As with LAPACK the diagonal of `r` is real and may be negative.
 #'
-#' `qr()` of base R gives an object with conventions of its own (pivoting, a rank); it reads tensors as they are.
+#' `qr()` of base R gives an object with conventions of its own (pivoting, a rank); it reads tensors as they
+#' are.
 #'
 #' @param operand A tensor, traced value or R matrix of shape `(b..., m, n)`: floats or complex numbers;
 #'   integers and booleans become floats. Leading axes are a batch.

@@ -69,7 +69,8 @@ with_dots <- function(name) "..." %in% names(formals(get(name, asNamespace("anvi
 test_that("no method swallows an argument that it does not know", {
   seen <- 0L
   for (key in names(methods)) {
-    # Arguments of c() and cbind() may have any name; rep() hands its own on, and so do functions of one argument.
+    # Arguments of c() and cbind() may have any name; rep() hands its own on, and so do functions of one
+    # argument.
     if (!with_dots(methods[[key]]) || startsWith(key, "Math|") ||
       key %in% paste0(c("c", "cbind", "rbind", "rep", "xtfrm"), "|AnvilValue")) next
     parts <- strsplit(key, "|", fixed = TRUE)[[1L]]

@@ -31,7 +31,8 @@ writers <- list(
 test_that("these are all functions that write files", {
   exports <- Filter(is.function, sapply(getNamespaceExports("anvil"), getExportedValue, ns = "anvil"))
   expect_setequal(
-    names(Filter(function(f) "path" %in% names(formals(f)), exports)), c(names(writers), "nv_read_npy", "nv_read_npz", "nv_load")
+    names(Filter(function(f) "path" %in% names(formals(f)), exports)),
+    c(names(writers), "nv_read_npy", "nv_read_npz", "nv_load")
   )
 })
 
