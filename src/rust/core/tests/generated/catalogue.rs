@@ -49,7 +49,8 @@ fn cost(row: &Row, examples: &[Example]) -> String {
         return "multiplications and additions of all terms".into();
     }
     if MATRICES.contains(&row.name) {
-        return if ["triangular_solve", "lu_solve"].contains(&row.name) { "n^2 a column" } else { "n^3" }.into();
+        return if ["triangular_solve", "lu_solve"].contains(&row.name) { "n^2 a column" } else { "n^3" }
+            .into();
     }
     if row.name == "top_k" {
         return "n log k".into();
