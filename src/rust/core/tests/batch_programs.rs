@@ -43,7 +43,7 @@ fn nearly(dtype: DType, x: &[u8], y: &[u8]) -> Option<String> {
     };
     let (x, y) = (numbers(x), numbers(y));
     let scale = x.iter().chain(&y).fold(1.0, |most: f64, x| most.max(x.abs()));
-    if !(scale < 1e6) || x.iter().chain(&y).any(|x| x.is_nan()) {
+    if scale >= 1e6 || x.iter().chain(&y).any(|x| x.is_nan()) {
         return None;
     }
     let tolerance = match part {

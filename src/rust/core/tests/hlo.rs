@@ -153,7 +153,8 @@ fn nearly(aval: &Aval, inputs: &[&[u8]], got: &[u8], want: &[u8]) -> Option<Stri
         let relative = if aval.dtype == DType::F64 { 1e-9 } else { 2.0 * ulp(aval.dtype, 1.0) };
         let is_far = all.iter().any(|x| x[i].abs() > 1e150 || x[i] != 0.0 && x[i].abs() < 1e-290);
         let same = g == w || g.is_nan() && w.is_nan() || w.is_nan() && is_far;
-        if !same && !((g - w).abs() <= relative * w.abs()) && !((g - w).abs() < 1e-13) {
+        let apart = (g - w).abs();
+        if !same && (apart.is_nan() || apart > relative * w.abs() && apart > 1e-13) {
             let x: Vec<f64> = all.iter().map(|x| x[i]).collect();
             return Some(format!("at {x:?}: {g:e} is not {w:e}"));
         }

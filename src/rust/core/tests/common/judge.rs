@@ -85,7 +85,7 @@ pub fn apart(got: &[Complex<f64>], want: &[Complex<f64>]) -> f64 {
 
 /// What is wrong if a number of units is too large.
 fn within(what: &str, error: f64, unit: f64) -> Option<String> {
-    (!(error / unit <= MOST)).then(|| format!("{what}: {} units", error / unit))
+    (error.is_nan() || error / unit > MOST).then(|| format!("{what}: {} units", error / unit))
 }
 
 /// What is wrong with columns that are to be orthonormal.
@@ -111,7 +111,7 @@ fn is_positive(a: &Matrix, n: usize, shift: f64) -> bool {
     (0..n).for_each(|i| l[i + i * n] -= shift);
     for j in 0..n {
         let pivot = l[j + j * n].re;
-        if !(pivot > 0.0) {
+        if pivot <= 0.0 || pivot.is_nan() {
             return false;
         }
         for k in j + 1..n {
@@ -199,7 +199,7 @@ pub fn judge(op: &Op, operands: &[Given], results: &[Given], wanted: &[Given]) -
         } else if op.get::<Qr>().is_some() {
             let (q, r) = (made(0, 2), made(1, 2));
             let k = q.len() / m;
-            let upper = kept(&r, k, |i, j| i < j || i == j);
+            let upper = kept(&r, k, |i, j| i <= j);
             let real = (0..k.min(n)).all(|i| r[i + i * k].im.abs() <= unit * largest(&r));
             orthonormal(&q, [m, k], unit)
                 .or_else(|| within("q * r", apart(&product(&q, &upper, [m, k, n]), &a), unit))

@@ -55,7 +55,7 @@ impl<T: Real> Loop for Symmetric<'_, T> {
             for x in &a[j * n + j..(j + 1) * n] {
                 for l in 0..LANES {
                     let size = x[l].abs();
-                    fails[l] |= !(size < T::of(f64::INFINITY));
+                    fails[l] |= !size.is_finite();
                     largest[l] = if largest[l] < size { size } else { largest[l] };
                 }
             }

@@ -218,7 +218,7 @@ impl<T: Real> Loop for Cholesky<'_, T> {
                 }
             }
             let pivot = a[j + j * n];
-            (0..LANES).for_each(|l| fails[l] |= !(pivot[l] > T::ZERO && pivot[l] < T::of(f64::INFINITY)));
+            (0..LANES).for_each(|l| fails[l] |= !((pivot[l] > T::ZERO) & pivot[l].is_finite()));
             let root = pivot.map(Real::root);
             let inverse = root.map(|root| T::ONE / root);
             a[j + j * n] = root;
@@ -344,9 +344,9 @@ impl<T: Real> Loop for Solve<'_, T> {
         let mut inverse = [[T::ONE; LANES]; SMALL];
         let mut divides = [false; LANES];
         if !triangle.unit {
-            for i in 0..n {
-                inverse[i] = a[row(i) * (n + 1)].map(|x| T::ONE / x);
-                (0..LANES).for_each(|l| divides[l] |= !(inverse[i][l].abs() < T::of(f64::INFINITY)));
+            for (i, inverse) in inverse.iter_mut().enumerate().take(n) {
+                *inverse = a[row(i) * (n + 1)].map(|x| T::ONE / x);
+                (0..LANES).for_each(|l| divides[l] |= !inverse[l].is_finite());
             }
         }
         let divides_any = divides.contains(&true);

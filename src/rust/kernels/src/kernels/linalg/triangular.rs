@@ -130,10 +130,10 @@ fn read<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: MatRef<T>, upw
             line.copy_from_slice(x.transposed().column(place(i)));
         }
     } else if x.strides[0] == 1 {
-        for j in 0..m {
+        (0..m).for_each(|j| {
             let column = x.column(j);
             (0..n).for_each(|i| lines[i][j] = column[place(i)]);
-        }
+        });
     } else {
         for (i, line) in lines.iter_mut().enumerate().take(n) {
             (0..m).for_each(|j| line[j] = x.at(place(i), j));
@@ -152,10 +152,10 @@ fn write<T: Scalar, const L: usize>(lines: &[[T; L]; BASE], x: &mut MatMut<T>, u
             rows.column(place(i)).copy_from_slice(line);
         }
     } else if x.strides[0] == 1 {
-        for j in 0..m {
+        (0..m).for_each(|j| {
             let column = x.column(j);
             (0..n).for_each(|i| column[place(i)] = lines[i][j]);
-        }
+        });
     } else {
         for (i, line) in lines.iter().enumerate().take(n) {
             (0..m).for_each(|j| x.set(place(i), j, line[j]));
