@@ -6,8 +6,8 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, Fourier, If, Iota, LuSolve, Qr, Reduction, Reshape,
-    RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
+    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, Fourier, If, Iota, LuSolve, Qr, Reduction,
+    Reshape, RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
 };
 use crate::dtype::DType;
 use crate::kernels::products::convolution::Window;

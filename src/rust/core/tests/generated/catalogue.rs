@@ -45,11 +45,18 @@ fn cost(row: &Row, examples: &[Example]) -> String {
     if op.has_regions() {
         return "the functions given".into();
     }
-    if op.contraction().is_some() {
+    if ["fft", "ifft", "rfft", "irfft"].contains(&row.name) {
+        return "n log n".into();
+    }
+    if op.contraction().is_some() || row.name == "conv" {
         return "multiplications and additions of all terms".into();
     }
     if MATRICES.contains(&row.name) {
-        return if ["triangular_solve", "lu_solve"].contains(&row.name) { "n^2 a column" } else { "n^3" }.into();
+        return if ["triangular_solve", "lu_solve"].contains(&row.name) { "n^2 a column" } else { "n^3" }
+            .into();
+    }
+    if row.name == "reduce_window" {
+        return "a sum for each element of a window".into();
     }
     if row.name == "top_k" {
         return "n log k".into();
