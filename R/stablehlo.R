@@ -28,12 +28,12 @@
 #' nearest element there and writes nothing, except that [nv_dynamic_update_slice()] moves its window.
 #' The modes `"clip"` and `"drop"` mean the same there as here.
 #'
-#' StableHLO has no LU, QR, eigenvalue or singular value decomposition, and few special functions: programs have
-#' them as algorithms of its operations, with loops. Their results agree with those here within the accuracy of
-#' the functions, but for the signs (or complex phases) of eigenvectors and singular vectors, which no
-#' decomposition determines. The method of Jacobi, for the latter two, is slow for matrices of more than a few
-#' hundred rows. A program that has such functions is derived here, before it is exported; other systems that
-#' derive its text derive the algorithms.
+#' StableHLO has no LU, QR, eigenvalue or singular value decomposition, and few special functions: programs
+#' have them as algorithms of its operations, with loops. Their results agree with those here within the
+#' accuracy of the functions, but for the signs (or complex phases) of eigenvectors and singular vectors,
+#' which no decomposition determines. The method of Jacobi, for the latter two, is slow for matrices of more
+#' than a few hundred rows. A program that has such functions is derived here, before it is exported; other
+#' systems that derive its text derive the algorithms.
 #'
 #' [nv_print()] and [nv_callback()] cannot be exported: it is an error. Side effects of `f` while it is
 #' traced are not part of any program.

@@ -191,7 +191,7 @@ fn small_matrices_of_a_batch_are_as_each_alone() {
             }
             // Eigenvectors alone come from another algorithm: a matrix is held to copies of itself.
             let eigh: Op = Eigh { vectors: true }.into();
-            for (k, together) in of_batch(&eigh, dtype, &[square.clone()]).iter().enumerate() {
+            for (k, together) in of_batch(&eigh, dtype, std::slice::from_ref(&square)).iter().enumerate() {
                 let copies = vec![square.0[k].clone(); 3];
                 for alone in of_batch(&eigh, dtype, &[(copies, [n, n])]) {
                     assert!(together.iter().zip(&alone).all(|(x, y)| same(dtype, x, y)), "{dtype} {n} {k}");
