@@ -18,7 +18,7 @@ test_that("the table has a row for each op of the catalogue, and no name twice",
     unique(table$accepts),
     c("any dtype", "booleans", "floats", "integers", "integers and floats", "booleans and integers",
       "any dtype but complex", "integers, floats and complex numbers", "floats and complex numbers",
-      "signed integers, floats and complex numbers", "signed integers and floats")
+      "signed integers, floats and complex numbers", "signed integers and floats", "complex numbers")
   )
 })
 
