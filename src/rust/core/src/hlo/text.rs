@@ -296,11 +296,12 @@ impl Writer {
             format!("array<i64{colon}{}>", join(&numbers, ", "))
         };
         let pairs: Vec<String> = windows.iter().map(|w| list(&[w.low, w.high])).collect();
+        let padding = if pairs.is_empty() { String::new() } else { list(&pairs) };
         self.line(&format!(
             "{left} = \"stablehlo.reduce_window\"({x}, {init}) <{{base_dilations = {}, padding = dense<{}> : \
              tensor<{}x2xi64>, window_dilations = {}, window_dimensions = {}, window_strides = {}}}> ({{",
             array(|w| w.base),
-            list(&pairs),
+            padding,
             windows.len(),
             array(|w| w.dilation),
             array(|w| w.size),
