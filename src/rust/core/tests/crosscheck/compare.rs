@@ -8,6 +8,7 @@ use anvil_core::exec::reference;
 use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{Binary, Builder, Op, Part, Reduction, Scatter, Unary, Update};
+use anvil_core::shape::Axis;
 use anvil_core::tensor::Aval;
 
 /// The bytes of a value, with its type.
@@ -71,7 +72,8 @@ pub fn bound(op: &Op, complex: bool) -> Bound {
         Op::Unary(_) | Op::Binary(_) | Op::Part(_) => Bound::Ulps(own + XLA),
         Op::Reduction(r) if matches!(r.fold, Fold::Sum | Fold::Prod | Fold::Squares) => Bound::Order,
         Op::Cumulative(c) if !matches!(c.by, Cumulation::Max | Cumulation::Min) => Bound::Order,
-        Op::DotGeneral(_) => Bound::Order,
+        Op::ReduceWindow(w) if matches!(w.fold, Fold::Sum | Fold::Prod) => Bound::Order,
+        Op::DotGeneral(_) | Op::Convolution(_) | Op::Fourier(_) => Bound::Order,
         Op::Scatter(s) => match &s.update {
             Update::Replace => Bound::Exact,
             Update::With(_) => Bound::Order,
@@ -225,6 +227,19 @@ fn special(operands: &[Typed], (aval, want): Typed, got: &[u8]) -> Option<String
     None
 }
 
+/// For each element of a transform along an axis, the sum of its terms' magnitudes: of all elements of its line,
+/// whichever element of the line it is. Half a spectrum stands for both halves.
+fn sums_of_lines(axis: Axis, (aval, x): &(Aval, Vec<u8>), result: &Aval) -> Vec<f64> {
+    let (before, along) = (aval.shape[..axis.0].iter().product::<usize>(), aval.shape[axis.0]);
+    let mut sums = vec![0.0; aval.shape.size() / along.max(1)];
+    let line = |i: usize, along: usize| i % before + i / (before * along) * before;
+    for (i, x) in numbers(aval.dtype, x).into_iter().enumerate() {
+        sums[line(i, along)] += 2.0 * x;
+    }
+    let along = result.shape[axis.0];
+    (0..result.shape.size()).map(|i| sums[line(i, along)]).collect()
+}
+
 /// The difference of two results of a node, if it exceeds the bound; `worst` gets the distances within the
 /// bound.
 pub fn difference(
@@ -250,10 +265,13 @@ pub fn difference(
     let all = (numbers(aval.dtype, want), numbers(aval.dtype, got));
     let order = (bound == Bound::Order).then(|| {
         let magnitudes: Vec<_> = operands.iter().map(magnitude).collect();
+        let terms = operands.iter().map(|(aval, _)| aval.shape.size()).max().unwrap_or(1) + 2;
+        if let Op::Fourier(op) = op {
+            return (sums_of_lines(op.axis, &magnitudes[0], aval), terms as f64);
+        }
         let (op, magnitudes) = without_mean(op, magnitudes);
         let typed: Vec<Typed> = magnitudes.iter().map(|(aval, x)| (aval, x.as_slice())).collect();
         let (aval, sums) = values_of(&op, &typed).swap_remove(result);
-        let terms = operands.iter().map(|(aval, _)| aval.shape.size()).max().unwrap_or(1) + 2;
         (numbers(aval.dtype, &sums), terms as f64)
     });
     for (i, (&x, &y)) in all.0.iter().zip(&all.1).enumerate() {
