@@ -59,8 +59,11 @@ fn program(seed: u64) -> (Graph, Vec<AlignedBytes>) {
     } else {
         all
     };
+    // Products within factorisations give 0 or -0 where they underflow, by level.
+    const FACTORS: [&str; 7] = ["chol", "triangular_solve", "lu", "lu_solve", "qr", "eigh", "svd"];
     let names: Vec<(&str, usize)> = names
         .into_iter()
+        .filter(|(name, _)| !FACTORS.contains(name))
         .filter(|(name, _)| {
             !["if", "while", "scan", "custom_gradient", "custom_jvp", "print", "callback"].contains(name)
         })

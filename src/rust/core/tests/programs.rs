@@ -68,6 +68,10 @@ fn all_names() -> Vec<(&'static str, usize)> {
 fn assert_agrees(seed: u64, writer: Writer, outputs: Vec<Value>) -> usize {
     let Writer { mut rng, b, .. } = writer;
     let graph = b.finish(outputs);
+    // Outer products of large inputs may be larger than memory.
+    if graph.values().any(|v| graph.aval(v).shape.size() > 1 << 24) {
+        return 0;
+    }
     let tensors = |rng: &mut Rng, values: &[Value]| -> Vec<AlignedBytes> {
         values.iter().map(|&v| random_tensor(rng, graph.aval(v))).collect()
     };

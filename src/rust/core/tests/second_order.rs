@@ -39,6 +39,17 @@ fn has_custom(graph: &Graph) -> bool {
     graph.nodes().iter().any(|node| custom(node) || inside(node))
 }
 
+/// Vectors of complex decompositions are free up to a phase each: their derivative keeps to one path of phases, and
+/// on another path to the same place these are others, so that second derivatives are not symmetric.
+fn has_phases(graph: &Graph) -> bool {
+    let phases = |node: &Node<Op>| {
+        let is = ["eigh", "svd"].contains(&node.op.name());
+        is && graph.aval(node.operands[0]).dtype.is_complex()
+    };
+    let inside = |node: &Node<Op>| node.op.regions().iter().any(|(_, region)| has_phases(region));
+    graph.nodes().iter().any(|node| phases(node) || inside(node))
+}
+
 /// The program of the sines of its inputs: most programs are linear in most of them.
 fn curved(graph: &Graph) -> Graph {
     let mut b = Builder::default();
@@ -113,6 +124,10 @@ fn second_derivatives_of_random_programs_agree_in_all_orders() {
         let (graph, mut rng) = smooth_program(seed);
         if has_custom(&graph) {
             count("derivatives of their own");
+            continue;
+        }
+        if has_phases(&graph) {
+            count("vectors of complex decompositions");
             continue;
         }
         let graph = curved(&graph);

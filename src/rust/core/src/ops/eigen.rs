@@ -66,7 +66,8 @@ impl OpDef for Eigh {
         let dtype = operands[0].dtype;
         let work = time(dtype, 4 * n * n * n + 2000);
         let axes: &[usize] = if self.vectors { &[1, 2] } else { &[1] };
-        if lanes::suit(&operands[0]) {
+        // One matrix too: the signs of eigenvectors are those that it has in a batch.
+        if lanes::fit(&operands[0], jacobi::MOST) {
             return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], axes], results, work, |x, out| {
                 let vectors = out.scalars.first_mut().map(|v| &mut v[..]);
                 jacobi::symmetric(&mut x.scalars[0], n, &mut out.reals[0], vectors);

@@ -6,6 +6,9 @@ use super::lanes::{Lane, LANES};
 use super::scalar::{beside, Real};
 use crate::kernels::wide::{wide_loop, Loop};
 
+/// Rows up to which this is faster than the reduction to tridiagonal form, for a batch.
+pub const MOST: usize = 8;
+
 /// Sweeps over all pairs after which a matrix is given up. Convergence is quadratic: six or seven do.
 const SWEEPS: usize = 40;
 

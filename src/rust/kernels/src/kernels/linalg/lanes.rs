@@ -1,8 +1,8 @@
 //! Batches of small matrices, several of them at once: one in each lane of the processor's vectors.
 //!
 //! The algorithms have no branches that depend on elements; what a matrix needs and another one does not is
-//! chosen by lane. A matrix never changes what comes out for its neighbours, and but for eigenvectors the bits
-//! are those of the algorithms for one matrix.
+//! chosen by lane. A matrix never changes what comes out for its neighbours, and the bits are those of the
+//! algorithms for one matrix.
 
 use super::each::{dispatch_scalar, Kind, Places};
 use super::scalar::Real;
@@ -40,10 +40,14 @@ pub struct Values<T> {
 
 /// Whether the matrices of an operand, its last two axes, are computed in lanes.
 pub fn suit(x: &View) -> bool {
-    let (batch, matrix) = x.shape.split_at(x.shape.rank() - 2);
-    !x.dtype.is_complex()
-        && matrix.iter().all(|&size| (1..=SMALL).contains(&size))
-        && batch.iter().product::<usize>() >= FEW
+    let (batch, _) = x.shape.split_at(x.shape.rank() - 2);
+    fit(x, SMALL) && batch.iter().product::<usize>() >= FEW
+}
+
+/// Whether the matrices of an operand are real, and have elements and at most so many rows and columns.
+pub fn fit(x: &View, most: usize) -> bool {
+    let matrix = &x.shape[x.shape.rank() - 2..];
+    !x.dtype.is_complex() && matrix.iter().all(|&size| (1..=most).contains(&size))
 }
 
 /// As [`each`](super::each::each), for real numbers, with [`LANES`] examples at a time. The last of them are one
@@ -66,6 +70,9 @@ pub fn each<T: Real>(
         .map(|(x, &own)| Places::new(x.shape, &Layout::dense(x.shape).strides, 0, own))
         .collect();
     let count = to[0].examples();
+    if count == 0 {
+        return;
+    }
     let out: Vec<(AtomicPtr<u8>, usize, DType)> =
         results.iter_mut().map(|x| (AtomicPtr::new(x.data.as_mut_ptr()), x.data.len(), x.dtype)).collect();
     let shared = picoseconds.saturating_mul(count) / 4 >= pool::WORTH_SHARING;

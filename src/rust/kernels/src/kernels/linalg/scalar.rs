@@ -87,10 +87,13 @@ fn by_ndarray<T: Scalar>(out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Su
             ArrayViewMut2::from_shape_ptr(places(out.sizes, out.strides), out.first),
         )
     };
-    if how == Sums::Set {
-        z.fill(T::ZERO);
-    }
-    general_mat_mul(if how == Sums::Subtract { -T::ONE } else { T::ONE }, &x, &y, T::ONE, &mut z);
+    // What is set is not added to 0, which would lose the sign of a zero.
+    let [by, kept] = match how {
+        Sums::Set => [T::ONE, T::ZERO],
+        Sums::Add => [T::ONE, T::ONE],
+        Sums::Subtract => [-T::ONE, T::ONE],
+    };
+    general_mat_mul(by, &x, &y, kept, &mut z);
 }
 
 macro_rules! floats {
