@@ -284,7 +284,7 @@ nv_bessel_j <- function(x, nu) .External(anvil_op, paste0("bessel_j", low_order(
 nv_bessel_y <- function(x, nu) .External(anvil_op, paste0("bessel_y", low_order(nu)), x)
 
 low_order <- function(nu) {
-  if (!is.object(nu) && length(nu) == 1L && nu %in% 0:1) return(as.integer(nu))
+  if (!is.object(nu) && is.numeric(nu) && length(nu) == 1L && nu %in% 0:1) return(as.integer(nu))
   hint <- "Of other orders there are `nv_bessel_i()` and `nv_bessel_k()`."
   abort_arg("nu", "0 or 1, a number that is known when the function is traced", describe(nu), hint)
 }
