@@ -5,11 +5,12 @@ use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
 use anvil_core::kernels::cast;
 use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::threads::want;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Concatenate, DotGeneral, If, Reduction, Region, Reverse, Scan,
-    Unary, While,
+    Binary, BroadcastInDim, Builder, Compare, Concatenate, Cumulative, DotGeneral, If, Reduction, Region,
+    Reverse, Scan, Unary, While,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
@@ -120,6 +121,15 @@ fn reductions_and_what_goes_on_with_them_allocate_nothing() {
         binary(b, Binary::div, exp, total)
     };
     assert_eq!(warm(&[&[100, 20]], softmax), 0);
+    // Of one tile, and of tiles that carry to the next.
+    let sums_so_far = |b: &mut Builder, x: &[Value]| {
+        let exp = unary(Unary::exp)(b, x[0]);
+        let sums =
+            b.node1(Cumulative { by: Cumulation::Sum, axis: Axis(0), reverse: false }, &[exp]).unwrap();
+        binary(b, Binary::div, sums, exp)
+    };
+    assert_eq!(warm(&[&[100]], sums_so_far), 0);
+    assert_eq!(warm(&[&[20_000]], sums_so_far), 0);
 }
 
 #[test]

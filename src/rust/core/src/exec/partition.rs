@@ -251,7 +251,7 @@ impl Partition<'_> {
         match schedule {
             Schedule::View | Schedule::Source => return,
             Schedule::Across(_) | Schedule::Columns(_) => return self.put_with_maker(node),
-            Schedule::Map | Schedule::Segments(_) => {}
+            Schedule::Map | Schedule::Segments(_) | Schedule::Cumulative { .. } => {}
             Schedule::Rows(_) | Schedule::Blocks(_) | Schedule::Alone => return self.begin(node),
         }
         let whole = self.plans[node].reads_whole(0);
@@ -326,7 +326,7 @@ impl Partition<'_> {
 
     fn fits(&self, node: usize, unit: usize) -> bool {
         let open = &self.open[unit];
-        let with = |group: Group| group.schedule.with(self.plans[node].schedule);
+        let with = |group: Group| group.schedule.with(group.len, self.plans[node].schedule);
         open.group.and_then(with).is_some()
             && open.nodes.len() < MAX_NODES
             && open.reads.len() + self.new_reads(node, unit).len() <= MAX_STREAMS
@@ -335,7 +335,7 @@ impl Partition<'_> {
     /// Starts a unit with a node, which others may join if it is a group.
     fn begin(&mut self, node: usize) {
         let (unit, plan) = (self.open.len(), &self.plans[node]);
-        let schedule = plan.schedule.begins();
+        let schedule = plan.schedule.begins(plan.len);
         let group = (schedule != Schedule::Alone).then_some(Group { len: plan.len, schedule });
         if let Some(group) = group {
             self.by_len.entry(group.len).or_default().push(unit);
@@ -349,7 +349,8 @@ impl Partition<'_> {
         let folded = |&v: &Value| self.is_in(v, unit) && self.row(self.views.root(v)).is_some();
         let inside = self.graph.nodes()[node].operands.iter().any(folded);
         if let Some(group) = &mut self.open[unit].group {
-            let schedule = group.schedule.with(self.plans[node].schedule).unwrap_or(group.schedule);
+            let schedule =
+                group.schedule.with(group.len, self.plans[node].schedule).unwrap_or(group.schedule);
             group.schedule = if inside { schedule.read_inside() } else { schedule };
         }
         self.enter(node, unit);
@@ -422,7 +423,10 @@ impl Partition<'_> {
     fn finish(self) -> Units {
         let Partition { graph, views, plans, open, .. } = self;
         let mut kept = self.is_output;
-        let grouped: Vec<bool> = open.iter().map(|u| u.group.is_some() && !u.nodes.is_empty()).collect();
+        // A cumulation by itself reads its operand twice and shares it better.
+        let one = |unit: &Open| matches!(unit.nodes[..], [node] if plans[node].cumulates());
+        let is_group = |unit: &Open| unit.group.is_some() && !unit.nodes.is_empty() && !one(unit);
+        let grouped: Vec<bool> = open.iter().map(is_group).collect();
         let unit_of = &self.unit_of;
         // A source that must be in memory is computed before the first unit that reads it there.
         let mut sources: Vec<Vec<usize>> = vec![vec![]; open.len() + 1];

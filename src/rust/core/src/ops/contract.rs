@@ -9,7 +9,7 @@ use super::attrs::Attrs;
 use super::control::Control;
 use super::lower::Lowering;
 use super::rules::{Batch, Jvp, Vjp};
-use super::{Builder, DotGeneral, Graph, Op, Row};
+use super::{Builder, Cumulative, DotGeneral, Graph, Op, Row};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
@@ -143,6 +143,11 @@ pub trait OpDef {
 
     /// Its fold and the axes along which it folds the operand, if it is a reduction.
     fn fold(&self) -> Option<(Fold, &[Axis])> {
+        None
+    }
+
+    /// The cumulation that it is, if it is one.
+    fn cumulation(&self) -> Option<&Cumulative> {
         None
     }
 

@@ -135,6 +135,10 @@ impl OpDef for Cumulative {
         }
     }
 
+    fn cumulation(&self) -> Option<&Cumulative> {
+        Some(self)
+    }
+
     fn batch(&self) -> Batch<'_> {
         Batch::Same
     }

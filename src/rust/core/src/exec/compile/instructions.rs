@@ -104,8 +104,8 @@ pub fn compile(
         names.push(node.op.row().name);
         picoseconds += plan.picoseconds(group.len);
         let mut operands = compiler.read(plan, &node.operands);
-        if plan.folds() {
-            // A fold reads whole tiles, no constants.
+        if plan.folds() || plan.cumulates() {
+            // A fold or a cumulation reads whole tiles, no constants.
             let folded = plan.folded();
             operands[folded] = compiler.spread(operands[folded]);
         }
@@ -412,6 +412,9 @@ impl Compiler<'_> {
         let walk = match (schedule, product) {
             (Schedule::Across(rows), _) => Walk::Across(Across { rows, folds }),
             (Schedule::Blocks(rows), Some(product)) => Walk::Blocks(Blocks { product, rows }),
+            (Schedule::Cumulative { reverse, .. }, _) if cut.tiles_per_segment() > 1 => {
+                Walk::Chained { reverse }
+            }
             _ => Walk::Tiles,
         };
         let binding = OnceLock::new();

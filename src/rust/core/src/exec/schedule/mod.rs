@@ -10,6 +10,7 @@
 //! | [`map`] | each element of the result from the operands' elements at the same index |
 //! | [`segments`] | one element from each segment, a contiguous run of elements |
 //! | [`rows`] | tiles are whole segments, so that the group can read the results of its folds |
+//! | [`cumulative`] | each element from those of its line, a segment, up to it |
 //! | [`across`] | one element from those at the same index of all columns |
 //! | [`columns`] | a matrix in memory times a vector that the group computes |
 //! | [`blocks`] | a product of matrices in blocks of columns, on which the group continues |
@@ -20,6 +21,7 @@ pub mod alone;
 mod asked;
 mod blocks;
 mod columns;
+mod cumulative;
 mod map;
 mod node;
 mod products;
@@ -52,7 +54,7 @@ fn plan(at: &Asked) -> NodePlan {
     if at.node.op.source().is_some() && at.result().shape.size() > 0 {
         return NodePlan { schedule: Schedule::Source, ..alone::plan() };
     }
-    let rules = [map::plan, segments::plan, across::plan, columns::plan, blocks::plan];
+    let rules = [map::plan, segments::plan, cumulative::plan, across::plan, columns::plan, blocks::plan];
     rules.iter().find_map(|rule| rule(at)).unwrap_or_else(alone::plan)
 }
 
@@ -66,6 +68,7 @@ impl NodePlan {
         match self.schedule {
             Schedule::Map => map::body(self, at),
             Schedule::Segments(_) => segments::body(at),
+            Schedule::Cumulative { .. } => cumulative::body(at),
             Schedule::Across(_) => across::body(at),
             Schedule::Columns(_) => columns::body(self),
             Schedule::Blocks(_) => blocks::body(self),
@@ -95,9 +98,11 @@ impl NodePlan {
 }
 
 impl Schedule {
-    /// The schedule of a group of this schedule when a node joins it; `None` if the node cannot.
-    pub fn with(self, node: Schedule) -> Option<Schedule> {
+    /// The schedule of a group of this schedule and so many elements when a node joins it; `None` if the
+    /// node cannot.
+    pub fn with(self, len: usize, node: Schedule) -> Option<Schedule> {
         match node {
+            Schedule::Cumulative { segment, reverse } => cumulative::with(self, len, segment, reverse),
             Schedule::Map => map::with(self),
             Schedule::Segments(segment) | Schedule::Columns(segment) => segments::with(self, segment),
             Schedule::Across(rows) => across::with(self, rows),
@@ -105,9 +110,11 @@ impl Schedule {
         }
     }
 
-    /// The schedule of a group that begins with a node; [`Schedule::Alone`] if none does.
-    pub fn begins(self) -> Schedule {
+    /// The schedule of a group of so many elements that begins with a node; [`Schedule::Alone`] if none
+    /// does.
+    pub fn begins(self, len: usize) -> Schedule {
         match self {
+            Schedule::Cumulative { segment, reverse } => cumulative::of(len, segment, reverse),
             Schedule::Map | Schedule::Segments(_) | Schedule::Blocks(_) => self,
             _ => Schedule::Alone,
         }
@@ -121,7 +128,9 @@ impl Schedule {
     /// Elements of its segments, if it has any.
     pub fn segment(self) -> Option<usize> {
         match self {
-            Schedule::Segments(segment) | Schedule::Rows(segment) => Some(segment),
+            Schedule::Segments(segment) | Schedule::Rows(segment) | Schedule::Cumulative { segment, .. } => {
+                Some(segment)
+            }
             _ => None,
         }
     }
@@ -138,6 +147,7 @@ impl Schedule {
         match self {
             Schedule::Segments(segment) => segments::cut(len, segment),
             Schedule::Rows(segment) => rows::cut(len, segment),
+            Schedule::Cumulative { segment, .. } => cumulative::cut(len, segment),
             _ => map::cut(len, width, streams),
         }
     }

@@ -20,6 +20,13 @@ pub enum Schedule {
     Segments(usize),
     /// As [`Schedule::Segments`], and tiles are whole ones. Of groups only.
     Rows(usize),
+    /// Each element from those of its segment up to it.
+    Cumulative {
+        /// Elements of a segment.
+        segment: usize,
+        /// Whether it begins with the last element.
+        reverse: bool,
+    },
     /// One element from those at the same index of all columns, each of so many.
     Across(usize),
     /// The product of a matrix in memory and a vector of so many elements. Of nodes only.
@@ -58,12 +65,18 @@ impl NodePlan {
 
     /// The number of elements, if its result has one for each of the group.
     pub fn elements(&self) -> Option<usize> {
-        matches!(self.schedule, Schedule::Map | Schedule::Blocks(_)).then_some(self.len)
+        let each = matches!(self.schedule, Schedule::Map | Schedule::Blocks(_)) || self.cumulates();
+        each.then_some(self.len)
     }
 
     /// Whether it reduces tiles to fewer elements.
     pub fn folds(&self) -> bool {
         matches!(self.schedule, Schedule::Segments(_) | Schedule::Across(_) | Schedule::Columns(_))
+    }
+
+    /// Whether it cumulates tiles.
+    pub fn cumulates(&self) -> bool {
+        matches!(self.schedule, Schedule::Cumulative { .. })
     }
 
     /// The operand that it folds.

@@ -18,7 +18,7 @@ pub fn is_row(segment: &usize) -> bool {
 /// The schedule of a group of segments when one of its nodes reads the result of its fold.
 pub fn of(group: Schedule) -> Schedule {
     match group {
-        Schedule::Segments(segment) => Schedule::Rows(segment),
+        Schedule::Segments(segment) | Schedule::Cumulative { segment, .. } => Schedule::Rows(segment),
         other => other,
     }
 }

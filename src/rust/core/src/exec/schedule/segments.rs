@@ -31,7 +31,11 @@ fn segment(shape: &Shape, axes: &[Axis]) -> Option<usize> {
 pub fn with(group: Schedule, segment: usize) -> Option<Schedule> {
     match group {
         Schedule::Map => Some(Schedule::Segments(segment)),
-        Schedule::Segments(other) | Schedule::Rows(other) if other == segment => Some(group),
+        Schedule::Segments(other) | Schedule::Rows(other) | Schedule::Cumulative { segment: other, .. }
+            if other == segment =>
+        {
+            Some(group)
+        }
         _ => None,
     }
 }

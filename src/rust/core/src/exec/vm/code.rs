@@ -119,6 +119,11 @@ pub struct Code {
 pub enum Walk {
     /// Tile after tile.
     Tiles,
+    /// Tile after tile, each of which takes what the one before carries.
+    Chained {
+        /// Whether they begin with the last.
+        reverse: bool,
+    },
     /// Column after column of some rows, whose results are folded: columns are tiles then, or several each.
     Across(Across),
     /// Block after block of the columns of a product, each made before its tiles.

@@ -35,6 +35,11 @@ impl Cut {
         }
     }
 
+    /// The number of the tile that begins with this element, if a segment is many tiles.
+    pub(super) fn number(&self, start: usize) -> usize {
+        start / self.segment * self.tiles_per_segment() + start % self.segment / self.tile
+    }
+
     /// Elements of a register that holds a constant.
     pub fn constant(&self) -> usize {
         self.longest().min(CONSTANT)
@@ -95,6 +100,7 @@ mod tests {
                 );
                 // As in the reduction that stands alone.
                 assert!(cut.tiles_per_segment() == 1 || range.start % segment % 8 == 0);
+                assert!(cut.tiles_per_segment() == 1 || cut.number(range.start) == tile);
                 next = range.end;
             }
             assert_eq!(next, len);

@@ -8,6 +8,7 @@ use crate::dtype::{DType, Element};
 use crate::kernels::cast;
 use crate::kernels::memory::nontemporal::stream;
 use crate::kernels::random::{Bits, Draw};
+use crate::kernels::reductions::carrier::Carrier;
 use crate::kernels::reductions::fold::{segments, tile, Fold};
 use crate::kernels::reductions::partials::PARTIAL;
 use crate::kernels::tile::gather;
@@ -16,6 +17,7 @@ use crate::tensor::{Layout, Literal};
 use std::fmt;
 use std::mem::size_of;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The location of an operand or a result of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +64,8 @@ impl<F: Fn(&Window) + Send + Sync> Run for F {
 /// A kernel of up to three operands, with its extents.
 pub struct Kernel {
     pub(super) run: Box<dyn Run>,
+    /// What carries from tile to tile, if it cumulates.
+    pub(super) carrier: Option<Arc<dyn Carrier>>,
     pub(super) reads: [Extent; 3],
     pub(super) write: Extent,
 }
@@ -80,19 +84,29 @@ fn tile_of<T>() -> Extent {
 impl Kernel {
     /// A kernel that keeps to these extents.
     pub(super) fn new(run: Box<dyn Run>, reads: [Extent; 3], write: Extent) -> Kernel {
-        Kernel { run, reads, write }
+        Kernel { run, carrier: None, reads, write }
     }
 
     /// A kernel of one operand.
     pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.write::<U>()));
-        Kernel { run, reads: [tile_of::<T>(), Extent::Unused, Extent::Unused], write: tile_of::<U>() }
+        Kernel {
+            run,
+            carrier: None,
+            reads: [tile_of::<T>(), Extent::Unused, Extent::Unused],
+            write: tile_of::<U>(),
+        }
     }
 
     /// A kernel of two operands.
     pub fn of2<T: Element, U: Element>(f: impl Fn(&[T], &[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.read::<T>(1), w.write::<U>()));
-        Kernel { run, reads: [tile_of::<T>(), tile_of::<T>(), Extent::Unused], write: tile_of::<U>() }
+        Kernel {
+            run,
+            carrier: None,
+            reads: [tile_of::<T>(), tile_of::<T>(), Extent::Unused],
+            write: tile_of::<U>(),
+        }
     }
 
     /// A kernel of three operands, the first of its own dtype.
@@ -101,7 +115,12 @@ impl Kernel {
     ) -> Kernel {
         let run =
             Box::new(move |w: &Window| f(w.read::<S>(0), w.read::<T>(1), w.read::<T>(2), w.write::<T>()));
-        Kernel { run, reads: [tile_of::<S>(), tile_of::<T>(), tile_of::<T>()], write: tile_of::<T>() }
+        Kernel {
+            run,
+            carrier: None,
+            reads: [tile_of::<S>(), tile_of::<T>(), tile_of::<T>()],
+            write: tile_of::<T>(),
+        }
     }
 
     /// Copies the operand.
@@ -118,21 +137,26 @@ impl Kernel {
     /// The tile of a stream of this shape and layout.
     pub fn gather<T: Element>(shape: Shape, layout: Layout) -> Kernel {
         let run = Box::new(move |w: &Window| gather::<T>(w.whole(0), &shape, &layout, w.range(), w.write()));
-        Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
+        Kernel {
+            run,
+            carrier: None,
+            reads: [Extent::Whole, Extent::Unused, Extent::Unused],
+            write: tile_of::<T>(),
+        }
     }
 
     /// One element of a stream, as a constant. Runs before the first tile.
     pub fn splat<T: Element>(element: usize) -> Kernel {
         let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>(0)[element]));
         let write = Extent::Constant(size_of::<T>());
-        Kernel { run, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write }
+        Kernel { run, carrier: None, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write }
     }
 
     /// One value, as a constant. Runs before the first tile.
     pub fn fill<T: Element>(value: Literal) -> Kernel {
         let value: T = value.get();
         let run = Box::new(move |w: &Window| w.write::<T>().fill(value));
-        Kernel { run, reads: [Extent::Unused; 3], write: Extent::Constant(size_of::<T>()) }
+        Kernel { run, carrier: None, reads: [Extent::Unused; 3], write: Extent::Constant(size_of::<T>()) }
     }
 
     /// Counts from `start` on, `size` numbers, each repeated `stride` times.
@@ -155,7 +179,7 @@ impl Kernel {
                 out = rest;
             }
         });
-        Kernel { run, reads: [Extent::Unused; 3], write: tile_of::<T>() }
+        Kernel { run, carrier: None, reads: [Extent::Unused; 3], write: tile_of::<T>() }
     }
 
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
@@ -171,9 +195,31 @@ impl Kernel {
         });
         Kernel {
             run,
+            carrier: None,
             reads: [Extent::Tile(width), Extent::Unused, Extent::Unused],
             write: Extent::Fold(width),
         }
+    }
+
+    /// Cumulates the elements of the tile: segments by themselves, or, if a segment is many tiles, as the next
+    /// of them.
+    pub fn cumulate(carrier: Arc<dyn Carrier>, dtype: DType, reverse: bool) -> Kernel {
+        let (width, tiles) = (dtype.bytes(), carrier.clone());
+        let run = Box::new(move |w: &Window| {
+            let out = w.folded::<u8>(w.len * width);
+            out.copy_from_slice(w.slice::<u8>(0, w.len * width));
+            if w.cut.tiles_per_segment() == 1 {
+                return tiles.lines(w.cut.segment, out);
+            }
+            let (begin, turn) = if reverse {
+                (w.start + w.len, w.cut.tiles() - 1 - w.cut.number(w.start))
+            } else {
+                (w.start, w.cut.number(w.start))
+            };
+            tiles.tile(turn, begin % w.cut.segment == 0, out);
+        });
+        let reads = [Extent::Tile(width), Extent::Unused, Extent::Unused];
+        Kernel { carrier: Some(carrier), ..Kernel::new(run, reads, Extent::Tile(width)) }
     }
 
     /// Repeats the fold of each segment for all elements of the segment.
@@ -184,7 +230,7 @@ impl Kernel {
             out.chunks_mut(segment).zip(folded).for_each(|(out, &x)| out.fill(x));
         });
         let folded = Extent::Fold(size_of::<T>());
-        Kernel { run, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
+        Kernel { run, carrier: None, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
     }
 
     /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this

@@ -8,6 +8,7 @@
 
 mod across;
 mod binding;
+mod chained;
 mod code;
 mod cut;
 mod kernel;

@@ -226,7 +226,7 @@ fn bind(code: &Code, streams: &Streams) -> Binding {
     let all = |code: &[Instruction]| code.iter().map(|instruction| binder.instruction(instruction)).collect();
     let (mut product, mut folds) = (None, vec![]);
     match &code.walk {
-        Walk::Tiles => {}
+        Walk::Tiles | Walk::Chained { .. } => {}
         Walk::Blocks(blocks) => product = Some(binder.instruction(&blocks.product)),
         Walk::Across(across) => {
             for fold in &across.folds {

@@ -4,7 +4,7 @@ use super::binding::Binding;
 use super::code::{Code, Instruction, Walk, Work};
 use super::kernel::Extent;
 use super::resolve::{Call, Room, Tile};
-use super::{across, product_blocks};
+use super::{across, chained, product_blocks};
 use crate::kernels::memory::{AlignedBytes, Lent, Streams};
 use crate::kernels::threads::{pool, threads};
 use std::fmt;
@@ -22,6 +22,7 @@ impl Code {
     pub fn run(&self, streams: &Streams, pieces: usize) {
         self.with_binding(streams, |binding| match &self.walk {
             Walk::Tiles => self.run_tiles(binding, streams, pieces),
+            Walk::Chained { reverse } => chained::run(*reverse, self, binding, streams, pieces > 1),
             Walk::Across(folds) => across::run(folds, self, binding, streams, pieces > 1),
             Walk::Blocks(blocks) => product_blocks::run(blocks, self, binding, streams, pieces > 1),
         })
@@ -78,7 +79,7 @@ impl Bound {
         let is_one = match &code.walk {
             Walk::Tiles => true,
             Walk::Blocks(blocks) => product_blocks::is_one(blocks, &code),
-            Walk::Across(_) => false,
+            Walk::Across(_) | Walk::Chained { .. } => false,
         };
         let (constants, bases, first) = Default::default();
         let (tiles, is_direct) = (code.cut.tiles(), is_one && pieces <= 1);

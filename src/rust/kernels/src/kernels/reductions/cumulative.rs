@@ -7,13 +7,14 @@
 //! Along an axis that is contiguous, lines are taken tile by tile. Else those of many neighbours are taken
 //! together, so that memory is read along its own lines.
 
+use super::carrier::{self, Carrier};
 use super::cumulative_sums::Sums;
 use super::extremes::{Extremes, Largest, Smallest};
 use super::fold::*;
 use super::log_sum_exp::LogSumExp;
 use super::loops::Accumulate;
-use super::way::{Parts, Together, Way, TOGETHER};
-use crate::dtype::{dispatch, Bool, Element};
+use super::way::{tiles_of, Parts, Together, Way, TOGETHER};
+use crate::dtype::{dispatch, Bool, DType, Element};
 use crate::growth::{collect, table};
 use crate::kernels::cast;
 use crate::kernels::threads::{pool, threads};
@@ -25,7 +26,7 @@ use crate::tensor::{View, ViewMut};
 use half::{bf16, f16};
 use num_complex::Complex;
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::sync::Arc;
 
 /// What is cumulated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,6 +51,12 @@ const ELEMENT: usize = 400;
 
 /// Elements of a piece of work for a thread, about.
 const PIECE: usize = 1 << 16;
+
+/// Work that is done in some way of cumulation.
+trait InWay<T: Element> {
+    type Made;
+    fn run<W: Way<T>>(self) -> Self::Made;
+}
 
 // ---- one element after the other
 
@@ -90,7 +97,7 @@ fn folded<T: Element, V: Element, S: Accumulate<V>>(x: &[T]) -> S::Acc {
     x.iter().fold(S::start(), |acc, x| S::add(acc, x.convert()))
 }
 
-impl<T: Element, V: Element, S: Accumulate<V>, const FREE: bool> Way<T> for Serial<S, V, FREE> {
+impl<T: Element, V: Element, S: Accumulate<V> + 'static, const FREE: bool> Way<T> for Serial<S, V, FREE> {
     type State = S::Acc;
     type Total = S::Acc;
 
@@ -112,15 +119,6 @@ impl<T: Element, V: Element, S: Accumulate<V>, const FREE: bool> Way<T> for Seri
 }
 
 // ---- values of any layout
-
-/// The tiles of a line of `n` elements, in the order in which they are taken. They begin at the same elements
-/// in both directions.
-fn tiles_of(n: usize, reverse: bool) -> impl Iterator<Item = Range<usize>> {
-    let count = n.div_ceil(TILE);
-    (0..count)
-        .map(move |i| if reverse { count - 1 - i } else { i })
-        .map(move |i| i * TILE..((i + 1) * TILE).min(n))
-}
 
 /// Lines side by side, and the order in which their elements are taken.
 #[derive(Clone, Copy)]
@@ -290,10 +288,32 @@ impl Lines {
     }
 }
 
+/// All lines of a value, dense in the slice, or in the result already.
+struct Whole<'a, T>(Lines, Option<&'a [T]>, &'a mut [T]);
+
+impl<T: Element> InWay<T> for Whole<'_, T> {
+    type Made = ();
+    fn run<W: Way<T>>(self) {
+        self.0.run::<T, W>(self.1, self.2)
+    }
+}
+
+/// A carrier for the tiles of lines that are taken in this order.
+struct Carriers {
+    reverse: bool,
+}
+
+impl<T: Element> InWay<T> for Carriers {
+    type Made = Arc<dyn Carrier>;
+    fn run<W: Way<T>>(self) -> Arc<dyn Carrier> {
+        Arc::new(carrier::Carried::<T, W>::new(self.reverse))
+    }
+}
+
 /// An element type that is cumulated.
 trait Cumulate: Element {
-    /// All lines of a value, dense in `x`, or in `out` already.
-    fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]);
+    /// Does the work in the way of the cumulation.
+    fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made;
 }
 
 #[cold]
@@ -305,12 +325,12 @@ fn refused(by: Cumulation) -> ! {
 macro_rules! cumulate {
     ($($type:ty: $sum:ty, $prod:ty, $max:ty, $min:ty;)+) => {$(
         impl Cumulate for $type {
-            fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]) {
+            fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made {
                 match by {
-                    Cumulation::Sum => lines.run::<Self, $sum>(x, out),
-                    Cumulation::Prod => lines.run::<Self, $prod>(x, out),
-                    Cumulation::Max => lines.run::<Self, $max>(x, out),
-                    Cumulation::Min => lines.run::<Self, $min>(x, out),
+                    Cumulation::Sum => work.run::<$sum>(),
+                    Cumulation::Prod => work.run::<$prod>(),
+                    Cumulation::Max => work.run::<$max>(),
+                    Cumulation::Min => work.run::<$min>(),
                     Cumulation::LogSumExp => refused(by),
                 }
             }
@@ -322,23 +342,23 @@ macro_rules! cumulate {
     };
     (floats $($type:ty, $wide:ty, $factor:ty, $prod:ty;)+) => {$(
         impl Cumulate for $type {
-            fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]) {
+            fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made {
                 match by {
-                    Cumulation::Sum => lines.run::<Self, Sums<$wide>>(x, out),
-                    Cumulation::Prod => lines.run::<Self, Serial<$prod, $factor, false>>(x, out),
-                    Cumulation::Max => lines.run::<Self, Extremes<Largest>>(x, out),
-                    Cumulation::Min => lines.run::<Self, Extremes<Smallest>>(x, out),
-                    Cumulation::LogSumExp => lines.run::<Self, LogSumExp>(x, out),
+                    Cumulation::Sum => work.run::<Sums<$wide>>(),
+                    Cumulation::Prod => work.run::<Serial<$prod, $factor, false>>(),
+                    Cumulation::Max => work.run::<Extremes<Largest>>(),
+                    Cumulation::Min => work.run::<Extremes<Smallest>>(),
+                    Cumulation::LogSumExp => work.run::<LogSumExp>(),
                 }
             }
         }
     )+};
     (complex $($type:ty)+) => {$(
         impl Cumulate for $type {
-            fn run(by: Cumulation, lines: Lines, x: Option<&[Self]>, out: &mut [Self]) {
+            fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made {
                 match by {
-                    Cumulation::Sum => lines.run::<Self, Sums<Complex<f64>>>(x, out),
-                    Cumulation::Prod => lines.run::<Self, Serial<ProdComplex, $type, false>>(x, out),
+                    Cumulation::Sum => work.run::<Sums<Complex<f64>>>(),
+                    Cumulation::Prod => work.run::<Serial<ProdComplex, $type, false>>(),
                     Cumulation::Max | Cumulation::Min | Cumulation::LogSumExp => refused(by),
                 }
             }
@@ -351,10 +371,10 @@ f64, f64, f64, ProdFloats; }
 cumulate! { complex Complex<f32> Complex<f64> }
 
 impl Cumulate for Bool {
-    fn run(by: Cumulation, lines: Lines, x: Option<&[Bool]>, out: &mut [Bool]) {
+    fn run<V: InWay<Bool>>(by: Cumulation, work: V) -> V::Made {
         match by {
-            Cumulation::Max => lines.run::<Bool, Serial<Any, Bool, true>>(x, out),
-            Cumulation::Min => lines.run::<Bool, Serial<All, Bool, true>>(x, out),
+            Cumulation::Max => work.run::<Serial<Any, Bool, true>>(),
+            Cumulation::Min => work.run::<Serial<All, Bool, true>>(),
             Cumulation::Sum | Cumulation::Prod | Cumulation::LogSumExp => refused(by),
         }
     }
@@ -374,6 +394,12 @@ pub fn cumulative(by: Cumulation, x: &View, axis: Axis, reverse: bool, out: &mut
     }
     dispatch!(x.dtype, T => {
         let from = dense.then(|| &cast::slice::<T>(x.data)[x.layout.offset..][..x.shape.size()]);
-        <T as Cumulate>::run(by, lines, from, cast::slice_mut(out.data));
+        <T as Cumulate>::run(by, Whole(lines, from, cast::slice_mut(out.data)));
     })
+}
+
+/// What cumulates elements of this dtype tile by tile, beginning with the last if `reverse`, with the bits of
+/// [`cumulative`].
+pub fn carrier(by: Cumulation, dtype: DType, reverse: bool) -> Arc<dyn Carrier> {
+    dispatch!(dtype, T => <T as Cumulate>::run(by, Carriers { reverse }))
 }

@@ -1,9 +1,11 @@
 //! What [`cumulative`](super::cumulative) asks of a way to cumulate elements.
 
 use crate::dtype::Element;
+use crate::kernels::tile::TILE;
+use std::ops::Range;
 
 /// A way to cumulate elements of a type.
-pub(super) trait Way<T: Element> {
+pub(super) trait Way<T: Element>: 'static {
     /// What is carried along a line of elements.
     type State: Clone + Send + Sync;
     /// What a tile adds to it.
@@ -31,3 +33,12 @@ pub(super) type Parts<T, S, O> = (fn(&[T]) -> O, fn(&mut S, O));
 
 /// Neighbours that are taken together, at most: what they carry stays in the first-level cache.
 pub(super) const TOGETHER: usize = 128;
+
+/// The tiles of a line of `n` elements, in the order in which they are taken. They begin at the same elements
+/// in both directions.
+pub(super) fn tiles_of(n: usize, reverse: bool) -> impl Iterator<Item = Range<usize>> {
+    let count = n.div_ceil(TILE);
+    (0..count)
+        .map(move |i| if reverse { count - 1 - i } else { i })
+        .map(move |i| i * TILE..((i + 1) * TILE).min(n))
+}
