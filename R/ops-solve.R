@@ -95,7 +95,7 @@ warn_of_bad <- function(out, a, what, where) {
 #' Least squares, pseudoinverse, rank and condition
 #'
 #' `nv_lstsq()` gives the shortest `x` that makes `a %*% x - b` shortest, and the rank of `a`. `nv_pinv()` is
-#' the Moore-Penrose inverse, `nv_matrix_rank()` the number of singular values that count, `nv_cond()` the
+#' the Moore-Penrose inverse, `nv_rank()` the number of singular values that count, `nv_cond()` the
 #' condition: the largest singular value over the smallest. All are made of the singular value decomposition.
 #'
 #' @param a,operand A tensor, traced value or R matrix of shape `(b..., m, n)`: floats or complex numbers;
@@ -104,7 +104,7 @@ warn_of_bad <- function(out, a, what, where) {
 #' @param rtol Singular values up to `rtol` times the largest count as 0. `NULL` for `max(m, n)` times the
 #'   distance of 1 to the next number of the dtype.
 #' @return `nv_lstsq()`: a list of `coefficients`, of shape `(b..., n, k)` or `(b..., n)`, and `rank`, i32 of
-#'   the shape of the batch. `nv_pinv()`: a tensor of shape `(b..., n, m)`. `nv_matrix_rank()`: i32 of the
+#'   the shape of the batch. `nv_pinv()`: a tensor of shape `(b..., n, m)`. `nv_rank()`: i32 of the
 #'   shape of the batch. `nv_cond()`: real, of the shape of the batch; Inf for a singular matrix.
 #' @section Gradients: They hold where the rank does not change (Golub and Pereyra), and do not depend on how
 #'   close singular values are to each other. That of the rank is 0.
@@ -116,7 +116,7 @@ warn_of_bad <- function(out, a, what, where) {
 #' x <- nv_matrix(c(1, 1, 1, 1, 2, 3), nrow = 3)
 #' nv_lstsq(x, c(1, 2, 2.5))$coefficients
 #' nv_pinv(x) %*% x
-#' nv_matrix_rank(x)
+#' nv_rank(x)
 #' nv_cond(x)
 #' @export
 nv_lstsq <- function(a, b, rtol = NULL) {
@@ -146,7 +146,7 @@ nv_lstsq <- function(a, b, rtol = NULL) {
   )
   out <- fit(a, b)
   if (is_vector) out <- nv_reshape(out, shape(out)[-ndims(out)])
-  list(coefficients = out, rank = nv_matrix_rank(a, rtol))
+  list(coefficients = out, rank = nv_rank(a, rtol))
 }
 
 #' @rdname nv_lstsq
@@ -213,7 +213,7 @@ check_right_side <- function(a, b) {
 
 #' @rdname nv_lstsq
 #' @export
-nv_matrix_rank <- function(operand, rtol = NULL) {
+nv_rank <- function(operand, rtol = NULL) {
   check_rtol(rtol)
   a <- .External(anvil_op, "floats", operand)
   d <- nv_stop_gradient(nv_svd(a)$d)
