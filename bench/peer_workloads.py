@@ -312,6 +312,9 @@ WORKLOADS = {
     "qr": lambda m, x: abs(m.qr(x)[1]),  # signs are free
     "svd": lambda m, x: m.svd(x),
     "eigh": lambda m, x: m.eigh(x)[0],
+    # W11
+    "fft": lambda m, x: abs(m.fft(x)),
+    "conv": lambda m, x, kernel: m.conv(x, kernel),
     # transformations
     "hessian": hessian,
     "per_example": per_example,

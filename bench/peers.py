@@ -77,6 +77,7 @@ class NumPy(Peer):
         self.top_k = lambda x, k: -np.sort(np.partition(-x, k)[:k])
         self.cholesky, self.solve = np.linalg.cholesky, np.linalg.solve
         self.qr, self.eigh, self.inverse = np.linalg.qr, np.linalg.eigh, np.linalg.inv
+        self.fft = np.fft.fft
 
     def array(self, x):
         return self.np.ascontiguousarray(x).reshape(x.shape)
@@ -155,6 +156,7 @@ class JAX(Peer):
         self.stop_gradient = jax.lax.stop_gradient
         self.cholesky, self.solve = jnp.linalg.cholesky, jnp.linalg.solve
         self.qr, self.eigh, self.inverse = jnp.linalg.qr, jnp.linalg.eigh, jnp.linalg.inv
+        self.fft = jnp.fft.fft
         self.solve_lower = lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True)
         self.gradient = jax.grad
         self.value_and_gradient = jax.value_and_grad
@@ -213,6 +215,9 @@ class JAX(Peer):
     def svd(self, x):
         return self.jnp.linalg.svd(x, full_matrices=False)[1]
 
+    def conv(self, x, kernel):
+        return self.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
 
 class Torch(Peer):
     title = "PyTorch"
@@ -231,6 +236,7 @@ class Torch(Peer):
         self.sigmoid, self.softplus = torch.sigmoid, torch.nn.functional.softplus
         self.cholesky, self.solve = torch.linalg.cholesky, torch.linalg.solve
         self.qr, self.eigh, self.inverse = torch.linalg.qr, torch.linalg.eigh, torch.linalg.inv
+        self.fft = torch.fft.fft
         self.solve_lower = lambda a, b: torch.linalg.solve_triangular(a, b, upper=False)
 
     def array(self, x):
@@ -307,6 +313,11 @@ class Torch(Peer):
 
     def svd(self, x):
         return self.torch.linalg.svd(x, full_matrices=False).S
+
+    def conv(self, x, kernel):
+        # Its channels come first, and features in front of the channels of a kernel.
+        out = self.torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1), padding="same")
+        return out.permute(0, 2, 3, 1)
 
 
 PEERS = {"numpy": NumPy, "jax": JAX, "torch": Torch}

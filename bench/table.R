@@ -16,7 +16,7 @@ for (file in c("peers.R", "workloads.R", "programs.R", "transforms.R", "measure.
   source(file.path(bench_folder, file))
 }
 # The programs of users come early: where time runs out, it is the end of the list that is left out.
-groups <- c("call", "program", "transform", paste0("W", 1:10))
+groups <- c("call", "program", "transform", paste0("W", 1:11))
 workloads <- workloads[order(match(vapply(workloads, function(w) w$group, ""), groups))]
 
 asked <- commandArgs(trailingOnly = TRUE)

@@ -292,3 +292,17 @@ w10_batch("solve_batch", "solves, 5 x 5", function(x, b) nv_solve(x, b),
   })
 w10_batch("eigh_batch", "eigenvalues and vectors, 5 x 5", function(x) nv_eigh(x)$values,
   function(x) each_matrix(nrow(x), function(k) rev(eigen(x[k, , ], TRUE)$values)))
+
+# ---- W11: signals ----
+
+workload("fft", "magnitudes of a Fourier transform", "W11", one_vector, function(x) abs(nv_fft(x)),
+  function(x) Mod(fft(x)), sizes = 2^20, quick = 2^14, tiny = 16L, target = 1.0, source = "W11 fft",
+  needs = "nv_fft", tolerance = 1e-4, size_label = function(n) paste0("2^", log2(n)))
+workload("conv", "convolution of 28 x 28 images, 3 x 3, 16 -> 32 channels", "W11",
+  function(n, dtype) {
+    array_of <- function(...) nv_tensor(array(runif(prod(...), -1, 1), c(...)), dtype = dtype)
+    list(array_of(n, 28L, 28L, 16L), array_of(3L, 3L, 16L, 32L))
+  },
+  function(x, kernel) nv_conv(x, kernel, padding = "same"),
+  sizes = 32, quick = 2, tiny = 1L, target = 1.0, source = "W11 conv", needs = "nv_conv",
+  size_label = function(n) paste(n, "images"))
