@@ -7,6 +7,9 @@ use super::roots::Roots;
 use crate::dtype::Float;
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
+use std::any::Any;
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
 
 /// Elements of a line that is transformed at once, at most.
 pub const SHORT: usize = 1 << 12;
@@ -73,7 +76,7 @@ impl<T: Float> Long<T> {
         let block = 2 * high * lanes;
         let together = broad.div_ceil(lanes).div_ceil(PIECES);
         pool::for_each_chunk(&mut middle, block * together, work / 2, |piece, out| {
-            let mut room = Room::new(high * lanes);
+            let room = &mut *Room::kept(high * lanes);
             for (i, out) in out.chunks_mut(block).enumerate() {
                 let width = out.len() / (2 * high);
                 room.lines(high * width);
@@ -90,7 +93,7 @@ impl<T: Float> Long<T> {
         let count = high.div_ceil(lanes);
         let together = count.div_ceil(PIECES);
         pool::for_each_piece(count.div_ceil(together), work >= pool::WORTH_SHARING, |piece| {
-            let mut room = Room::new(broad * lanes);
+            let room = &mut *Room::kept(broad * lanes);
             for i in piece * together..count.min((piece + 1) * together) {
                 let start = i * lanes;
                 let height = lanes.min(high - start);
@@ -147,11 +150,54 @@ pub struct Room<T> {
     pub room: Parts<T>,
 }
 
+thread_local! {
+    /// The memory of the last transform of this thread, for the next one.
+    static KEPT: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
+}
+
+/// Bytes of lines that are kept, at most.
+const MOST_KEPT: usize = 1 << 20;
+
+/// A room that is kept for the next transform when it is dropped.
+pub struct Kept<T: Float>(Option<Box<Room<T>>>);
+
+impl<T: Float> Deref for Kept<T> {
+    type Target = Room<T>;
+    fn deref(&self) -> &Room<T> {
+        self.0.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl<T: Float> DerefMut for Kept<T> {
+    fn deref_mut(&mut self) -> &mut Room<T> {
+        self.0.as_mut().expect("there until it is dropped")
+    }
+}
+
+impl<T: Float> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if let Some(room) = self.0.take() {
+            let elements = room.x.iter().chain(&room.room).map(Vec::capacity).sum::<usize>();
+            if elements * std::mem::size_of::<T>() <= MOST_KEPT {
+                KEPT.with(|kept| kept.replace(Some(room)));
+            }
+        }
+    }
+}
+
 impl<T: Float> Room<T> {
-    /// For so many elements.
-    pub fn new(elements: usize) -> Room<T> {
-        let parts = || [zeroed(elements), zeroed(elements)];
-        Room { x: parts(), room: parts() }
+    /// For so many elements, whatever they are.
+    pub fn kept(elements: usize) -> Kept<T> {
+        let kept = KEPT.with(|kept| kept.take()).and_then(|room| room.downcast::<Room<T>>().ok());
+        let parts = || [Vec::new(), Vec::new()];
+        let mut room = kept.unwrap_or_else(|| Box::new(Room { x: parts(), room: parts() }));
+        for part in room.x.iter_mut().chain(&mut room.room) {
+            if part.capacity() < elements {
+                *part = zeroed(elements);
+            }
+        }
+        room.lines(elements);
+        Kept(Some(room))
     }
 
     /// Makes it one of exactly so many elements, whatever they are.

@@ -52,6 +52,12 @@ impl Lines {
         Lines { stride: strides[axis], first: offset as isize, others }
     }
 
+    /// Whether elements of a line are nearer than those of the next line.
+    fn along(&self) -> bool {
+        let next = self.others.iter().find(|(size, _)| *size > 1);
+        next.is_some_and(|(_, stride)| self.stride.abs() < stride.abs())
+    }
+
     fn count(&self) -> usize {
         self.others.iter().map(|(size, _)| size).product()
     }
@@ -217,7 +223,7 @@ where
         let shared = blocks > 1 && time(points, count) >= pool::WORTH_SHARING;
         let together = (pool::WORTH_SHARING / 8 / time(points, lanes).max(1)).clamp(1, blocks);
         pool::for_each_piece(blocks.div_ceil(together), shared, |piece| {
-            let mut room = Room::new(points * lanes);
+            let room = &mut *Room::kept(points * lanes);
             for block in piece * together..blocks.min((piece + 1) * together) {
                 let lines = block * lanes..count.min((block + 1) * lanes);
                 room.lines(points * lines.len());
@@ -226,9 +232,9 @@ where
                 let starts = &starts[..lines.len()];
                 let read =
                     |k: usize, lane: usize| get(data[(starts[lane][0] + k as isize * from.stride) as usize]);
-                self.load(&mut room.x, lines.len(), read);
+                self.load(&mut room.x, lines.len(), from.along(), read);
                 self.line.run(&mut room.x, &mut room.room, lines.len());
-                self.store(&room.x, lines.len(), |k, lane, re, im| {
+                self.store(&room.x, lines.len(), to.along(), |k, lane, re, im| {
                     let at = (starts[lane][1] + k as isize * to.stride) as usize;
                     // SAFETY: lines have no elements in common, and each is in one block.
                     unsafe { out.set(at, put(re, im)) }
@@ -237,72 +243,71 @@ where
         });
     }
 
-    /// The numbers that are transformed, from elements by their number and line.
+    /// The numbers that are transformed, from elements by their number and line, whichever are nearer.
     #[inline(always)]
-    fn load(&self, x: &mut Parts<T>, width: usize, read: impl Fn(usize, usize) -> [T; 2]) {
-        let [re, im] = x;
-        let half = self.size / 2;
-        for (k, (re, im)) in re.chunks_exact_mut(width).zip(im.chunks_exact_mut(width)).enumerate() {
-            for (lane, (re, im)) in re.iter_mut().zip(im).enumerate() {
-                [*re, *im] = match (self.kind, self.roots.get(k)) {
-                    (Kind::Forward | Kind::Real, None) => read(k, lane),
-                    (Kind::Real, _) => [read(2 * k, lane)[0], read(2 * k + 1, lane)[0]],
-                    (Kind::RealInverse, Some(&[c, s])) => {
-                        let ([a, b], [x, y]) = (read(k, lane), read(half - k, lane));
-                        let (b, y) = if k == 0 { (T::of(0.0), T::of(0.0)) } else { (b, y) };
-                        // Of the even elements, and of the odd ones, turned back; both for the inverse.
-                        let (even, odd) = ([a + x, b - y], [a - x, b + y]);
-                        let odd = [odd[0] * c + odd[1] * s, odd[1] * c - odd[0] * s];
-                        [even[1] + odd[0], even[0] - odd[1]]
-                    }
-                    (Kind::RealInverse, None) => {
-                        let mirrored = k > half;
-                        let [a, b] = read(if mirrored { self.size - k } else { k }, lane);
-                        let b = if k == 0 { T::of(0.0) } else { b };
-                        [if mirrored { -b } else { b }, a]
-                    }
-                    (Kind::Inverse | Kind::Forward, _) => {
-                        let [a, b] = read(k, lane);
-                        [b, a]
-                    }
-                };
+    fn load(&self, x: &mut Parts<T>, width: usize, along: bool, read: impl Fn(usize, usize) -> [T; 2]) {
+        let (half, zero) = (self.size / 2, T::of(0.0));
+        let halved = !self.roots.is_empty();
+        match self.kind {
+            Kind::Real if halved => {
+                fill(x, width, along, |k, lane| [read(2 * k, lane)[0], read(2 * k + 1, lane)[0]])
             }
+            Kind::Forward | Kind::Real => fill(x, width, along, read),
+            Kind::RealInverse if halved => fill(x, width, along, |k, lane| {
+                let [c, s] = self.roots[k];
+                let ([a, b], [x, y]) = (read(k, lane), read(half - k, lane));
+                let (b, y) = if k == 0 { (zero, zero) } else { (b, y) };
+                // Of the even elements, and of the odd ones, turned back; both for the inverse.
+                let (even, odd) = ([a + x, b - y], [a - x, b + y]);
+                let odd = [odd[0] * c + odd[1] * s, odd[1] * c - odd[0] * s];
+                [even[1] + odd[0], even[0] - odd[1]]
+            }),
+            Kind::RealInverse => fill(x, width, along, |k, lane| {
+                let mirrored = k > half;
+                let [a, b] = read(if mirrored { self.size - k } else { k }, lane);
+                let b = if k == 0 { zero } else { b };
+                [if mirrored { -b } else { b }, a]
+            }),
+            Kind::Inverse => fill(x, width, along, |k, lane| {
+                let [a, b] = read(k, lane);
+                [b, a]
+            }),
         }
     }
 
     /// The results, to elements by their number and line.
     #[inline(always)]
-    fn store(&self, x: &Parts<T>, width: usize, write: impl Fn(usize, usize, T, T)) {
+    fn store(&self, x: &Parts<T>, width: usize, along: bool, write: impl Fn(usize, usize, T, T)) {
         let (n, half) = (T::of(self.size as f64), T::of(0.5));
         let at = |k: usize, lane: usize| [x[0][k * width + lane], x[1][k * width + lane]];
         let points = x[0].len() / width;
         let halved = !self.roots.is_empty();
         match self.kind {
-            Kind::Forward => each(points, width, |k, lane| {
+            Kind::Forward => each(points, width, along, |k, lane| {
                 let [re, im] = at(k, lane);
                 write(k, lane, re, im)
             }),
-            Kind::Inverse => each(points, width, |k, lane| {
+            Kind::Inverse => each(points, width, along, |k, lane| {
                 let [im, re] = at(k, lane);
                 write(k, lane, re / n, im / n)
             }),
-            Kind::Real if halved => each(points + 1, width, |k, lane| {
+            Kind::Real if halved => each(points + 1, width, along, |k, lane| {
                 let ([a, b], [x, y]) = (at(k % points, lane), at((points - k) % points, lane));
                 let (even, odd) = ([(a + x) * half, (b - y) * half], [(b + y) * half, (x - a) * half]);
                 let [c, s] = self.roots[k];
                 write(k, lane, even[0] + (odd[0] * c - odd[1] * s), even[1] + (odd[0] * s + odd[1] * c))
             }),
-            Kind::Real => each(points / 2 + 1, width, |k, lane| {
+            Kind::Real => each(points / 2 + 1, width, along, |k, lane| {
                 let [re, im] = at(k, lane);
                 write(k, lane, re, im)
             }),
-            Kind::RealInverse if halved => each(points, width, |k, lane| {
+            Kind::RealInverse if halved => each(points, width, along, |k, lane| {
                 let [im, re] = at(k, lane);
                 write(2 * k, lane, re / n, T::of(0.0));
                 write(2 * k + 1, lane, im / n, T::of(0.0));
             }),
             Kind::RealInverse => {
-                each(points, width, |k, lane| write(k, lane, at(k, lane)[1] / n, T::of(0.0)))
+                each(points, width, along, |k, lane| write(k, lane, at(k, lane)[1] / n, T::of(0.0)))
             }
         }
     }
@@ -311,12 +316,37 @@ where
 /// Lines that are transformed together, at most, of any type.
 const MOST_LANES: usize = lanes::<f32>();
 
-/// Calls a function with all numbers of all lines.
+/// Numbers of a line that are taken together, where they are neighbours: two cache lines of them.
+const NEIGHBOURS: usize = 16;
+
+/// Calls a function with all numbers of all lines: some of each line together if they are neighbours `along`
+/// the line.
 #[inline(always)]
-fn each(points: usize, width: usize, mut run: impl FnMut(usize, usize)) {
-    for k in 0..points {
+fn each(points: usize, width: usize, along: bool, mut run: impl FnMut(usize, usize)) {
+    if !along {
+        for k in 0..points {
+            for lane in 0..width {
+                run(k, lane);
+            }
+        }
+        return;
+    }
+    for first in (0..points).step_by(NEIGHBOURS) {
         for lane in 0..width {
-            run(k, lane);
+            for k in first..points.min(first + NEIGHBOURS) {
+                run(k, lane);
+            }
         }
     }
+}
+
+/// Sets all numbers of all lines.
+#[inline(always)]
+fn fill<T: Copy>(x: &mut Parts<T>, width: usize, along: bool, number: impl Fn(usize, usize) -> [T; 2]) {
+    let [re, im] = x;
+    let (points, im) = (re.len() / width, &mut im[..re.len()]);
+    each(points, width, along, |k, lane| {
+        let at = k * width + lane;
+        [re[at], im[at]] = number(k, lane);
+    });
 }
