@@ -24,7 +24,7 @@
 NULL
 
 # The call that the user would have written for the elements: the methods of graphics make labels of it.
-drawn <- function(generic, x, label, ...) {
+draw_elements <- function(generic, x, label, ...) {
   elements <- concrete_array(x, paste0(generic, "()"))
   others <- lapply(list(...), function(value) {
     if (inherits(value, "AnvilValue")) concrete_array(value, paste0(generic, "()")) else value
@@ -41,34 +41,34 @@ as_code <- function(value) if (is.language(value)) call("quote", value) else val
 #' @rdname graphics
 #' @importFrom graphics hist
 #' @export
-hist.AnvilValue <- function(x, ...) drawn("hist", x, substitute(x), ...)
+hist.AnvilValue <- function(x, ...) draw_elements("hist", x, substitute(x), ...)
 
 #' @rdname graphics
 #' @importFrom graphics boxplot
 #' @export
-boxplot.AnvilValue <- function(x, ...) drawn("boxplot", x, substitute(x), ...)
+boxplot.AnvilValue <- function(x, ...) draw_elements("boxplot", x, substitute(x), ...)
 
 #' @rdname graphics
 #' @importFrom graphics image
 #' @export
-image.AnvilValue <- function(x, ...) drawn("image", x, substitute(x), ...)
+image.AnvilValue <- function(x, ...) draw_elements("image", x, substitute(x), ...)
 
 #' @rdname graphics
 #' @importFrom graphics contour
 #' @export
-contour.AnvilValue <- function(x, ...) drawn("contour", x, substitute(x), ...)
+contour.AnvilValue <- function(x, ...) draw_elements("contour", x, substitute(x), ...)
 
 #' @rdname graphics
 #' @importFrom graphics persp
 #' @export
-persp.AnvilValue <- function(x, ...) drawn("persp", x, substitute(x), ...)
+persp.AnvilValue <- function(x, ...) draw_elements("persp", x, substitute(x), ...)
 
 #' @rdname graphics
 #' @importFrom graphics mosaicplot
 #' @export
-mosaicplot.AnvilValue <- function(x, ...) drawn("mosaicplot", x, substitute(x), ...)
+mosaicplot.AnvilValue <- function(x, ...) draw_elements("mosaicplot", x, substitute(x), ...)
 
 #' @rdname graphics
 #' @importFrom grDevices as.raster
 #' @export
-as.raster.AnvilValue <- function(x, ...) drawn("as.raster", x, substitute(x), ...)
+as.raster.AnvilValue <- function(x, ...) draw_elements("as.raster", x, substitute(x), ...)

@@ -66,13 +66,12 @@ now <- function() proc.time()[[3L]]
 
 # The two ways to draw one, from the time `visible` on: functions `set` and `close`.
 drawn_bar <- function(n, name, visible) {
-  # cli waits by itself.
   if (requireNamespace("cli", quietly = TRUE)) {
+    # Made before it is seen, so that cli knows how long the steps took.
     id <- cli::cli_progress_bar(name, total = n, current = FALSE, .auto_close = FALSE)
-    return(list(
-      set = function(done) cli::cli_progress_update(set = done, id = id),
-      close = function() cli::cli_progress_done(id = id)
-    ))
+    # How often it is drawn is decided here, not by the clock of cli, which code of ours may hold up.
+    set <- function(done) if (now() >= visible) cli::cli_progress_update(set = done, id = id, force = TRUE)
+    return(list(set = set, close = function() cli::cli_progress_done(id = id)))
   }
   bar <- NULL
   set <- function(done) {
@@ -94,20 +93,21 @@ most_reports <- 100L
 
 # A loop over loops, of which the inner ones run as fast as any: R is told after each of them.
 for_with_bar <- function(n, init, step, checkpoint) {
-  every <- as.integer(n %/% most_reports + (n %% most_reports > 0))
-  rounds <- as.integer(n %/% every)
+  n <- as.integer(n)
+  every <- (n - 1L) %/% most_reports + 1L
+  rounds <- n %/% every
   report <- reporter()
   at_once(function() {
     part <- function(state, n, before) for_each(n, state, function(state, i) step(state, before + i), checkpoint)
     state <- for_each(rounds, init, function(state, round) {
       state <- part(state, every, (round - 1L) * every)
-      nv_callback(report, round * every, as.integer(n), result = NULL)
+      nv_callback(report, round * every, n, result = NULL)
       state
     }, FALSE)
-    rest <- as.integer(n %% every)
+    rest <- n %% every
     if (rest == 0L) return(state)
     state <- part(state, rest, n - rest)
-    nv_callback(report, as.integer(n), as.integer(n), result = NULL)
+    nv_callback(report, n, n, result = NULL)
     state
   })
 }

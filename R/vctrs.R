@@ -14,7 +14,10 @@ tidy_methods <- function() {
       vec_proxy_compare = both(tensor, function(x, ...) in_order(x)),
       vec_proxy_order = both(tensor, function(x, ...) in_order(x)),
       vec_restore = both(tensor, function(x, to, ...) {
-        nv_tensor(unclass(x), dtype(to), ambiguous = ambiguous(to))
+        # A missing value is NaN; dtypes that have none leave R's vector as it is. vctrs makes such a vector
+        # before it fills it, too.
+        if (!is_differentiable(dtype(to)) && anyNA(x)) return(if (length(dim(x)) == 1L) array_names(x) else x)
+        nv_tensor(x, dtype(to), ambiguous = ambiguous(to))
       }),
       vec_ptype2 = both(
         c(paste0(tensor, ".", c(tensor, plain)), paste0(plain, ".", tensor)),
@@ -22,7 +25,9 @@ tidy_methods <- function() {
       ),
       vec_cast = c(
         both(paste0(tensor, ".", c(tensor, plain)), function(x, to, ...) cast_like(x, to)),
-        both(paste0(plain, ".", tensor), function(x, to, ...) vctrs::vec_cast(as_array(x), to, ...))
+        both(paste0(plain, ".", tensor), function(x, to, ...) {
+          vctrs::vec_cast(concrete_array(x, "vec_cast()"), to, ...)
+        })
       ),
       vec_ptype_abbr = both(tensor, function(x, ...) short_type(x)),
       vec_ptype_full = both(tensor, function(x, ...) paste0("tensor<", short_type(x), ">"))
