@@ -82,7 +82,8 @@ spellings_of <- function(name) {
 # A call of a function that R could not find, in a traced function: an error that names what it is here, if it
 # is another system's.
 refuse_unknown <- function(e, name) {
-  if (!identical(conditionMessage(e), gettextf("could not find function \"%s\"", name, domain = "R"))) return()
+  unknown <- gettextf("could not find function \"%s\"", name, domain = "R")
+  if (!identical(conditionMessage(e), unknown)) return()
   table <- names_table()
   own <- table$"function"[matches(table, name)$whole][1L]
   if (is.na(own)) return()

@@ -98,7 +98,9 @@ for_with_bar <- function(n, init, step, checkpoint) {
   rounds <- n %/% every
   report <- reporter()
   at_once(function() {
-    part <- function(state, n, before) for_each(n, state, function(state, i) step(state, before + i), checkpoint)
+    part <- function(state, n, before) {
+      for_each(n, state, function(state, i) step(state, before + i), checkpoint)
+    }
     state <- for_each(rounds, init, function(state, round) {
       state <- part(state, every, (round - 1L) * every)
       nv_callback(report, round * every, n, result = NULL)

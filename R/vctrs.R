@@ -49,7 +49,7 @@ is_wide_integer <- function(x) as.character(dtype(x)) %in% c("i64", "ui64")
 
 # R's own data of a tensor, without a loss: 64-bit integers are their digits.
 r_data <- function(x) {
-  out <- if (is_wide_integer(x)) as.character(x) else suppressWarnings(as_array(x), classes = "anvil_warning_na")
+  out <- if (is_wide_integer(x)) as.character(x) else suppressWarnings(as_array(x), classes = "anvil_warning")
   # A 0-d tensor is a vector of one.
   if (ndims(x) < 2L) return(setNames(as.vector(out), names(x)))
   array(out, dim(x), dimnames(x))

@@ -95,7 +95,9 @@ test_that("anvil_find() knows how other packages of R spell names", {
     expect_identical(first(name), "nv_add", label = name)
   }
   # Names that differ in more than that.
-  for (name in c("nv_cosine", "nvl_cosine", "prim_cosine")) expect_identical(first(name), "nv_cos", label = name)
+  for (name in c("nv_cosine", "nvl_cosine", "prim_cosine")) {
+    expect_identical(first(name), "nv_cos", label = name)
+  }
   expect_identical(first("nv_aten"), "nv_abstract")
   expect_identical(first("nv_aval"), "nv_abstract")
   expect_identical(first("nv_rdunif"), "nv_sample_int")

@@ -40,13 +40,14 @@ test_that("bars are drawn through cli, and are gone afterwards", {
 
 test_that("without cli there is R's own bar, from 0 to 100 percent", {
   lines <- run_r(c(
-    "trace(requireNamespace, quote(if (identical(package, \"cli\")) package <- \"no such package\"), print = FALSE)",
+    "hide <- quote(if (identical(package, \"cli\")) package <- \"no such package\")",
+    "trace(requireNamespace, hide, print = FALSE)",
     "options(anvil.progress = TRUE, cli.progress_show_after = 0)",
     "g <- function() { done <- anvil_progress(5, \"named\"); for (i in 1:5) { Sys.sleep(0.13); done() } }",
     "sink(stdout(), type = \"message\")",
     "g()",
-    "tryCatch((function() { d <- anvil_progress(9); for (i in 1:4) { Sys.sleep(0.13); d() }; stop(\"x\") })(),",
-    "  error = function(e) cat(\"over\\n\"))"
+    "g <- function() { done <- anvil_progress(9); for (i in 1:4) { Sys.sleep(0.13); done() }; stop(\"x\") }",
+    "tryCatch(g(), error = function(e) cat(\"over\\n\"))"
   ))
   lines <- unlist(strsplit(lines, "\r", fixed = TRUE))
   expect_true("named" %in% lines)
@@ -140,7 +141,9 @@ test_that("a program calls R a hundred times at most, however many its repetitio
 })
 
 test_that("bad arguments are named", {
-  for (bad in list(-1, 1.5, NA, "3", NULL, c(1, 2))) expect_fields(anvil_progress(bad), "anvil_error_arg", arg = "n")
+  for (bad in list(-1, 1.5, NA, "3", NULL, c(1, 2))) {
+    expect_fields(anvil_progress(bad), "anvil_error_arg", arg = "n")
+  }
   for (bad in list(1, NA_character_, c("a", "b"), NULL)) {
     expect_fields(anvil_progress(3, bad), "anvil_error_arg", arg = "name")
   }
