@@ -67,3 +67,12 @@ test_that("a column of a tibble shows its dtype and its elements", {
   big <- c("9007199254740993", "-5")
   expect_identical(trimws(lines(nv_tensor(big, "i64"))[-1L]), big)
 })
+
+test_that("methods are there whichever package is loaded first", {
+  skip_if_not_installed("vctrs")
+  show <- "cat(as.character(vctrs::vec_slice(nv_tensor(\"9007199254740993\", \"i64\"), 1L)))"
+  # run_r() attaches anvil before this.
+  expect_identical(run_r(c("loadNamespace(\"vctrs\")", show))[-1L], "9007199254740993")
+  other <- c("unloadNamespace(\"anvil\")", "invisible(loadNamespace(\"vctrs\"))", "library(anvil, warn.conflicts = FALSE)")
+  expect_identical(tail(run_r(c(other, show)), 1L), "9007199254740993")
+})
