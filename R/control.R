@@ -50,7 +50,8 @@
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
 #' @param progress Whether to show a progress bar while the loop runs, see [anvil_progress()]. The program
-#'   calls R for it a hundred times in a run, and cannot be exported then.
+#'   calls R for it a hundred times in a run, and cannot be exported then. The result is the same; a gradient
+#'   may differ in its last digits, as its terms are added in another order.
 #' @return `nv_if()` and `nv_switch()`: the result of the branch. `nv_while()` and `nv_for()`: the last state.
 #'   `nv_scan()`: `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of
 #'   `xs`.

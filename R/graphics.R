@@ -20,7 +20,7 @@
 #' hist(x)
 #' plot(x, cumsum(x), type = "l")
 #' image(nv_tensor(outer(1:10, 1:10)))
-#' @name graphics
+#' @name base-graphics
 NULL
 
 # The call that the user would have written for the elements: the methods of graphics make labels of it.
@@ -38,37 +38,37 @@ draw_elements <- function(generic, x, label, ...) {
 # A value that means itself in a call.
 as_code <- function(value) if (is.language(value)) call("quote", value) else value
 
-#' @rdname graphics
+#' @rdname base-graphics
 #' @importFrom graphics hist
 #' @export
 hist.AnvilValue <- function(x, ...) draw_elements("hist", x, substitute(x), ...)
 
-#' @rdname graphics
+#' @rdname base-graphics
 #' @importFrom graphics boxplot
 #' @export
 boxplot.AnvilValue <- function(x, ...) draw_elements("boxplot", x, substitute(x), ...)
 
-#' @rdname graphics
+#' @rdname base-graphics
 #' @importFrom graphics image
 #' @export
 image.AnvilValue <- function(x, ...) draw_elements("image", x, substitute(x), ...)
 
-#' @rdname graphics
+#' @rdname base-graphics
 #' @importFrom graphics contour
 #' @export
 contour.AnvilValue <- function(x, ...) draw_elements("contour", x, substitute(x), ...)
 
-#' @rdname graphics
+#' @rdname base-graphics
 #' @importFrom graphics persp
 #' @export
 persp.AnvilValue <- function(x, ...) draw_elements("persp", x, substitute(x), ...)
 
-#' @rdname graphics
+#' @rdname base-graphics
 #' @importFrom graphics mosaicplot
 #' @export
 mosaicplot.AnvilValue <- function(x, ...) draw_elements("mosaicplot", x, substitute(x), ...)
 
-#' @rdname graphics
+#' @rdname base-graphics
 #' @importFrom grDevices as.raster
 #' @export
 as.raster.AnvilValue <- function(x, ...) draw_elements("as.raster", x, substitute(x), ...)
