@@ -73,6 +73,7 @@ test_that("methods are there whichever package is loaded first", {
   show <- "cat(as.character(vctrs::vec_slice(nv_tensor(\"9007199254740993\", \"i64\"), 1L)))"
   # run_r() attaches anvil before this.
   expect_identical(run_r(c("loadNamespace(\"vctrs\")", show))[-1L], "9007199254740993")
-  other <- c("unloadNamespace(\"anvil\")", "invisible(loadNamespace(\"vctrs\"))", "library(anvil, warn.conflicts = FALSE)")
-  expect_identical(tail(run_r(c(other, show)), 1L), "9007199254740993")
+  again <- "library(anvil, warn.conflicts = FALSE)"
+  other <- c("unloadNamespace(\"anvil\")", "invisible(loadNamespace(\"vctrs\"))", again, show)
+  expect_identical(tail(run_r(other), 1L), "9007199254740993")
 })
