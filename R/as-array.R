@@ -137,11 +137,17 @@ as.character.AnvilValue <- function(x, ...) {
   as.character(elements(x, "as.character()"))
 }
 
-# All digits of integers that are doubles to R: in two halves, which doubles hold.
-digits_of <- function(x) {
+# Integers that are doubles to R in two halves, which doubles hold: whole billions, and what is left.
+halves_of <- function(x) {
   unit <- nv_scalar("1000000000", dtype(x))
-  high <- as.double(nv_div(x, unit))
-  low <- as.double(nv_remainder(x, unit))
+  list(high = as.double(nv_div(x, unit)), low = as.double(nv_remainder(x, unit)))
+}
+
+# All digits of such integers.
+digits_of <- function(x) {
+  halves <- halves_of(x)
+  high <- halves$high
+  low <- halves$low
   short <- sprintf("%.0f", abs(low))
   text <- ifelse(high == 0, short, paste0(sprintf("%.0f", abs(high)), sprintf("%09.0f", abs(low))))
   paste0(ifelse(high < 0 | low < 0, "-", ""), text)
@@ -167,6 +173,7 @@ as.list.AnvilValue <- function(x, ...) {
 as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...) {
   check_dots(..., .known = taken_by("as.data.frame", "matrix"))
   check_flag("optional", optional)
+  label <- deparse1(substitute(x))
   values <- as_array(x)
   rows <- NROW(values)
   named <- (is.character(row.names) || is_numeric(row.names)) && length(row.names) == rows
@@ -176,5 +183,8 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
       describe(row.names)
     )
   }
-  as.data.frame(values, row.names = row.names, optional = optional, ...)
+  out <- as.data.frame(values, row.names = row.names, optional = optional, ...)
+  # The one column of a vector has the name of what the user wrote, as R's own has.
+  if (!optional && length(dim(values)) < 2L) names(out) <- label
+  out
 }

@@ -36,6 +36,8 @@
 #' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
 #' `sum(1, x)` R values.
 #'
+#' Plots are of the elements, see [base-graphics].
+#'
 #' @section In a traced function:
 #' A traced value has no elements yet. A function that reads them is an error of class
 #' `anvil_error_concrete`, which names the function and says what to write instead: [nv_outer()] for

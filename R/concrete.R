@@ -54,6 +54,7 @@ refuse_condition <- function(e) {
   call <- conditionCall(e)
   if (inherits(e, "anvil_error") || !is.call(call) || !is.name(call[[1L]])) return()
   name <- as.character(call[[1L]])
+  refuse_unknown(e, name)
   if (!name %in% c("if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int")) return()
   read <- if (name %in% c("if", "while", "switch")) as.list(call)[2L] else as.list(call)[-1L]
   for (frame in rev(sys.frames())) {

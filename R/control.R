@@ -49,6 +49,9 @@
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
+#' @param progress Whether to show a progress bar while the loop runs, see [anvil_progress()]. The program
+#'   calls R for it a hundred times in a run, and cannot be exported then. The result is the same; a gradient
+#'   may differ in its last digits, as its terms are added in another order.
 #' @return `nv_if()` and `nv_switch()`: the result of the branch. `nv_while()` and `nv_for()`: the last state.
 #'   `nv_scan()`: `list(carry = , ys = )`, the last state and the stacked results, whose first axis is that of
 #'   `xs`.
@@ -82,6 +85,7 @@
 #' gradient(steps)(nv_scalar(4))
 #'
 #' nv_for(10L, nv_scalar(1L), function(i, state) state * i)
+#' nv_for(1e5, nv_scalar(0), function(i, x) cos(x), progress = TRUE)
 #' nv_switch(nv_scalar(2L), x, sqrt(x), x^2)
 #'
 #' # A state by its parts
@@ -228,35 +232,51 @@ nv_while <- function(init, cond, body, max_steps = NULL) {
 
 #' @rdname control
 #' @export
-nv_for <- function(n, init, body, checkpoint = FALSE) {
+nv_for <- function(n, init, body, checkpoint = FALSE, progress = FALSE) {
   of_body <- state_arguments(body, "body", init, c("i", "state"))
   settle_function(body)
+  check_flag("progress", progress)
   if (inherits(n, "AnvilValue")) {
     check_flag("checkpoint", checkpoint)
-    return(repeat_traced(n, init, body, of_body))
+    return(repeat_traced(n, init, body, of_body, progress))
   }
   check_count(n, "n")
-  step <- function(state, i) list(call_function(body, of_body(state, i)), NULL)
+  step <- function(state, i) call_function(body, of_body(state, i))
+  if (progress && n > 0) return(for_with_bar(n, init, step, checkpoint))
+  for_each(n, init, step, checkpoint)
+}
+
+# The state after `step(state, i)` for each i up to n.
+for_each <- function(n, init, step, checkpoint) {
+  numbers <- if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L)
   scan_along(
-    step, list, init, if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L), n, FALSE, checkpoint, "body"
+    function(state, i) list(step(state, i), NULL), list, init, numbers, n, FALSE, checkpoint, "body"
   )$carry
 }
 
 # A loop whose number of repetitions is a tensor: one with a condition.
-repeat_traced <- function(n, init, body, of_body) {
+repeat_traced <- function(n, init, body, of_body, progress) {
   if (!as.character(dtype(n)) %in% c("i32", "i64") || length(shape(n))) {
     abort_arg("n", "a whole number, or a 0-d tensor of dtype i32 or i64", describe_leaf(n))
   }
+  one <- function(done, state) {
+    i <- done + 1L
+    list(i, check_state(state, check_given(call_function(body, of_body(state, i)), "body")))
+  }
   at_once(function() {
-    init <- state_of(init)
-    done <- nv_scalar(0L, dtype = dtype(n))
-    test <- trace_region(function(done, state) done < n, list(done, init), "the condition of nv_for()")
-    step <- trace_region(function(done, state) {
-      i <- done + 1L
-      list(i, check_state(init, check_given(call_function(body, of_body(state, i)), "body")))
-    }, list(done, init), "the body of nv_for()")
-    restore(init, .Call(anvil_repeat, test, step, c(list(done), unlist_leaves(init)), NULL)[-1L])
+    start <- nv_scalar(0L, dtype = dtype(n))
+    if (progress) return(count_with_bar(start, state_of(init), n, one))
+    count_to(n, start, state_of(init), one)[[2L]]
   })
+}
+
+# Repeats `step` of a count and a state, which gives both, until the count is `limit`.
+count_to <- function(limit, count, state, step) {
+  list(limit, count, state) # evaluated here, around the loop
+  test <- trace_region(function(count, state) count < limit, list(count, state), "the condition of nv_for()")
+  body <- trace_region(step, list(count, state), "the body of nv_for()")
+  made <- .Call(anvil_repeat, test, body, c(list(count), unlist_leaves(state)), NULL)
+  list(made[[1L]], restore(state, made[-1L]))
 }
 
 #' @rdname control

@@ -1,23 +1,31 @@
 #' Print a tensor
 #'
 #' One line per row of the last two axes; wide matrices are shown in windows of columns, tensors of more
-#' than two axes slice by slice. The last line gives device, dtype (`?` if ambiguous) and shape. Booleans
-#' print as 0 and 1, complex numbers as in R, with the same four decimals for both parts.
+#' than two axes slice by slice. A vector of more than ten elements prints in rows, each after the number of
+#' its first element, as R's vectors do; a shorter one is a column. The last line gives device, dtype (`?` if
+#' ambiguous) and shape. Integers print all digits, booleans 0 and 1, complex numbers as in R, with the same
+#' four decimals for both parts.
 #'
-#' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85) and `anvil.print_max_rows_slice` (as
-#' `anvil.print_max_rows`) limit what is shown; -1 or `Inf` means no limit.
+#' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85, and for vectors R's option `width`)
+#' and `anvil.print_max_rows_slice` (as `anvil.print_max_rows`) limit what is shown; -1 or `Inf` means no
+#' limit.
 #'
 #' @param x A tensor, or a traced value.
 #' @param header Whether the line `AnvilTensor` comes first.
 #' @param object A tensor.
-#' @param ... Not used.
-#' @return `print()` gives `x`, invisibly; `format()` one string with dtype and shape; `summary()` the
-#'   quantiles and mean of the elements, as [summary()] of their vector.
+#' @param ... For `format()`, arguments of [base::format()] for elements, such as `digits`. Not used
+#'   otherwise.
+#' @return `print()` gives `x`, invisibly; `summary()` the quantiles and mean of the elements, as [summary()]
+#'   of their vector. `format()` gives one string with dtype and shape; with further arguments it formats the
+#'   elements, as base R's does, and as R asks it to where a tensor is a column of a data frame: a string for
+#'   each, in the tensor's shape.
 #' @section Errors: `anvil_error_arg` for an option that is not a whole number, or is 0; `anvil_error_donated`
 #' for a tensor whose memory was given away.
 #' @examples
 #' print(nv_tensor(array(1:12, c(2, 3, 2))))
+#' print(nv_tensor(1:30))
 #' format(nv_scalar(1))
+#' format(nv_tensor(c(1, pi)), digits = 3)
 #' summary(nv_tensor(c(1, 2, 10)))
 #' @name print.AnvilTensor
 #' @export
@@ -25,7 +33,8 @@ print.AnvilTensor <- function(x, header = TRUE, ...) {
   check_dots(..., .known = taken_by("print"))
   check_flag("header", header)
   rows <- print_limit("anvil.print_max_rows", 30)
-  limits <- c(rows, print_limit("anvil.print_max_width", 85), print_limit("anvil.print_max_rows_slice", rows))
+  width <- print_limit("anvil.print_max_width", if (ndims(x) == 1L) getOption("width") else 85)
+  limits <- c(rows, width, print_limit("anvil.print_max_rows_slice", rows))
   lines <- .Call(anvil_lines, x, limits)
   cat(c(if (header) "AnvilTensor", lines, .Call(anvil_footer, x, "cpu")), sep = "\n")
   invisible(x)
@@ -42,13 +51,23 @@ print_limit <- function(option, default) {
 #' @export
 format.AnvilTensor <- function(x, ...) {
   check_dots(..., .known = taken_by("format"))
-  .Call(anvil_summary, x)
+  if (...length()) formatted(x, ...) else .Call(anvil_summary, x)
+}
+
+# The elements as strings of one width, in the shape of the tensor.
+formatted <- function(x, ...) {
+  values <- suppressWarnings(as_array(x), classes = "anvil_warning")
+  if (!is.double(values) || is_float(dtype(x))) return(format(values, ...))
+  # Integers that doubles may not hold: to the right, as numbers are.
+  values[] <- format(as.character(x), justify = "right")
+  values
 }
 
 #' @rdname print.AnvilTensor
 #' @export
 summary.AnvilTensor <- function(object, ...) {
-  check_dots(..., .known = taken_by("summary"))
+  # Data frames pass on what their columns of factors take.
+  check_dots(..., .known = c(taken_by("summary"), "maxsum"))
   digits <- list(...)$digits
   if (!is.null(digits) && !is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
   summary(as.vector(object), ...)
@@ -60,15 +79,13 @@ summary.AnvilTracer <- function(object, ...) {
   abort_concrete("summary()", object)
 }
 
-#' @importFrom utils head
 #' @export
 str.AnvilTensor <- function(object, ...) {
   check_dots(..., .known = taken_by("str"))
+  shown <- taken(object, seq_len(min(length(object), 10L)))
+  shown <- trimws(formatted(shown, digits = 3L))
   cat(" ", format(object), ":", sep = "")
-  # Three digits are shown: rounding of the others is no news.
-  values <- suppressWarnings(as.vector(object), classes = "anvil_warning_rounded")
-  shown <- head(values, 10L)
-  cat("", format(shown, digits = 3L, trim = TRUE), if (length(values) > 10L) "...")
+  cat("", shown, if (length(object) > 10L) "...")
   cat("\n")
   invisible()
 }
@@ -91,7 +108,7 @@ print.AnvilTracer <- function(x, ...) {
   invisible(x)
 }
 
-#' @importFrom utils str
+#' @importFrom utils head str
 #' @export
 str.AnvilTracer <- function(object, ...) {
   check_dots(..., .known = taken_by("str"))

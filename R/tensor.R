@@ -8,8 +8,10 @@
 #' 2^53 is rounded where R reads it as a double; printing, `as.character()`, saving and `bit64` keep all its
 #' digits.
 #'
-#' Names of a vector and `dimnames` of an array stay with the tensor: subsets, `c()`, arguments of jitted
-#' functions and [as_array()] have them. What computes drops them.
+#' A tensor has no names of its own, but keeps those of the data: names of a vector and `dimnames` of an array
+#' stay with it in subsets, `c()`, arguments of jitted functions and [as_array()], and can be given with
+#' `names(x) <-` and `dimnames(x) <-`. What computes drops them, without a word: `names(x + 1)` is `NULL`,
+#' and `(x + 1)["a"]` an error. They are not printed; `as_array(x)` shows them.
 #'
 #' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
 #' `bit64::integer64` becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex

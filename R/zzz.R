@@ -11,6 +11,13 @@ dtype_objects <- new.env(parent = emptyenv())
     assign(table$name[i], new_dtype(table$name[i], table$class[i], table$bits[i]), envir = dtype_objects)
   }
   register_later("knitr", "knit_print", "AnvilPromotionTable", knit_print_table)
+  methods <- tidy_methods()
+  for (package in names(methods)) {
+    for (generic in names(methods[[package]])) {
+      of_class <- methods[[package]][[generic]]
+      for (class in names(of_class)) register_later(package, generic, class, of_class[[class]])
+    }
+  }
   register_later("waldo", "compare_proxy", "AnvilTensor", function(x, path) compare_proxy_tensor(x, path))
 }
 
@@ -18,6 +25,7 @@ dtype_objects <- new.env(parent = emptyenv())
 
 # Registers a method for a generic of a package that need not be there: now, or when it is loaded.
 register_later <- function(package, generic, class, method) {
+  list(package, generic, class, method) # evaluated now: they are variables of a loop
   register <- function(...) registerS3method(generic, class, method, envir = asNamespace(package))
   if (isNamespaceLoaded(package)) register()
   setHook(packageEvent(package, "onLoad"), register)

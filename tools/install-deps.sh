@@ -23,7 +23,7 @@ echo 'int main(void) { return 0; }' | cc -include stdio.h -x c -o /dev/null - 2>
   missing="${missing} gcc libc6-dev"
 
 packages=""
-if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr"; fi
+if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr cli pillar vctrs"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
 if test "$1" = "lint"; then packages="lintr"; fi
 if test "$1" = "test"; then need pandoc pandoc; fi

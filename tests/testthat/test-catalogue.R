@@ -81,11 +81,63 @@ test_that("anvil_find() finds functions by any of their names", {
   expect_identical(anvil_find("sort")$"function"[1L], "nv_sort")
   expect_true("nv_order" %in% anvil_find("sort")$"function")
   none <- anvil_find("no such name")
-  expect_identical(dim(none), c(0L, 6L))
-  expect_identical(names(none), c("function", "generic", "base", "numpy", "jax", "torch"))
+  expect_identical(dim(none), c(0L, 8L))
+  expect_identical(names(none), c("function", "generic", "base", "numpy", "jax", "torch", "rtmb", "anvl"))
   for (bad in list(1, character(), c("a", "b"), NA_character_, "", NULL)) {
     expect_fields(anvil_find(bad), "anvil_error_arg", arg = "name")
   }
+})
+
+test_that("anvil_find() knows how other packages of R spell names", {
+  first <- function(name) anvil_find(name)$"function"[1L]
+  # One layer of ops, whatever the prefix; with and without the package.
+  for (name in c("nvl_add", "prim_add", "nv_add", "anvil::nvl_add", "anvl::prim_add", "NVL_ADD")) {
+    expect_identical(first(name), "nv_add", label = name)
+  }
+  # Names that differ in more than that.
+  for (name in c("nv_cosine", "nvl_cosine", "prim_cosine")) {
+    expect_identical(first(name), "nv_cos", label = name)
+  }
+  expect_identical(first("nv_aten"), "nv_abstract")
+  expect_identical(first("nv_aval"), "nv_abstract")
+  expect_identical(first("nv_rdunif"), "nv_sample_int")
+  # R's generics are what they have as functions.
+  expect_true("cbind" %in% words(anvil_find("nv_cbind")$generic[1L]))
+  expect_identical(first("torch_topk"), "nv_top_k")
+  expect_identical(first("linalg_inv"), "nv_inv")
+  expect_identical(first("nnf_softmax"), "nv_softmax")
+  expect_identical(first("MakeADFun"), "value_and_gradient")
+  expect_identical(anvil_find("MakeADFun")$rtmb[1L], "MakeADFun")
+  expect_identical(anvil_find("nv_cosine")$anvl[1L], "nv_cosine")
+})
+
+test_that("the names of other packages are of functions that are here, and not here themselves", {
+  others <- read_catalogue("names.tsv")
+  expect_setequal(others$system, c("rtmb", "anvl"))
+  expect_true(all(others$"function" %in% exports))
+  expect_true(all(nzchar(others$names)))
+  theirs <- words(others$names[others$system == "anvl"])
+  expect_identical(intersect(theirs, exports), character())
+})
+
+test_that("a traced function that calls a function of another system is told its name here", {
+  x <- nv_scalar(2)
+  said <- condition_of(jit(function(x) nvl_add(x, 1))(x))
+  expect_s3_class(said, "anvil_error_unsupported")
+  expect_match(conditionMessage(said), "`nv_add()` does the same here", fixed = TRUE)
+  expect_identical(deparse1(conditionCall(said)), "nvl_add(x, 1)")
+  expect_error(gradient(function(x) torch_sum(x))(x), "`nv_reduce_sum()`", fixed = TRUE)
+  inner <- function(x) prim_sine(x)
+  expect_error(trace_fn(function(x) inner(x), x), "`nv_sin()`", fixed = TRUE)
+  expect_error(nv_for(2, x, function(i, x) nv_rdunif(x)), "`nv_sample_int()`", fixed = TRUE)
+  # Others, and a part of a name, are R's.
+  for (f in list(function(x) no_such_function(x), function(x) nv_no_such(x))) {
+    said <- condition_of(jit(f)(x))
+    expect_identical(class(said), c("simpleError", "error", "condition"))
+  }
+  # A function that is handled where it is called.
+  both <- jit(function(x) tryCatch(nvl_add(x, 1), error = function(e) x + 1))
+  expect_identical(both(x), x + 1)
 })
 
 test_that("every feature has functions that are exported and tests that mention them, or words", {

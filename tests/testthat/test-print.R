@@ -59,6 +59,41 @@ test_that("columns are aligned to the right, one width for all of a window", {
   expect_identical(body_of(nv_tensor(c(8, 9, 10))), c("  8", "  9", " 10"))
 })
 
+test_that("a vector of more than ten elements prints in rows, as R's do", {
+  local_options(width = 80, anvil.print_max_rows = -1)
+  for (n in c(11, 20, 99, 100, 101, 345)) {
+    expect_identical(body_of(nv_tensor(seq_len(n))), capture.output(print(seq_len(n))), label = n)
+    expect_identical(body_of(nv_tensor(-seq_len(n), "i64")), capture.output(print(-seq_len(n))), label = n)
+    expect_identical(body_of(nv_tensor(seq_len(n) / 4)), capture.output(
+      print(noquote(sprintf("%.4f", seq_len(n) / 4)), right = TRUE)
+    ), label = n)
+  }
+  for (width in c(20, 40, 137)) {
+    options(width = width)
+    expect_identical(body_of(nv_tensor(1:50)), capture.output(print(1:50)), label = width)
+  }
+  # Ours goes before R's.
+  options(width = 80)
+  local_options(anvil.print_max_width = 40)
+  expect_identical(body_of(nv_tensor(1:50))[5L], "[49] 49 50")
+  options(anvil.print_max_width = -1)
+  expect_length(body_of(nv_tensor(1:50)), 1L)
+  options(anvil.print_max_width = NULL)
+  expect_identical(printed(nv_tensor(1:11))[c(1, 3)], c("AnvilTensor", "[ CPUi32{11} ]"))
+  # Ten are a column, and so is a matrix of one.
+  expect_length(body_of(nv_tensor(1:10)), 10L)
+  expect_length(body_of(nv_tensor(1:20, shape = c(20, 1))), 20L)
+  # One notation for all, and its scale before them.
+  scaled <- body_of(nv_tensor(rep(c(1.5e-7, 2.5e-7), 6), "f64"))
+  expect_identical(scaled, c("1e-07 *", paste0(" [1] ", paste(rep(c("1.5000", "2.5000"), 5), collapse = " ")),
+    "[11] 1.5000 2.5000"))
+  big <- nv_tensor(rep("9007199254740993", 12), "i64")
+  expect_identical(body_of(big)[3L], paste(" [9]", paste(rep("9007199254740993", 4), collapse = " ")))
+  complex <- body_of(nv_tensor(rep(1+2i, 11)))
+  expect_identical(complex, paste(" [1]", paste(rep("1+2i", 11), collapse = " ")))
+  expect_identical(body_of(nv_tensor(rep(c(TRUE, FALSE), 6))), " [1] 1 0 1 0 1 0 1 0 1 0 1 0")
+})
+
 test_that("more than two axes print slice by slice, last index fastest", {
   expect_identical(body_of(nv_tensor(array(1:24, c(2, 3, 4)))), c(
     "(1,.,.) =", "  1  7 13 19", "  3  9 15 21", "  5 11 17 23", "",
@@ -153,8 +188,8 @@ test_that("a matrix that is too wide prints in windows of columns", {
 })
 
 test_that("rows are printed until the budget is spent", {
-  expect_length(body_of(nv_tensor(1:30)), 30L)
-  lines <- body_of(nv_tensor(1:31))
+  expect_length(body_of(nv_tensor(1:30, shape = c(30, 1))), 30L)
+  lines <- body_of(nv_tensor(1:31, shape = c(31, 1)))
   expect_identical(lines[30:31], c(" 30", truncated))
 
   local_options(anvil.print_max_rows = 2)
@@ -176,9 +211,15 @@ test_that("rows are printed until the budget is spent", {
     body_of(nv_tensor(array(1:8, c(2, 2, 2)))), c("(1,.,.) =", " 1 5", "", "(2,.,.) =", " 2 6", truncated)
   )
   options(anvil.print_max_rows_slice = NULL, anvil.print_max_rows = -1)
-  expect_length(body_of(nv_tensor(1:100)), 100L)
+  column <- nv_tensor(1:100, shape = c(100, 1))
+  expect_length(body_of(column), 100L)
   options(anvil.print_max_rows = Inf)
-  expect_length(body_of(nv_tensor(1:100)), 100L)
+  expect_length(body_of(column), 100L)
+  # Rows of a vector, too.
+  options(anvil.print_max_rows = 2, width = 80)
+  expect_identical(body_of(nv_tensor(1:1000))[2:3], c(
+    paste(c("  [25]", 25:48), collapse = " "), truncated
+  ))
 })
 
 test_that("options that are no limits are refused by name", {
@@ -206,9 +247,57 @@ test_that("format(), str() and summary() say what they hold", {
   )
   expect_match(capture.output(str(nv_empty("f32", 0))), "^ AnvilTensor\\(dtype=f32, shape=0\\):")
 
+  # Integers keep their digits.
+  expect_identical(
+    capture.output(str(nv_tensor(c("9007199254740993", "-5"), "i64"))),
+    " AnvilTensor(dtype=i64, shape=2): 9007199254740993 -5"
+  )
+  expect_silent(capture.output(str(nv_tensor("18446744073709551615", "ui64"))))
+  expect_identical(
+    capture.output(str(nv_tensor(matrix(1:4, 2)))), " AnvilTensor(dtype=i32, shape=2x2): 1 2 3 4"
+  )
+
   expect_equal(summary(nv_tensor(c(1, 2, 10))), summary(c(1, 2, 10)))
   expect_equal(summary(nv_tensor(matrix(1:6, 2))), summary(1:6))
   expect_equal(summary(nv_tensor(c(TRUE, FALSE))), summary(c(TRUE, FALSE)))
+})
+
+test_that("format() with arguments of base R's formats elements, and data frames show them", {
+  x <- nv_tensor(c(1, pi, NaN), "f64")
+  expect_identical(format(x, digits = 3), format(array(c(1, pi, NaN)), digits = 3))
+  expect_identical(format(x, nsmall = 2L), format(array(c(1, pi, NaN)), nsmall = 2L))
+  m <- nv_tensor(matrix(1:4, 2))
+  expect_identical(format(m, width = 5), format(matrix(1:4, 2), width = 5))
+  big <- c("9007199254740993", "-5")
+  expect_identical(c(format(nv_tensor(big, "i64"), digits = 3)), format(big, justify = "right"))
+
+  data <- data.frame(n = 1:2)
+  data$x <- nv_tensor(c(0.5, 2))
+  data$i <- nv_tensor(big, "i64")
+  data$m <- m
+  expect_identical(capture.output(print(data)), c(
+    "  n   x                i m.1 m.2", "1 1 0.5 9007199254740993   1   3", "2 2 2.0               -5   2   4"
+  ))
+  expect_identical(dim(summary(data[c("n", "x")])), c(6L, 2L))
+  expect_identical(nrow(head(data, 1)), 1L)
+})
+
+test_that("base R's looks at tensors are those at R's vectors", {
+  x <- nv_tensor(c(3, 1, 2), "f64")
+  m <- nv_tensor(matrix(1:6, 2))
+  expect_identical(seq_along(m), 1:6)
+  expect_identical(lengths(list(x, m, nv_scalar(1))), c(3L, 6L, 1L))
+  expect_identical(as.vector(lengths(x)), c(1L, 1L, 1L))
+  expect_identical(as.list(x), list(3, 1, 2))
+  expect_identical(head(x, 2), nv_tensor(c(3, 1), "f64"))
+  expect_identical(tail(m, 1), m[2, , drop = FALSE])
+  expect_identical(toString(nv_tensor("9007199254740993", "i64")), "9007199254740993")
+  expect_identical(paste(nv_tensor(c("18446744073709551615", "0"), "ui64")), c("18446744073709551615", "0"))
+  # What is not a name is told once, where it is asked for.
+  named <- nv_tensor(c(a = 1, b = 2))
+  expect_identical(names(named), c("a", "b"))
+  expect_null(names(named + 1))
+  expect_error((named + 1)["a"], "no names: what computes drops them", class = "anvil_error_index")
 })
 
 test_that("values show themselves at top level, alone and in lists", {
@@ -260,7 +349,7 @@ test_that("complex numbers print as in R, with four decimals, part under part", 
     wide[1:2],
     c("Columns 1 to 14", paste0(" ", paste(format(1:27)[c(TRUE, FALSE)], collapse = "+1i "), "+1i"))
   )
-  expect_length(lines(nv_fill(1i, 100)), 31L)
+  expect_length(lines(nv_fill(1i, c(100, 1))), 31L)
   expect_output(str(nv_tensor(c(1+2i, 3i))), "AnvilTensor(dtype=c64, shape=2): 1+2i 0+3i", fixed = TRUE)
   expect_identical(format(nv_tensor(1i)), "AnvilTensor(dtype=c64, shape=1)")
 })

@@ -44,7 +44,8 @@ pub fn positions(wanted: SEXP, names: SEXP, axis: Axis, scope: &Scope) -> Outcom
         Error::Subscript { axis, expected: expected.into(), got, hint: hint.into() }
     };
     if own == nil() {
-        return Err(wrong("a character vector".into(), "The axis has no names.").into());
+        let hint = "The axis has no names: what computes drops them, see `?nv_tensor`.";
+        return Err(wrong("a character vector".into(), hint).into());
     }
     // Equal strings of one encoding are one object; others are compared as text.
     // SAFETY: character vectors, and positions in them.

@@ -1,15 +1,17 @@
 //! Text of a tensor, as `print()` and `format()` show it.
 //!
 //! A tensor prints as matrices over its last two axes: the leading indices name a slice, wide matrices are
-//! cut into windows of columns, and a budget of rows bounds the output. Invariant: only elements that are
-//! printed are read, except that the notation of a float or complex slice is chosen from all of its values.
+//! cut into windows of columns, and a budget of rows bounds the output. A long vector prints in rows that begin
+//! with the number of their first element. Invariant: only elements that are printed are read, and of a long
+//! vector those that would be if they were one digit each, except that the notation of a float or complex
+//! slice is chosen from all of its values.
 //! The module knows shapes and numbers, not where elements are: the caller passes a function from position to
 //! value.
 //!
 //! # Sources
 //! The layout is that of the printer of pjrt, on which users' eyes and snapshots rely; where it misprints
 //! (sign of the scale, tokens of `10.0000`, `-0`, a truncation line that names no option of ours) this module
-//! does not follow it.
+//! does not follow it. The rows of long vectors are those of R's `print.default()`.
 
 mod notation;
 
@@ -25,6 +27,9 @@ use notation::{notation, token, Notation, Token, Width};
 pub const HEADER: &str = "AnvilTensor";
 
 const TRUNCATED: &str = " ... [output was truncated, set options(anvil.print_max_rows = -1) to see all]";
+
+/// Elements of the longest vector that prints as a column, one value per line.
+const COLUMN: usize = 10;
 
 /// How much of a tensor is printed; `None` is no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +63,7 @@ pub fn limit(option: &str, value: i64) -> Result<Option<usize>> {
 /// The lines between header and footer; none for a tensor without elements.
 ///
 /// `at` gives the element at a position of the dense column-major layout of `shape`. A 0-d tensor prints as
-/// `[1, 1]`, a 1-d one of shape `[n]` as `[n, 1]`. Cost: reads each printed element twice, and each element
+/// `[1, 1]`, a 1-d one of shape `[n]` as `[n, 1]` up to 10 elements and in rows beyond. Cost: reads each printed element twice, and each element
 /// of a printed float or complex slice once more.
 ///
 /// # Examples
@@ -70,6 +75,10 @@ pub fn limit(option: &str, value: i64) -> Result<Option<usize>> {
 pub fn data_lines(shape: &Shape, at: impl Fn(usize) -> Number, limits: &Limits) -> Vec<String> {
     let mut lines = Vec::new();
     if shape.size() == 0 {
+        return lines;
+    }
+    if shape.rank() == 1 && shape.size() > COLUMN {
+        vector_lines(&mut lines, shape.size(), at, limits);
         return lines;
     }
     let strides = shape.strides();
@@ -109,6 +118,36 @@ pub fn data_lines(shape: &Shape, at: impl Fn(usize) -> Number, limits: &Limits) 
     lines
 }
 
+/// Writes `n` elements in rows, each after the number of its first element as `[1]`, in one width.
+fn vector_lines(lines: &mut Vec<String>, n: usize, at: impl Fn(usize) -> Number, limits: &Limits) {
+    let value = |i: usize, _: usize| at(i);
+    let notation = notation(n, 1, value);
+    push_scale(lines, notation);
+    let label = n.to_string().len() + 2;
+    let room = limits.max_width.map_or(usize::MAX, |width| width.saturating_sub(label));
+    let max_rows = limits.max_rows.unwrap_or(usize::MAX).min(limits.max_rows_slice.unwrap_or(usize::MAX));
+    // How many elements a row has of this width, each after a space.
+    let fit = |width: usize| (room / (width + 1)).max(1);
+    let candidates = n.min(fit(1).saturating_mul(max_rows));
+    let tokens: Vec<Token> = collect((0..candidates).map(|i| token(at(i), notation)));
+    let width = Width::default().of(&tokens);
+    let per_row = fit(width.total()).min(n);
+    for (i, row) in tokens.chunks(per_row).take(max_rows).enumerate() {
+        let first = format!("[{}]", i * per_row + 1);
+        let elements: String = row.iter().map(|token| width.pad(token)).collect();
+        push(lines, format!("{first:>label$}{elements}"));
+    }
+    if max_rows.saturating_mul(per_row) < n {
+        push(lines, TRUNCATED.into());
+    }
+}
+
+fn push_scale(lines: &mut Vec<String>, notation: Notation) {
+    if let Notation::Scaled(exponent) = notation {
+        push(lines, format!("1e{exponent:+03} *"));
+    }
+}
+
 /// Last line of a printed tensor, such as `[ CPUf32?{2,3} ]`. Without a `platform`, as inside a program: `[
 /// f32{3} ]`.
 pub fn footer(platform: &str, dtype: Ranked, shape: &Shape) -> String {
@@ -130,9 +169,7 @@ fn slice_lines(
     budget: &mut usize,
 ) -> usize {
     let notation = notation(rows, columns, &value);
-    if let Notation::Scaled(exponent) = notation {
-        push(lines, format!("1e{exponent:+03} *"));
-    }
+    push_scale(lines, notation);
     // Each line starts with a space.
     let room = max_width.map_or(usize::MAX, |width| width.saturating_sub(1));
     let column = |j: usize| -> Vec<Token> { collect((0..shown).map(|i| token(value(i, j), notation))) };
@@ -206,6 +243,29 @@ mod tests {
         assert_eq!(floats([2], &[1.0, 2.5]), [" 1.0000", " 2.5000"]);
         assert_eq!(ints([10], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10])[8..], ["  9", " 10"]);
         assert_eq!(ints([1, 4], &[1000, 1, 10, 100]), [" 1000    1   10  100"]);
+    }
+
+    #[test]
+    fn long_vectors_print_in_rows() {
+        let eleven = count([11], &Limits::default());
+        assert_eq!(eleven, [" [1]  1  2  3  4  5  6  7  8  9 10 11"]);
+        // As print(1:50) of R in 40 columns: 4 for the label, 12 times 3.
+        let limits = Limits { max_width: Some(40), ..Limits::default() };
+        let lines = count([50], &limits);
+        assert_eq!(lines[0], " [1]  1  2  3  4  5  6  7  8  9 10 11 12");
+        assert_eq!(lines[1], "[13] 13 14 15 16 17 18 19 20 21 22 23 24");
+        assert_eq!(lines[4], "[49] 49 50");
+        assert_eq!(lines.len(), 5);
+        let narrow = Limits { max_width: Some(1), ..Limits::default() };
+        assert_eq!(count([11], &narrow)[9..], ["[10] 10", "[11] 11"], "at least one element a row");
+        let endless = Limits { max_width: None, ..Limits::default() };
+        assert_eq!(count([1000], &endless).len(), 1);
+        let scaled = floats([11], &[1e-9; 11]);
+        assert_eq!(scaled[0], "1e-09 *");
+        assert!(scaled[1].starts_with(" [1] 1.0000 1.0000"), "{scaled:?}");
+        let complex = complexes([11], &[(10.0, -3.5); 11]);
+        assert_eq!(complex[0], format!(" [1]{}", " 10.0000-3.5000i".repeat(5)));
+        assert_eq!(complex[2], "[11] 10.0000-3.5000i");
     }
 
     #[test]
@@ -310,15 +370,21 @@ mod tests {
 
     #[test]
     fn rows_beyond_the_budget_are_cut() {
-        let lines = count([50], &Limits::default());
+        let lines = count([50, 1], &Limits::default());
         assert_eq!((lines.len(), lines[0].as_str(), lines[29].as_str()), (31, "  1", " 30"));
         assert_eq!(lines[30], TRUNCATED);
-        assert_eq!(count([30], &Limits::default()).len(), 30);
+        assert_eq!(count([30, 1], &Limits::default()).len(), 30);
         assert_eq!(count([11, 1], &rows(10)).len(), 11);
         assert_eq!(count([10, 1], &rows(10)).len(), 10);
-        assert_eq!(count([100], &rows(100))[99], " 100");
+        assert_eq!(count([100, 1], &rows(100))[99], " 100");
         let unlimited = Limits { max_rows: None, max_rows_slice: None, ..Limits::default() };
-        assert_eq!(count([1000], &unlimited).len(), 1000);
+        assert_eq!(count([1000, 1], &unlimited).len(), 1000);
+        // Elements of the two digits that are shown, after a label for four.
+        let vector = count([1000], &rows(2));
+        assert_eq!(vector.len(), 3);
+        assert!(vector[1].starts_with("  [27] 27 28") && vector[1].ends_with(" 52"), "{vector:?}");
+        assert_eq!(vector[2], TRUNCATED);
+        assert_eq!(count([1000], &unlimited).last().unwrap().split_whitespace().last(), Some("1000"));
     }
 
     #[test]
@@ -370,7 +436,8 @@ mod tests {
             data_lines(&shape, at, &Limits::default());
             reads.get()
         };
-        assert_eq!(read([1 << 40].into(), false), 30 + 1);
+        assert_eq!(read([1 << 40, 1].into(), false), 30 + 1);
+        assert!(read([1 << 40].into(), false) < 30 * 43);
         assert!(read([1, 1 << 40].into(), false) < 1000);
         assert!(read([1 << 20, 1 << 16, 1 << 16].into(), false) < 1000);
         assert!(read([1 << 30, 10, 2].into(), true) < 200, "only the floats of printed slices");
