@@ -1,0 +1,297 @@
+# Distributions. A row says what a distribution is: its parameters, its support, and the formulas inside of it.
+# From a row are made the functions nv_d*, nv_p* and nv_q*, and the methods of dnorm() and its like: see
+# density_function(). A formula sees parameters and a point where it holds: what is outside is replaced before
+# it is computed, and not only afterwards, since the derivative of a branch that is not taken would be NaN.
+
+# The rows, by what follows the letter in the names of R's functions.
+distributions <- new.env(parent = emptyenv())
+
+# `arguments`: the formals between the point and the flags, as R has them. `parameters`: an expression in
+# these that gives the parameters of the formulas, a named list. `proper`: for each, a function that says where
+# the formulas hold; `valid`: where the result is a number, if that is more; `safe`: a value that is proper.
+# `ends`: of the support, a function of the parameters that gives list(lower, upper). `at`: a point inside of
+# it, of safe parameters. `inside`: where the density is that of the formula, else between the ends;
+# `boundary`: what it is elsewhere, 0 if there is none. `density`, `cdf`, `quantile`: formulas.
+# `moments`: mean and standard deviation of a discrete distribution, where the search for its quantiles begins.
+# `location`: the parameter that may be infinite, and makes a NaN of an infinite point.
+# `between`: where the parameters go together.
+# `degenerate`: where parameters that are not proper put all of the probability at one point, list(where, at).
+distribution <- function(
+  name, arguments, proper, safe, density, cdf = NULL, quantile = NULL, valid = list(), discrete = FALSE,
+  ends = function(...) list(-Inf, Inf), at = function(...) 0, inside = NULL, boundary = NULL,
+  degenerate = NULL, parameters = as.call(c(quote(list), sapply(names(arguments), as.name))),
+  between = NULL, moments = NULL, location = NULL
+) {
+  given <- names(proper)
+  valid <- utils::modifyList(proper, valid)
+  row <- list(
+    name = name, arguments = arguments, parameters = parameters, proper = proper, valid = valid[given],
+    safe = safe, density = density, cdf = cdf, quantile = quantile, discrete = discrete, ends = ends, at = at,
+    inside = inside, boundary = boundary, degenerate = degenerate, between = between,
+    moments = moments, location = location
+  )
+  assign(name, row, distributions)
+  row
+}
+
+# Where a parameter is what -------------------------------------------------------------------------------------
+
+is_real <- function(x) nv_is_finite(x)
+is_number <- function(x) x == x
+is_positive <- function(x) x > 0 & x < Inf
+is_not_negative <- function(x) x >= 0
+is_above_zero <- function(x) x > 0
+is_open_probability <- function(x) x > 0 & x < 1
+is_probability <- function(x) x >= 0 & x <= 1
+is_count <- function(x) x >= 0 & x < Inf & is_integral(x)
+
+# Whole numbers, but for what rounding may have left, as R has it.
+is_integral <- function(x) nv_abs(x - nv_round(x)) <= 1e-7 * nv_max(1, nv_abs(x))
+
+# Functions ----------------------------------------------------------------------------------------------------
+
+# The functions that users call. Their bodies call at_point() or at_probability() with the row and its
+# parameters.
+density_function <- function(row) {
+  distribution_function(row, "x", alist(log = FALSE), quote(density_at(row, x, parameters, log)))
+}
+
+cdf_function <- function(row) {
+  flags <- alist(lower.tail = TRUE, log.p = FALSE)
+  distribution_function(row, "q", flags, quote(cdf_at(row, q, parameters, lower.tail, log.p)))
+}
+
+quantile_function <- function(row) {
+  flags <- alist(lower.tail = TRUE, log.p = FALSE)
+  distribution_function(row, "p", flags, quote(quantile_at(row, p, parameters, lower.tail, log.p)))
+}
+
+distribution_function <- function(row, point, flags, body) {
+  first <- alist(x = )
+  names(first) <- point
+  read <- list(row = call("[[", quote(distributions), row$name), parameters = row$parameters)
+  f <- function() NULL
+  formals(f) <- c(first, row$arguments, flags)
+  body(f) <- do.call(substitute, list(body, read))
+  environment(f) <- topenv()
+  f
+}
+
+density_at <- function(row, x, parameters, log) {
+  check_flag("log", log)
+  run_formula("d", row, x, parameters, list(log = log))
+}
+
+cdf_at <- function(row, q, parameters, lower.tail, log.p) {
+  check_flag("lower.tail", lower.tail)
+  check_flag("log.p", log.p)
+  run_formula("p", row, q, parameters, list(lower = lower.tail, log = log.p))
+}
+
+quantile_at <- function(row, p, parameters, lower.tail, log.p) {
+  check_flag("lower.tail", lower.tail)
+  check_flag("log.p", log.p)
+  run_formula("q", row, p, parameters, list(lower = lower.tail, log = log.p))
+}
+
+# Programs of the formulas, for calls outside of a trace: a formula has up to a hundred ops, each of which
+# would be a call.
+formula_programs <- new.env(parent = emptyenv())
+
+run_formula <- function(kind, row, x, parameters, flags) {
+  # By other parameters it is another row.
+  if (!setequal(names(parameters), names(row$proper))) {
+    row <- distributions[[paste0(row$name, "_", utils::tail(names(parameters), 1L))]]
+  }
+  formula <- switch(kind, d = density_formula, p = cdf_formula, q = quantile_formula)
+  if (.Call(anvil_trace_depth) > 0L) return(in_floats(formula, row, x, parameters, flags))
+  key <- paste0(kind, row$name)
+  program <- formula_programs[[key]]
+  if (is.null(program)) {
+    program <- jit(function(x, parameters, flags) in_floats(formula, row, x, parameters, flags), "flags")
+    assign(key, program, formula_programs)
+  }
+  program(x, parameters, flags)
+}
+
+# Applies a formula to floats of one dtype: of at least 32 bits, of which the result is rounded once.
+in_floats <- function(formula, row, x, parameters, flags) {
+  values <- lapply(do.call(nv_promote_to_common, c(list(x), unname(parameters))), as_floats)
+  type <- dtype(values[[1L]])
+  half <- as.character(type) %in% c("bf16", "f16")
+  if (half) values <- lapply(values, nv_convert, "f32")
+  out <- formula(row, values[[1L]], stats::setNames(values[-1L], names(parameters)), flags)
+  if (half) nv_convert(out, type, all(vapply(values, ambiguous, NA))) else out
+}
+
+as_floats <- function(x) .External(anvil_op, "floats", x)
+
+# What holds of all elements at once, and at most one condition is TRUE.
+all_of <- function(conditions) Reduce(`&`, conditions)
+
+apply_rules <- function(rules, parameters) Map(function(rule, x) rule(x), rules, parameters[names(rules)])
+
+# Parameters and a point for which the formulas hold: list(parameters, proper, ends).
+made_safe <- function(row, parameters) {
+  proper <- apply_rules(row$proper, parameters)
+  # Each by itself, so that what is computed of a single number stays that of a single number.
+  if (!is.null(row$between)) proper <- lapply(proper, `&`, do.call(row$between, parameters))
+  safe <- Map(nv_ifelse, proper, parameters, row$safe[names(parameters)])
+  list(parameters = safe, proper = all_of(proper))
+}
+
+with_parameters <- function(f, x, parameters, ...) do.call(f, c(list(x), parameters, list(...)))
+
+density_formula <- function(row, x, parameters, flags) {
+  if (row$discrete) x <- nv_stop_gradient(x)
+  safe <- made_safe(row, parameters)
+  point <- if (row$discrete) nv_round(x) else x
+  ends <- do.call(row$ends, parameters)
+  inside <- if (!is.null(row$inside)) {
+    with_parameters(row$inside, x, parameters)
+  } else if (row$discrete) {
+    is_integral(x) & point >= ends[[1L]] & point <= ends[[2L]] & nv_is_finite(x)
+  } else {
+    x > ends[[1L]] & x < ends[[2L]]
+  }
+  inside <- inside & safe$proper
+  point <- nv_ifelse(inside, point, do.call(row$at, safe$parameters))
+  value <- with_parameters(row$density, point, safe$parameters, log = flags$log)
+  zero <- if (flags$log) -Inf else 0
+  outside <- zero
+  if (!is.null(row$boundary)) outside <- with_parameters(row$boundary, x, parameters, log = flags$log)
+  if (!is.null(row$degenerate)) {
+    mass <- do.call(row$degenerate, parameters)
+    peak <- if (row$discrete) 1 - flags$log else Inf
+    outside <- nv_ifelse(mass[[1L]], nv_ifelse(x == mass[[2L]] & nv_is_finite(x), peak, zero), outside)
+  }
+  nv_ifelse(inside, value, nv_ifelse(is_valid(row, x, parameters), outside, NaN))
+}
+
+is_valid <- function(row, x, parameters) {
+  valid <- is_number(x) & all_of(apply_rules(row$valid, parameters))
+  if (!is.null(row$between)) valid <- valid & do.call(row$between, parameters)
+  if (is.null(row$location)) return(valid)
+  valid & !(x == parameters[[row$location]] & nv_is_infinite(x))
+}
+
+cdf_formula <- function(row, q, parameters, flags) {
+  safe <- made_safe(row, parameters)
+  ends <- do.call(row$ends, parameters)
+  # A number that rounding has left a little below a whole one is that one, as in R.
+  point <- if (row$discrete) nv_floor(nv_stop_gradient(q) + 1e-7) else q
+  below <- if (row$discrete) point < ends[[1L]] else point <= ends[[1L]]
+  above <- point >= ends[[2L]]
+  inside <- !below & !above & safe$proper & is_number(q)
+  point <- nv_ifelse(inside, point, do.call(row$at, safe$parameters))
+  value <- with_parameters(row$cdf, point, safe$parameters, lower = flags$lower, log = flags$log)
+  none <- if (flags$log) -Inf else 0
+  all <- if (flags$log) 0 else 1
+  if (!flags$lower) {
+    swapped <- none
+    none <- all
+    all <- swapped
+  }
+  outside <- nv_ifelse(below, none, nv_ifelse(above, all, NaN))
+  if (!is.null(row$degenerate)) {
+    mass <- do.call(row$degenerate, parameters)
+    outside <- nv_ifelse(mass[[1L]], nv_ifelse(below | q < mass[[2L]], none, all), outside)
+  }
+  nv_ifelse(inside, value, nv_ifelse(is_valid(row, q, parameters), outside, NaN))
+}
+
+quantile_formula <- function(row, p, parameters, flags) {
+  if (row$discrete) p <- nv_stop_gradient(p)
+  safe <- made_safe(row, parameters)
+  ends <- do.call(row$ends, parameters)
+  lowest <- if (flags$log) -Inf else 0
+  highest <- if (flags$log) 0 else 1
+  possible <- p >= lowest & p <= highest
+  inside <- p > lowest & p < highest & safe$proper
+  point <- nv_ifelse(inside, p, if (flags$log) -1 else 0.5)
+  value <- if (is.null(row$quantile)) {
+    discrete_quantile(row, point, safe$parameters, flags)
+  } else {
+    with_parameters(row$quantile, point, safe$parameters, lower = flags$lower, log = flags$log)
+  }
+  at_none <- if (flags$lower) p == lowest else p == highest
+  outside <- nv_ifelse(at_none, ends[[1L]], nv_ifelse(possible & (p == lowest | p == highest), ends[[2L]], NaN))
+  if (!is.null(row$degenerate)) {
+    mass <- do.call(row$degenerate, parameters)
+    outside <- nv_ifelse(mass[[1L]] & p > lowest & p < highest, mass[[2L]], outside)
+  }
+  nv_ifelse(inside, value, nv_ifelse(is_valid(row, p, parameters) & possible, outside, NaN))
+}
+
+# The smallest whole number whose probability is at least `p`. From the one that a normal distribution has,
+# steps of doubled lengths find bounds, which are then halved: `low` is below the quantile, `high` is not.
+discrete_quantile <- function(row, p, parameters, flags) {
+  parameters <- lapply(parameters, nv_stop_gradient)
+  ends <- do.call(row$ends, parameters)
+  # As in R, so that the quantile of a probability that was computed is not one too large.
+  fuzz <- 8 * if (as.character(dtype(p)) == "f32" && !ambiguous(p)) 2^-23 else 2^-52
+  sign <- if (flags$lower != flags$log) -1 else 1
+  goal <- p * (1 + sign * fuzz)
+  reached <- function(k) {
+    inside <- k >= ends[[1L]] & k < ends[[2L]]
+    at <- nv_ifelse(inside, k, do.call(row$at, parameters))
+    value <- with_parameters(row$cdf, at, parameters, lower = flags$lower, log = flags$log)
+    hit <- if (flags$lower) value >= goal else value <= goal
+    (inside & hit) | k >= ends[[2L]] | !(k < 2^53)
+  }
+  z <- normal_quantile(p, flags$lower, flags$log)
+  moments <- do.call(row$moments, parameters)
+  # One shape and type for all that a loop carries.
+  size <- p * 0 + Reduce(`+`, lapply(parameters, function(x) x * 0))
+  start <- nv_floor(moments[[1L]] + moments[[2L]] * z) + size
+  start <- nv_max(nv_min(start, 2^52), ends[[1L]] - 1) + size
+  width <- nv_max(1, nv_floor(moments[[2L]] * 0.01)) + size
+  up <- nv_while(
+    list(high = start, step = width),
+    function(high, step) any(!reached(high)),
+    function(high, step) {
+      done <- reached(high)
+      list(high = nv_ifelse(done, high, nv_min(high + step, 2^53)), step = nv_ifelse(done, step, 2 * step))
+    }
+  )
+  down <- nv_while(
+    list(low = start - 1, step = width),
+    function(low, step) any(low >= ends[[1L]] & reached(low)),
+    function(low, step) {
+      done <- !(low >= ends[[1L]] & reached(low))
+      list(low = nv_ifelse(done, low, nv_max(low - step, ends[[1L]] - 1)), step = nv_ifelse(done, step, 2 * step))
+    }
+  )
+  middle_of <- function(low, high) nv_floor(low + (high - low) / 2)
+  # Large floats are not next to each other.
+  is_open <- function(low, high, middle) middle > low & middle < high
+  nv_while(
+    list(low = nv_max(down$low, ends[[1L]] - 1) + size, high = up$high),
+    function(low, high) any(is_open(low, high, middle_of(low, high))),
+    function(low, high) {
+      middle <- middle_of(low, high)
+      is_high <- reached(middle)
+      open <- is_open(low, high, middle)
+      list(low = nv_ifelse(open & !is_high, middle, low), high = nv_ifelse(open & is_high, middle, high))
+    }
+  )$high
+}
+
+# Methods ------------------------------------------------------------------------------------------------------
+
+# R's own functions as S4 generics, as methods::implicitGeneric() makes them, so that packages with methods for
+# the same function share them. A method for each choice of arguments that are tensors: with one for each
+# argument alone, a call with two of them would have two that fit.
+set_distribution_methods <- function(name, arguments, where) {
+  generic <- get(name, asNamespace("stats"))
+  of <- c(names(formals(generic))[1L], intersect(names(formals(generic)), arguments))
+  # The body of the function of ours, which asks what was left out: a call of it could not.
+  method <- saying_what_is_missing(get(paste0("nv_", name), where))
+  formals(method) <- formals(generic)
+  setGeneric(name, where = where, package = "stats")
+  choices <- expand.grid(rep(list(c("AnvilValue", "ANY")), length(of)), stringsAsFactors = FALSE)
+  for (i in seq_len(nrow(choices) - 1L)) {
+    signature <- stats::setNames(unlist(choices[i, ], use.names = FALSE), of)
+    setMethod(name, signature, method, where = where)
+  }
+}

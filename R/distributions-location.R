@@ -1,0 +1,165 @@
+# Distributions of a location and a scale: logistic, Cauchy, Laplace, Gumbel, uniform.
+
+# log(1 + exp(-z)) and its like are those of nv_softplus().
+logistic_cdf <- function(z, lower, log) {
+  if (!lower) z <- -z
+  if (log) -nv_softplus(-z) else nv_logistic(z)
+}
+
+logistic_quantile <- function(p, lower, log) {
+  # log(p / (1 - p)); of a logarithm, the complement by itself.
+  z <- if (log) p - nv_log1mexp(-p) else nv_logit(p)
+  if (lower) z else -z
+}
+
+location_and_scale <- list(location = is_real, scale = is_above_zero)
+
+distribution("logis",
+  alist(location = 0, scale = 1),
+  proper = location_and_scale, safe = list(location = 0, scale = 1), valid = list(location = is_number),
+  density = function(x, location, scale, log) {
+    u <- nv_abs((x - location) / scale)
+    e <- nv_exp(-u)
+    if (log) -(u + 2 * nv_log1p(e) + nv_log(scale)) else e / (scale * (1 + e) * (1 + e))
+  },
+  cdf = function(q, location, scale, lower, log) logistic_cdf((q - location) / scale, lower, log),
+  quantile = function(p, location, scale, lower, log) location + scale * logistic_quantile(p, lower, log),
+  degenerate = function(location, scale) list(nv_is_infinite(location), location), location = "location"
+)
+
+distribution("cauchy",
+  alist(location = 0, scale = 1),
+  proper = location_and_scale, safe = list(location = 0, scale = 1), valid = list(location = is_number),
+  density = function(x, location, scale, log) {
+    y <- (x - location) / scale
+    if (!log) return(1 / (pi * scale * (1 + y * y)))
+    # y^2 may overflow.
+    u <- nv_abs(y)
+    is_far <- u > 1e8
+    near <- nv_ifelse(is_far, 1, u)
+    growth <- nv_ifelse(is_far, 2 * nv_log(nv_ifelse(is_far, u, 1)), nv_log1p(near * near))
+    -(log(pi) + nv_log(scale) + growth)
+  },
+  cdf = function(q, location, scale, lower, log) {
+    z <- (q - location) / scale
+    if (!lower) z <- -z
+    # Below -1 by the reciprocal, whose arc is small; above 1 by the complement.
+    u <- nv_abs(z)
+    is_far <- u > 1
+    tail <- nv_atan(1 / nv_ifelse(is_far, u, 1)) / pi
+    value <- nv_ifelse(is_far, nv_ifelse(z > 0, 1 - tail, tail), 0.5 + nv_atan(nv_ifelse(is_far, 0, z)) / pi)
+    if (!log) return(value)
+    high <- is_far & z > 0
+    nv_ifelse(high, nv_log1p(-nv_ifelse(high, tail, 0.5)), nv_log(nv_ifelse(high, 0.5, value)))
+  },
+  quantile = function(p, location, scale, lower, log) {
+    # By the smaller probability: -1 / tan(pi p).
+    middle <- if (log) -log_2 else 0.5
+    is_small <- p < middle
+    small <- if (log) {
+      nv_ifelse(is_small, nv_exp(p), -nv_expm1(nv_ifelse(is_small, -1, p)))
+    } else {
+      nv_ifelse(is_small, p, 1 - p)
+    }
+    is_center <- small == 0.5
+    z <- 1 / nv_tanpi(nv_ifelse(is_center, 0.25, small))
+    z <- nv_ifelse(is_center, 0, nv_ifelse(is_small, -z, z))
+    location + scale * if (lower) z else -z
+  },
+  degenerate = function(location, scale) list(nv_is_infinite(location), location), location = "location"
+)
+
+distribution("laplace",
+  alist(location = 0, scale = 1),
+  proper = list(location = is_real, scale = is_positive), safe = list(location = 0, scale = 1),
+  density = function(x, location, scale, log) {
+    u <- nv_abs((x - location) / scale)
+    if (log) -u - log_2 - nv_log(scale) else 0.5 * nv_exp(-u) / scale
+  },
+  cdf = function(q, location, scale, lower, log) {
+    z <- (q - location) / scale
+    if (!lower) z <- -z
+    u <- nv_ifelse(z < 0, -z, z)
+    tail <- 0.5 * nv_exp(-u)
+    if (log) nv_ifelse(z < 0, -u - log_2, nv_log1p(-tail)) else nv_ifelse(z < 0, tail, 1 - tail)
+  },
+  quantile = function(p, location, scale, lower, log) {
+    is_small <- p < if (log) -log_2 else 0.5
+    z <- if (log) {
+      nv_ifelse(is_small, p + log_2, -nv_log(-2 * nv_expm1(nv_ifelse(is_small, -1, p))))
+    } else {
+      nv_ifelse(is_small, nv_log(2 * p), -nv_log(2 * (1 - p)))
+    }
+    location + scale * if (lower) z else -z
+  }
+)
+
+# Of the largest of many: its lower tail is exp(-exp(-z)).
+distribution("gumbel",
+  alist(location = 0, scale = 1),
+  proper = list(location = is_real, scale = is_positive), safe = list(location = 0, scale = 1),
+  density = function(x, location, scale, log) {
+    z <- (x - location) / scale
+    value <- -z - nv_exp(-z)
+    # exp(-z) overflows where the density is 0.
+    value <- nv_ifelse(nv_is_infinite(value), -Inf, value)
+    if (log) value - nv_log(scale) else nv_exp(value) / scale
+  },
+  cdf = function(q, location, scale, lower, log) {
+    exponential_cdf(nv_exp(-(q - location) / scale), !lower, log)
+  },
+  quantile = function(p, location, scale, lower, log) {
+    location - scale * nv_log(exponential_quantile(p, !lower, log))
+  }
+)
+
+distribution("unif",
+  alist(min = 0, max = 1),
+  proper = list(min = is_real, max = is_real), safe = list(min = 0, max = 1),
+  between = function(min, max) min < max,
+  ends = function(min, max) list(min, max), at = function(min, max) (min + max) / 2,
+  inside = function(x, min, max) x >= min & x <= max,
+  density = function(x, min, max, log) {
+    width <- nv_ifelse(max > min, max - min, 1) + 0 * x
+    if (log) -nv_log(width) else 1 / width
+  },
+  cdf = function(q, min, max, lower, log) {
+    width <- nv_ifelse(max > min, max - min, 1)
+    value <- (if (lower) q - min else max - q) / width
+    if (log) nv_log(value) else value
+  },
+  quantile = function(p, min, max, lower, log) {
+    if (log) p <- if (lower) nv_exp(p) else -nv_expm1(p) else if (!lower) p <- 1 - p
+    min + p * (max - min)
+  }
+)
+#' @export
+nv_dlogis <- density_function(distributions$logis)
+#' @export
+nv_plogis <- cdf_function(distributions$logis)
+#' @export
+nv_qlogis <- quantile_function(distributions$logis)
+#' @export
+nv_dcauchy <- density_function(distributions$cauchy)
+#' @export
+nv_pcauchy <- cdf_function(distributions$cauchy)
+#' @export
+nv_qcauchy <- quantile_function(distributions$cauchy)
+#' @export
+nv_dlaplace <- density_function(distributions$laplace)
+#' @export
+nv_plaplace <- cdf_function(distributions$laplace)
+#' @export
+nv_qlaplace <- quantile_function(distributions$laplace)
+#' @export
+nv_dgumbel <- density_function(distributions$gumbel)
+#' @export
+nv_pgumbel <- cdf_function(distributions$gumbel)
+#' @export
+nv_qgumbel <- quantile_function(distributions$gumbel)
+#' @export
+nv_dunif <- density_function(distributions$unif)
+#' @export
+nv_punif <- cdf_function(distributions$unif)
+#' @export
+nv_qunif <- quantile_function(distributions$unif)
