@@ -12,6 +12,7 @@ distributions <- new.env(parent = emptyenv())
 # `ends`: of the support, a function of the parameters that gives list(lower, upper). `at`: a point inside of
 # it, of safe parameters. `inside`: where the density is that of the formula, else between the ends;
 # `boundary`: what it is elsewhere, 0 if there is none. `density`, `cdf`, `quantile`: formulas.
+# `has_atoms`: whether the lower end has a probability of its own.
 # `moments`: mean and standard deviation of a discrete distribution, where the search for its quantiles begins.
 # `location`: the parameter that may be infinite, and makes a NaN of an infinite point.
 # `between`: where the parameters go together.
@@ -20,7 +21,7 @@ distribution <- function(
   name, arguments, proper, safe, density, cdf = NULL, quantile = NULL, valid = list(), discrete = FALSE,
   ends = function(...) list(-Inf, Inf), at = function(...) 0, inside = NULL, boundary = NULL,
   degenerate = NULL, parameters = as.call(c(quote(list), sapply(names(arguments), as.name))),
-  between = NULL, moments = NULL, location = NULL
+  between = NULL, has_atoms = discrete, moments = NULL, location = NULL
 ) {
   given <- names(proper)
   valid <- utils::modifyList(proper, valid)
@@ -28,15 +29,15 @@ distribution <- function(
     name = name, arguments = arguments, parameters = parameters, proper = proper, valid = valid[given],
     safe = safe, density = density, cdf = cdf, quantile = quantile, discrete = discrete, ends = ends, at = at,
     inside = inside, boundary = boundary, degenerate = degenerate, between = between,
-    moments = moments, location = location
+    has_atoms = has_atoms,    moments = moments, location = location
   )
+  row$programs <- formula_programs(row)
   assign(name, row, distributions)
-  row
 }
 
 # Where a parameter is what -------------------------------------------------------------------------------------
 
-is_real <- function(x) nv_is_finite(x)
+is_real <- function(x) is.finite(x)
 is_number <- function(x) x == x
 is_positive <- function(x) x > 0 & x < Inf
 is_not_negative <- function(x) x >= 0
@@ -46,7 +47,7 @@ is_probability <- function(x) x >= 0 & x <= 1
 is_count <- function(x) x >= 0 & x < Inf & is_integral(x)
 
 # Whole numbers, but for what rounding may have left, as R has it.
-is_integral <- function(x) nv_abs(x - nv_round(x)) <= 1e-7 * nv_max(1, nv_abs(x))
+is_integral <- function(x) abs(x - round(x)) <= 1e-7 * (1 + abs(x))
 
 # Functions ----------------------------------------------------------------------------------------------------
 
@@ -94,34 +95,45 @@ quantile_at <- function(row, p, parameters, lower.tail, log.p) {
   run_formula("q", row, p, parameters, list(lower = lower.tail, log = log.p))
 }
 
-# Programs of the formulas, for calls outside of a trace: a formula has up to a hundred ops, each of which
-# would be a call.
-formula_programs <- new.env(parent = emptyenv())
+# A function that is part of the open trace, or a program of its own: a formula has up to a few hundred ops,
+# each of which would be a call.
+as_program <- function(f, static = character()) {
+  program <- NULL
+  function(...) {
+    if (.Call(anvil_trace_depth) > 0L) return(f(...))
+    if (is.null(program)) program <<- jit(f, static)
+    program(...)
+  }
+}
 
 run_formula <- function(kind, row, x, parameters, flags) {
   # By other parameters it is another row.
   if (!setequal(names(parameters), names(row$proper))) {
     row <- distributions[[paste0(row$name, "_", utils::tail(names(parameters), 1L))]]
   }
-  formula <- switch(kind, d = density_formula, p = cdf_formula, q = quantile_formula)
-  if (.Call(anvil_trace_depth) > 0L) return(in_floats(formula, row, x, parameters, flags))
-  key <- paste0(kind, row$name)
-  program <- formula_programs[[key]]
-  if (is.null(program)) {
-    program <- jit(function(x, parameters, flags) in_floats(formula, row, x, parameters, flags), "flags")
-    assign(key, program, formula_programs)
-  }
-  program(x, parameters, flags)
+  row$programs[[kind]](x, parameters, flags)
 }
 
-# Applies a formula to floats of one dtype: of at least 32 bits, of which the result is rounded once.
-in_floats <- function(formula, row, x, parameters, flags) {
-  values <- lapply(do.call(nv_promote_to_common, c(list(x), unname(parameters))), as_floats)
+formula_programs <- function(row) {
+  program <- function(formula) {
+    run <- function(x, parameters, flags) {
+      in_floats(c(list(x), parameters), function(x, ...) formula(row, x, list(...), flags))
+    }
+    as_program(run, "flags")
+  }
+  list(d = program(density_formula), p = program(cdf_formula), q = program(quantile_formula))
+}
+
+# Applies a function to floats of one dtype: of at least 32 bits, of which the result is rounded once.
+in_floats <- function(values, f) {
+  names <- names(values)
+  values <- lapply(do.call(nv_promote_to_common, unname(values)), as_floats)
   type <- dtype(values[[1L]])
-  half <- as.character(type) %in% c("bf16", "f16")
+  known <- !all(vapply(values, ambiguous, NA))
+  half <- known && as.character(type) %in% c("bf16", "f16")
   if (half) values <- lapply(values, nv_convert, "f32")
-  out <- formula(row, values[[1L]], stats::setNames(values[-1L], names(parameters)), flags)
-  if (half) nv_convert(out, type, all(vapply(values, ambiguous, NA))) else out
+  out <- do.call(f, stats::setNames(values, names))
+  if (half) nv_convert(out, type) else out
 }
 
 as_floats <- function(x) .External(anvil_op, "floats", x)
@@ -180,7 +192,7 @@ cdf_formula <- function(row, q, parameters, flags) {
   ends <- do.call(row$ends, parameters)
   # A number that rounding has left a little below a whole one is that one, as in R.
   point <- if (row$discrete) nv_floor(nv_stop_gradient(q) + 1e-7) else q
-  below <- if (row$discrete) point < ends[[1L]] else point <= ends[[1L]]
+  below <- if (row$has_atoms) point < ends[[1L]] else point <= ends[[1L]]
   above <- point >= ends[[2L]]
   inside <- !below & !above & safe$proper & is_number(q)
   point <- nv_ifelse(inside, point, do.call(row$at, safe$parameters))

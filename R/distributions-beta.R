@@ -396,3 +396,44 @@ nv_dbetabinom <- density_function(distributions$betabinom)
 nv_pbetabinom <- cdf_function(distributions$betabinom)
 #' @export
 nv_qbetabinom <- quantile_function(distributions$betabinom)
+
+# By the probability of 1, or by its log-odds.
+bernoulli <- function(prob, logits, has_prob, has_logits) {
+  if (has_prob == has_logits) {
+    abort_arg(
+      if (has_logits) "logits" else "prob", "one of `prob` and `logits`", if (has_logits) "both" else "none"
+    )
+  }
+  if (has_logits) list(logits = logits) else list(prob = prob)
+}
+
+distribution("bern",
+  alist(prob = NULL, logits = NULL), discrete = TRUE,
+  parameters = quote(bernoulli(prob, logits, !missing(prob), !missing(logits))),
+  proper = list(prob = is_open_probability), safe = list(prob = 0.5), valid = list(prob = is_probability),
+  ends = function(...) list(0, 1), at = function(...) 0,
+  density = function(x, prob, log) {
+    if (log) nv_ifelse(x == 0, nv_log1p(-prob), nv_log(prob)) else nv_ifelse(x == 0, 1 - prob, prob)
+  },
+  cdf = function(q, prob, lower, log) {
+    if (lower) if (log) nv_log1p(-prob) else 1 - prob else if (log) nv_log(prob) else prob
+  },
+  moments = function(prob) list(prob, nv_sqrt(prob * (1 - prob))),
+  degenerate = function(prob) list(prob == 0 | prob == 1, prob)
+)
+
+distribution("bern_logits",
+  alist(logits = ), discrete = TRUE,
+  proper = list(logits = is_real), safe = list(logits = 0), valid = list(logits = is_number),
+  ends = function(...) list(0, 1), at = function(...) 0,
+  density = function(x, logits, log) logistic_cdf(nv_ifelse(x == 0, -logits, logits), TRUE, log),
+  cdf = function(q, logits, lower, log) logistic_cdf(-logits, lower, log),
+  moments = function(logits) list(nv_logistic(logits), 0.5),
+  degenerate = function(logits) list(nv_is_infinite(logits), nv_ifelse(logits > 0, 1, 0))
+)
+#' @export
+nv_dbern <- density_function(distributions$bern)
+#' @export
+nv_pbern <- cdf_function(distributions$bern)
+#' @export
+nv_qbern <- quantile_function(distributions$bern)
