@@ -107,11 +107,13 @@ as_program <- function(f, static = character()) {
 }
 
 run_formula <- function(kind, row, x, parameters, flags) {
-  # By other parameters it is another row.
-  if (!setequal(names(parameters), names(row$proper))) {
-    row <- distributions[[paste0(row$name, "_", utils::tail(names(parameters), 1L))]]
-  }
-  row$programs[[kind]](x, parameters, flags)
+  row_of(row, parameters)$programs[[kind]](x, parameters, flags)
+}
+
+# By other parameters it is another row.
+row_of <- function(row, parameters) {
+  if (setequal(names(parameters), names(row$proper))) return(row)
+  distributions[[paste0(row$name, "_", utils::tail(names(parameters), 1L))]]
 }
 
 formula_programs <- function(row) {

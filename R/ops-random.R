@@ -71,30 +71,31 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
   drawn(.External(anvil_ops, "rng_bits", state, shape = shape, dtype = dtype, algorithm = algorithm))
 }
 
-#' Random numbers
+#' Uniform, normal and binomial random numbers
 #'
-#' Uniform, normal and binomial random numbers, and random whole numbers from 1 to `n`. Each draw returns the
-#' next state with its values, see [nv_rng_state()].
+#' Each draw returns the next state with its values, see [nv_rng_state()]. The other distributions are in
+#' [random-draws]; parameters have the names of R's functions.
 #'
 #' `nv_runif()` draws from all multiples of a power of two in (0, 1) with the same probability: 2^-52 for
 #' `f64`, 2^-23 for `f32`, 2^-11 for `f16`, 2^-8 for `bf16`; 0 is replaced by half of that. They are
-#' multiplied by `upper - lower` and added to `lower`, in the dtype (16-bit floats: in `f32`). The result is
-#' at least `lower` and less than `upper`, even where the dtype is coarse; if the bounds are equal, it is that
-#' number. `upper - lower` must be finite in the dtype.
+#' multiplied by `max - min` and added to `min`, in the dtype (16-bit floats: in `f32`). The result is
+#' at least `min` and less than `max`, even where the dtype is coarse; if the bounds are equal, it is that
+#' number. `max - min` must be finite in the dtype.
 #'
 #' `nv_rnorm()` computes pairs of normal numbers from pairs of uniform ones by the Box-Muller transform, in
 #' `f64`, or in `f32` for all other dtypes; none is further from the mean than 5.8 standard deviations, or 8.6
 #' in `f64`.
 #'
-#' `nv_rbinom()` counts, of `n` uniform numbers for each element, those below `prob`: time and memory grow
-#' with `n`.
+#' `nv_rbinom()` counts, of `size` uniform numbers for each element, those below `prob`: time and memory grow
+#' with `size`. If `size` is a tensor or a vector, or `prob` has axes, each number is the quantile of one uniform
+#' number.
 #'
 #' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by
 #' less than 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
 #'
 #' [gradient()] differentiates draws of `nv_runif()` and `nv_rnorm()` with respect to the parameters, for
 #' fixed random bits: the derivative with respect to `mean` is 1, to `sd` the standard normal number `z`, to
-#' `upper` the uniform number `u` in (0, 1), and to `lower` `1 - u`.
+#' `max` the uniform number `u` in (0, 1), and to `min` `1 - u`.
 #'
 #' The bits are of ThreeFry, see [nv_rng_bits()]; 32 bits for each uniform number that is no `f64`, else 64.
 #' The values of parameters are checked only if they are R numbers.
@@ -103,16 +104,17 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' @param state A state, see [nv_rng_state()].
 #' @param dtype Dtype of the values: its name, or a dtype object. A float for `nv_runif()` and `nv_rnorm()`,
 #'   an integer for `nv_sample_int()`, either for `nv_rbinom()`.
-#' @param lower,upper Bounds: finite R numbers with `lower <= upper`, or 0-d tensors.
-#' @param mean,sd Mean and standard deviation: finite R numbers with `sd >= 0`, or 0-d tensors.
-#' @param n For `nv_rbinom()`, the number of trials, at least 0; for `nv_sample_int()`, the largest value, at
-#'   least 1. A whole number that the dtype can hold, and for the trials an `i32`.
-#' @param prob Probability of success: an R number from 0 to 1, or a 0-d tensor.
+#' @param min,max Bounds: finite R numbers with `min <= max`, or tensors; of all elements, or one for each.
+#' @param mean,sd Mean and standard deviation: finite R numbers with `sd >= 0`, or tensors; of all elements, or
+#'   one for each.
+#' @param size Number of trials, at least 0: a whole number that the dtype and an `i32` can hold, or a tensor.
+#' @param n The largest value, at least 1: a whole number that the dtype can hold.
+#' @param prob Probability of success: R numbers from 0 to 1, or a tensor.
 #' @return A list of `state`, the next state, and `value`, a tensor of shape `shape` and dtype `dtype`, never
 #'   ambiguous.
 #' @section Errors: `anvil_error_arg` for a state that is none, and for a shape, dtype or parameter that is
-#' not as above; `anvil_error_shape` for a parameter that is not 0-d, or a shape that is too large;
-#' `anvil_error_dtype` for an unknown dtype.
+#' not as above; `anvil_error_shape` for a parameter whose shape does not meet that of the values, or a shape
+#' that is too large; `anvil_error_dtype` for an unknown dtype.
 #' @references Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3,
 #'   \doi{10.1145/2063384.2063405}. Box and Muller (1958), A note on the generation of random normal deviates,
 #'   \doi{10.1214/aoms/1177706645}.
@@ -120,7 +122,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' state <- nv_rng_state(42)
 #' nv_runif(c(2, 3), state)
 #' nv_rnorm(5, state, mean = 10, sd = 0.1)$value
-#' nv_rbinom(5, state, n = 10, prob = 0.3)$value
+#' nv_rnorm(3, state, mean = c(0, 100, 1000))$value
+#' nv_rbinom(5, state, size = 10, prob = 0.3)$value
 #' nv_sample_int(5, state, n = 6)$value
 #'
 #' # In a program, the state goes in and out.
@@ -128,33 +131,62 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' first <- roll(state)
 #' second <- roll(first$state)
 #' @export
-nv_runif <- function(shape, state, dtype = "f32", lower = 0, upper = 1) {
-  check_parameter("lower", lower, "one finite number")
-  check_parameter("upper", upper, "one finite number")
-  if (is_numeric(lower) && is_numeric(upper) && lower > upper) {
-    abort_arg("upper", paste0("at least `lower`, ", describe(lower)), describe(upper))
+nv_runif <- function(shape, state, dtype = "f32", min = 0, max = 1) {
+  check_parameter("min", min, "finite", is.finite)
+  check_parameter("max", max, "finite", is.finite)
+  if (is_numeric(min) && is_numeric(max) && any(min > max)) {
+    abort_arg("max", paste0("at least `min`, ", describe(min)), describe(max))
   }
   dtype <- .Call(anvil_dtype_name, dtype)
-  bounds <- if (!identical(lower, 0) || !identical(upper, 1)) list(lower, upper)
+  if (!is_single(min) || !is_single(max)) {
+    u <- nv_runif(shape, state, dtype)
+    u$value <- each_by(u$value, list(min, max), function(u, min, max) {
+      value <- min + u * (max - min)
+      # As the sum may be rounded up to the upper bound, which is excluded.
+      nv_ifelse(value < max, value, min)
+    })
+    return(u)
+  }
+  bounds <- if (!identical(min, 0) || !identical(max, 1)) list(min, max)
   drawn(.External(anvil_ops, "runif", operands = c(list(state), bounds), shape = shape, dtype = dtype))
 }
 
 #' @rdname nv_runif
 #' @export
 nv_rnorm <- function(shape, state, dtype = "f32", mean = 0, sd = 1) {
-  check_parameter("mean", mean, "one finite number")
-  check_parameter("sd", sd, "one finite number, at least 0", sd >= 0)
+  check_parameter("mean", mean, "finite", is.finite)
+  check_parameter("sd", sd, "finite, and at least 0", function(x) is.finite(x) & x >= 0)
   dtype <- .Call(anvil_dtype_name, dtype)
+  if (!is_single(mean) || !is_single(sd)) {
+    z <- nv_rnorm(shape, state, dtype)
+    z$value <- each_by(z$value, list(mean, sd), function(z, mean, sd) mean + sd * z)
+    return(z)
+  }
   parameters <- if (!identical(mean, 0) || !identical(sd, 1)) list(mean, sd)
   drawn(.External(anvil_ops, "rnorm", operands = c(list(state), parameters), shape = shape, dtype = dtype))
 }
 
 #' @rdname nv_runif
 #' @export
-nv_rbinom <- function(shape, state, n = 1L, prob = 0.5, dtype = "i32") {
-  check_parameter("prob", prob, "one number from 0 to 1", prob >= 0 && prob <= 1)
+nv_rbinom <- function(shape, state, size = 1L, prob = 0.5, dtype = "i32") {
+  check_parameter("prob", prob, "from 0 to 1", is_probability)
+  if (inherits(size, "AnvilValue") || length(size) > 1L || !is_single(prob)) {
+    return(draw_quantiles(distributions$binom, shape, state, dtype, list(size = size, prob = prob)))
+  }
   dtype <- .Call(anvil_dtype_name, dtype)
-  drawn(.External(anvil_ops, "rbinom", state, prob, shape = shape, n = n, dtype = dtype))
+  check_trials(size, dtype)
+  drawn(.External(anvil_ops, "rbinom", state, prob, shape = shape, n = size, dtype = dtype))
+}
+
+# Successes are counted in i32.
+check_trials <- function(size, dtype) {
+  if (!is_whole(size) || size < 0) abort_arg("size", "a whole number, at least 0", describe(size))
+  largest <- c(i8 = 2^7 - 1, ui8 = 2^8 - 1, i16 = 2^15 - 1, ui16 = 2^16 - 1, f16 = 65504)
+  holder <- if (dtype %in% names(largest)) dtype else "i32"
+  most <- if (holder == "i32") 2^31 - 1 else largest[[dtype]]
+  if (size > most) {
+    abort_arg("size", paste0("at most ", format(most), ", the largest ", holder), describe(size))
+  }
 }
 
 #' @rdname nv_runif
@@ -164,12 +196,35 @@ nv_sample_int <- function(shape, state, n, dtype = "i32") {
   drawn(.External(anvil_ops, "sample_int", state, shape = shape, n = n, dtype = dtype))
 }
 
-# A parameter of a distribution whose value is known to R; `ok` is asked only of a finite number.
-check_parameter <- function(arg, value, expected, ok = TRUE) {
+# A parameter of a distribution whose value is known to R.
+check_parameter <- function(arg, value, expected, rule) {
   if (inherits(value, "AnvilValue")) return()
-  if (!is_numeric(value) || length(value) != 1L || !is.finite(value) || !ok) {
+  if (!is_numeric(value) || !length(value) || !all(rule(value) %in% TRUE)) {
     abort_arg(arg, expected, describe(value))
   }
+}
+
+# Whether a parameter is one number for all elements.
+is_single <- function(x) if (inherits(x, "AnvilValue")) ndims(x) == 0L else length(x) == 1L && is.null(dim(x))
+
+# What a function makes of draws, and of parameters for each of them: of the shape and dtype of the draws.
+each_by <- function(values, parameters, f) {
+  type <- dtype(values)
+  out <- do.call(f, c(list(values), lapply(parameters, nv_convert, type)))
+  check_drawn_shape(out, shape(values))
+  nv_convert(out, type)
+}
+
+check_drawn_shape <- function(x, expected) {
+  if (identical(as.integer(sizes_of(x)), as.integer(expected))) return(invisible())
+  abort(
+    "anvil_error_shape",
+    paste0(
+      "Parameters of shape ", format_shape(sizes_of(x)), " do not meet draws of shape ",
+      format_shape(expected), ".\ni Give one number for all, or one for each."
+    ),
+    expected = expected, got = sizes_of(x)
+  )
 }
 
 # What each draw returns.

@@ -1,0 +1,239 @@
+# Random numbers of the distributions that have a quantile function: that of a uniform number.
+
+# `dtype` of discrete distributions may be an integer. Where a parameter is called `shape`, the sizes are `n`,
+# as in R.
+sampler_function <- function(row) {
+  sizes <- if ("shape" %in% names(row$arguments)) "n" else "shape"
+  first <- alist(shape = , state = , dtype = "f32")
+  names(first)[1L] <- sizes
+  if (row$discrete) first$dtype <- "i32"
+  f <- function() NULL
+  formals(f) <- c(first, row$arguments)
+  body(f) <- call(
+    "draw_quantiles", call("[[", quote(distributions), row$name), as.name(sizes), quote(state), quote(dtype),
+    row$parameters
+  )
+  environment(f) <- topenv()
+  f
+}
+
+draw_quantiles <- function(row, shape, state, dtype, parameters) {
+  dtype <- .Call(anvil_dtype_name, dtype)
+  type <- dtype_objects[[dtype]]
+  whole <- row$discrete && inherits(type, c("IntegerType", "UnsignedType"))
+  if (!whole && !is_float(type)) {
+    kind <- if (row$discrete) "the dtype of an integer or float" else "the dtype of a float"
+    abort_arg("dtype", kind, dtype)
+  }
+  rules <- row_of(row, parameters)$valid
+  for (name in names(parameters)) {
+    check_parameter(name, parameters[[name]], "in the range of the parameter", rules[[name]])
+  }
+  u <- nv_runif(shape, state, "f64")
+  value <- run_formula("q", row, u$value, parameters, list(lower = TRUE, log = FALSE))
+  check_drawn_shape(value, sizes_of(u$value))
+  u$value <- nv_convert(value, dtype)
+  u
+}
+#' @export
+nv_rlnorm <- sampler_function(distributions$lnorm)
+#' @export
+nv_rt <- sampler_function(distributions$t)
+#' @export
+nv_rchisq <- sampler_function(distributions$chisq)
+#' @export
+nv_rf <- sampler_function(distributions$f)
+#' @export
+nv_rgamma <- sampler_function(distributions$gamma)
+#' @export
+nv_rinvgamma <- sampler_function(distributions$invgamma)
+#' @export
+nv_rbeta <- sampler_function(distributions$beta)
+#' @export
+nv_rexp <- sampler_function(distributions$exp)
+#' @export
+nv_rweibull <- sampler_function(distributions$weibull)
+#' @export
+nv_rlogis <- sampler_function(distributions$logis)
+#' @export
+nv_rcauchy <- sampler_function(distributions$cauchy)
+#' @export
+nv_rlaplace <- sampler_function(distributions$laplace)
+#' @export
+nv_rgumbel <- sampler_function(distributions$gumbel)
+#' @export
+nv_rpois <- sampler_function(distributions$pois)
+#' @export
+nv_rgeom <- sampler_function(distributions$geom)
+#' @export
+nv_rhyper <- sampler_function(distributions$hyper)
+#' @export
+nv_rnbinom <- sampler_function(distributions$nbinom)
+#' @export
+nv_rbetabinom <- sampler_function(distributions$betabinom)
+#' @export
+nv_rbern <- sampler_function(distributions$bern)
+#' @export
+nv_rvonmises <- sampler_function(distributions$vonmises)
+#' @export
+nv_rtruncnorm <- sampler_function(distributions$truncnorm)
+#' @export
+nv_rcensnorm <- sampler_function(distributions$censnorm)
+
+# Vectors, matrices, permutations -----------------------------------------------------------------------------
+
+# The number of draws, R's `n`, and the dtype of a float.
+check_draws <- function(n, dtype) {
+  if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
+  dtype <- .Call(anvil_dtype_name, dtype)
+  if (!is_float(dtype_objects[[dtype]])) abort_arg("dtype", "the dtype of a float", dtype)
+  dtype
+}
+
+nv_rmvnorm <- function(n, state, dtype = "f32", mean = 0, sigma = NULL, precision = NULL, chol = NULL) {
+  dtype <- check_draws(n, dtype)
+  by <- covariance_by(sigma, precision, chol)
+  k <- sizes_of(by[[1L]])[1L]
+  check_mean(mean, k)
+  wide <- if (dtype == "f64") "f64" else "f32"
+  z <- nv_rnorm(c(k, n), state, wide)
+  matrix <- nv_convert(by[[1L]], wide)
+  away <- switch(names(by),
+    chol = nv_matmul(matrix, z$value),
+    sigma = nv_matmul(nv_chol(matrix), z$value),
+    precision = nv_triangular_solve(nv_chol(matrix), z$value, adjoint = TRUE)
+  )
+  z$value <- nv_convert(nv_transpose(away + nv_convert(mean, wide)), dtype)
+  z
+}
+
+# Logarithms of gamma variables, which would underflow for small shapes: of shape + 1, times a power of a
+# uniform number (Marsaglia and Tsang 2000).
+log_gamma_draws <- function(shape, state, alpha) {
+  one <- nv_runif(shape, state, "f64")
+  two <- nv_runif(shape, one$state, "f64")
+  value <- nv_log(nv_gammaincinv(alpha + 1, one$value)) + nv_log(two$value) / alpha
+  list(state = two$state, value = value)
+}
+
+nv_rdirichlet <- function(n, state, dtype = "f32", alpha) {
+  dtype <- check_draws(n, dtype)
+  check_vector(alpha, "alpha")
+  draws <- log_gamma_draws(c(length(alpha), n), state, nv_convert(alpha, "f64"))
+  draws$value <- nv_convert(nv_transpose(nv_softmax(draws$value, axes = 1L)), dtype)
+  draws
+}
+
+# Of what the categories before have left, by binomial draws.
+nv_rmultinom <- function(n, state, size, prob, dtype = "i32") {
+  if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
+  check_vector(prob, "prob")
+  k <- length(prob)
+  prob <- nv_convert(prob, "f64")
+  left <- nv_convert(size, "f64") + nv_fill(0, n, "f64")
+  after <- nv_cumsum(prob, axis = 1L, reverse = TRUE)
+  counts <- vector("list", k)
+  for (i in seq_len(k - 1L)) {
+    share <- nv_ifelse(after[i] > 0, prob[i] / nv_ifelse(after[i] > 0, after[i], 1), 0)
+    draw <- draw_quantiles(distributions$binom, n, state, "f64", list(size = left, prob = nv_min(share, 1)))
+    counts[[i]] <- draw$value
+    left <- left - draw$value
+    state <- draw$state
+  }
+  counts[[k]] <- left
+  list(state = state, value = nv_convert(do.call(nv_stack, c(counts, list(axis = 2L))), dtype))
+}
+
+nv_rcategorical <- function(shape, state, prob = NULL, logits = NULL, dtype = "i32") {
+  by <- bernoulli(prob, logits, !is.null(prob), !is.null(logits))
+  check_vector(by[[1L]], names(by))
+  weights <- nv_convert(if (names(by) == "logits") nv_softmax(by[[1L]]) else by[[1L]], "f64")
+  u <- nv_runif(shape, state, "f64")
+  ends <- nv_cumsum(weights, axis = 1L)
+  k <- length(weights)
+  at <- nv_search_sorted(ends, u$value * ends[k])
+  u$value <- nv_convert(nv_min(at + 1L, k), dtype)
+  u
+}
+
+# The factor of Bartlett: normal below the diagonal, and roots of chi-square on it.
+nv_rwishart <- function(state, df, scale, dtype = "f32") {
+  dtype <- check_draws(1L, dtype)
+  k <- check_square(scale, "scale")
+  z <- nv_rnorm(c(k, k), state, "f64")
+  u <- nv_runif(k, z$state, "f64")
+  freedom <- nv_convert(df, "f64") - nv_tensor(seq_len(k) - 1, "f64")
+  a <- nv_tril(z$value, -1L) + nv_diag(nv_sqrt(2 * nv_gammaincinv(freedom / 2, u$value)))
+  root <- nv_matmul(nv_chol(nv_convert(scale, "f64")), a)
+  list(state = u$state, value = nv_convert(nv_matmul(root, nv_transpose(root)), dtype))
+}
+
+# Partial correlations from beta distributions along a C-vine (Lewandowski, Kurowicka and Joe 2009), and rows
+# of the factor from these.
+nv_rlkj <- function(state, k, eta = 1, dtype = "f32") {
+  dtype <- check_draws(1L, dtype)
+  if (!is_whole(k) || k < 1) abort_arg("k", "a whole number, at least 1", describe(k))
+  eta <- nv_convert(eta, "f64")
+  zero <- nv_scalar(0, "f64")
+  one <- nv_scalar(1, "f64")
+  rows <- list(do.call(nv_stack, c(list(one), rep(list(zero), k - 1L))))
+  for (i in seq_len(k)[-1L]) {
+    # Of the column j the parameter is eta + (k - 1 - j) / 2.
+    u <- nv_runif(i - 1L, state, "f64")
+    state <- u$state
+    a <- eta + nv_tensor((k - 1 - seq_len(i - 1L)) / 2, "f64")
+    partial <- 2 * nv_betaincinv(a, a, u$value) - 1
+    left <- one
+    row <- list()
+    for (j in seq_len(i - 1L)) {
+      row[[j]] <- partial[j] * left
+      left <- left * nv_sqrt(1 - partial[j] * partial[j])
+    }
+    rows[[i]] <- do.call(nv_stack, c(row, list(left), rep(list(zero), k - i)))
+  }
+  l <- do.call(nv_stack, rows)
+  list(state = state, value = nv_convert(nv_matmul(l, nv_transpose(l)), dtype))
+}
+
+nv_permutation <- function(n, state) {
+  if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
+  bits <- nv_rng_bits(state, n, "ui64")
+  bits$value <- nv_order(bits$value)
+  bits
+}
+
+nv_sample <- function(x, state, size = NULL, replace = FALSE, prob = NULL) {
+  check_flag("replace", replace)
+  if (is_whole(x) && x >= 1) x <- nv_seq(1L, x)
+  if (!length(sizes_of(x))) abort_arg("x", "a whole number of at least 1, or a tensor with axes", describe(x))
+  n <- sizes_of(x)[1L]
+  size <- size %||% n
+  if (!is_whole(size) || size < 0 || !replace && size > n) {
+    expected <- if (replace) "a whole number, at least 0" else paste("a whole number from 0 to", n)
+    hint <- if (is_whole(size) && size > n) "With `replace = TRUE` more can be drawn."
+    abort_arg("size", expected, describe(size), hint)
+  }
+  if (!is.null(prob)) check_points(prob, n, "prob")
+  draw <- if (replace) {
+    if (is.null(prob)) nv_sample_int(size, state, n) else nv_rcategorical(size, state, prob)
+  } else if (is.null(prob)) {
+    nv_permutation(n, state)
+  } else {
+    # The smallest of exponential numbers with these rates, one after the other (Efraimidis and Spirakis 2006).
+    u <- nv_runif(n, state, "f64")
+    u$value <- nv_order(-nv_log(u$value) / nv_convert(prob, "f64"))
+    u
+  }
+  at <- if (replace) draw$value else nv_static_slice(draw$value, 1L, as.integer(size))
+  draw$value <- nv_take(x, at, axis = 1L)
+  draw
+}
+
+nv_fold_in <- function(state, data) {
+  # Bits of a key of its own, which no draw from the state uses, at the number; then those at the counter.
+  data <- nv_convert(data, "ui64")
+  if (length(sizes_of(data))) abort_arg("data", "one whole number", describe(data))
+  key <- nv_xor(nv_take(state, 1L), nv_scalar("11400714819323198485", "ui64"))
+  first <- nv_rng_bits(nv_stack(key, data), 2L, "ui64")$value
+  nv_rng_bits(first + nv_stack(nv_scalar(0, "ui64"), nv_take(state, 2L)), 2L, "ui64")$value
+}
