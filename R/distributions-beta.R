@@ -81,7 +81,8 @@ distribution("t",
     # both, which might overflow.
     root <- nv_sqrt(n)
     is_far <- u > 1e30 * root
-    near <- nv_ifelse(is_far, root, u)
+    # At 0 the slope of the beta distribution is infinite, and that of its argument 0.
+    near <- nv_ifelse(is_far, root, nv_ifelse(u < 1e-18 * root, u + 1e-18 * root, u))
     large <- nv_max(near, root)
     twice <- beta_cdf_at(0.5, n / 2, (near / large) * (near / large), (n / large) / large, FALSE, log)
     # The first term of the series in n / q^2.
@@ -108,7 +109,11 @@ distribution("t",
     is_center <- p == middle
     small <- nv_ifelse(is_center, if (log) -1 else 0.5, small)
     t <- nv_sqrt(n * beta_quantile_odds(0.5, n / 2, small, FALSE, log))
-    t <- nv_ifelse(is_center, 0, if (lower) nv_ifelse(is_small, -t, t) else nv_ifelse(is_small, t, -t))
+    t <- nv_ifelse(is_small, -t, t)
+    # In the middle a straight line, for the slope.
+    from_middle <- (if (log) nv_exp(p) else p) - 0.5
+    t <- nv_ifelse(is_center, from_middle * nv_exp(nv_lbeta(n / 2, 0.5)) * nv_sqrt(n), t)
+    if (!lower) t <- -t
     nv_ifelse(is_normal, normal_quantile(p, lower, log), t)
   }
 )
@@ -205,7 +210,7 @@ distribution("nbinom_mu",
   alist(size = , mu = ), discrete = TRUE,
   proper = list(size = is_above_zero, mu = is_positive), safe = list(size = 1, mu = 1),
   valid = list(size = is_not_negative, mu = is_not_negative),
-  ends = function(...) list(0, Inf), at = function(...) 0,
+  ends = function(size, mu) list(0, nv_ifelse(size == 0 | mu == 0, 0, Inf)), at = function(...) 0,
   # Of infinite size it is Poisson's.
   density = function(x, size, mu, log) {
     is_poisson <- size == Inf
@@ -227,7 +232,7 @@ distribution("geom",
   alist(prob = ), discrete = TRUE,
   proper = list(prob = is_open_probability), safe = list(prob = 0.5),
   valid = list(prob = function(x) x > 0 & x <= 1),
-  ends = function(...) list(0, Inf), at = function(...) 0,
+  ends = function(prob) list(0, nv_ifelse(prob == 1, 0, Inf)), at = function(...) 0,
   density = function(x, prob, log) exp_unless(nv_log(prob) + x * nv_log1p(-prob), log),
   cdf = function(q, prob, lower, log) exponential_cdf(-(q + 1) * nv_log1p(-prob), lower, log),
   # Less what rounding may have left, as in R.
@@ -348,54 +353,6 @@ distribution("betabinom",
     list(size * prob, nv_sqrt(size * prob * (1 - prob) * ((total + size) / (total + 1))))
   }
 )
-#' @export
-nv_dbeta <- density_function(distributions$beta)
-#' @export
-nv_pbeta <- cdf_function(distributions$beta)
-#' @export
-nv_qbeta <- quantile_function(distributions$beta)
-#' @export
-nv_dt <- density_function(distributions$t)
-#' @export
-nv_pt <- cdf_function(distributions$t)
-#' @export
-nv_qt <- quantile_function(distributions$t)
-#' @export
-nv_df <- density_function(distributions$f)
-#' @export
-nv_pf <- cdf_function(distributions$f)
-#' @export
-nv_qf <- quantile_function(distributions$f)
-#' @export
-nv_dbinom <- density_function(distributions$binom)
-#' @export
-nv_pbinom <- cdf_function(distributions$binom)
-#' @export
-nv_qbinom <- quantile_function(distributions$binom)
-#' @export
-nv_dnbinom <- density_function(distributions$nbinom)
-#' @export
-nv_pnbinom <- cdf_function(distributions$nbinom)
-#' @export
-nv_qnbinom <- quantile_function(distributions$nbinom)
-#' @export
-nv_dgeom <- density_function(distributions$geom)
-#' @export
-nv_pgeom <- cdf_function(distributions$geom)
-#' @export
-nv_qgeom <- quantile_function(distributions$geom)
-#' @export
-nv_dhyper <- density_function(distributions$hyper)
-#' @export
-nv_phyper <- cdf_function(distributions$hyper)
-#' @export
-nv_qhyper <- quantile_function(distributions$hyper)
-#' @export
-nv_dbetabinom <- density_function(distributions$betabinom)
-#' @export
-nv_pbetabinom <- cdf_function(distributions$betabinom)
-#' @export
-nv_qbetabinom <- quantile_function(distributions$betabinom)
 
 # By the probability of 1, or by its log-odds.
 bernoulli <- function(prob, logits, has_prob, has_logits) {
@@ -431,9 +388,169 @@ distribution("bern_logits",
   moments = function(logits) list(nv_logistic(logits), 0.5),
   degenerate = function(logits) list(nv_is_infinite(logits), nv_ifelse(logits > 0, 1, 0))
 )
+
+#' Beta, t and F distributions
+#'
+#' The beta distribution, and those of which probabilities are incomplete beta functions: t, F.
+#'
+#' The beta density `x^(shape1 - 1) (1 - x)^(shape2 - 1) / beta(shape1, shape2)` is computed by the saddle point (Loader
+#' 2000). Probabilities are [nv_betainc()], and quantiles its inverse, [nv_betaincinv()]: of the beta distribution of
+#' `df1 x / (df1 x + df2)` for F, and of `x^2 / (df + x^2)` for t, by the smaller of this and its complement, which
+#' has all digits. Infinite degrees of freedom give the normal distribution for t, and chi-square for F.
+#'
+#' @inheritParams nv_dnorm
+#' @param shape1,shape2 Parameters of the beta distribution.
+#' @param df,df1,df2 Degrees of freedom.
+#' @param ncp Left out or 0: only the central distribution is available.
+#' @inherit nv_dnorm return
+#' @section Errors: As of [nv_dnorm()].
+#' @references Loader, C. (2000), Fast and accurate computation of binomial probabilities.
+#'   DLMF, section 8.17, <https://dlmf.nist.gov/8.17>.
+#' @seealso [nv_dnorm()] for what holds of all distributions.
+#' @examples
+#' nv_dbeta(c(0, 0.25, 1), 2, 3)
+#' nv_pt(-40, df = 3, log.p = TRUE)
+#' nv_qf(0.95, 2, 10)
+#' nv_rbeta(3, nv_rng_state(1), shape1 = 2, shape2 = 3)$value
+#' @export
+nv_dbeta <- density_function(distributions$beta)
+
+#' @rdname nv_dbeta
+#' @export
+nv_pbeta <- cdf_function(distributions$beta)
+
+#' @rdname nv_dbeta
+#' @export
+nv_qbeta <- quantile_function(distributions$beta)
+
+#' @rdname nv_dbeta
+#' @export
+nv_dt <- density_function(distributions$t)
+
+#' @rdname nv_dbeta
+#' @export
+nv_pt <- cdf_function(distributions$t)
+
+#' @rdname nv_dbeta
+#' @export
+nv_qt <- quantile_function(distributions$t)
+
+#' @rdname nv_dbeta
+#' @export
+nv_df <- density_function(distributions$f)
+
+#' @rdname nv_dbeta
+#' @export
+nv_pf <- cdf_function(distributions$f)
+
+#' @rdname nv_dbeta
+#' @export
+nv_qf <- quantile_function(distributions$f)
+
+#' Distributions of counts
+#'
+#' Numbers of successes in `size` trials, with the same probability (binomial; Bernoulli for one trial, also by its
+#' log-odds), with one that is itself a beta variable (beta-binomial), or without replacement (hypergeometric); numbers
+#' of failures before the first success (geometric) or before `size` of them (negative binomial, by `prob` or by the
+#' mean `mu`, with `prob = size / (size + mu)`).
+#'
+#' A binomial probability of `x` is a beta density with `shape1 = x + 1` and `shape2 = size - x + 1` at `prob`, divided
+#' by `size + 1`, and is computed by the saddle point (Loader 2000); a negative binomial one that with `shape1 = size` and
+#' `shape2 = x + 1`, times `prob / (x + size)`; a hypergeometric one is three binomial ones, a beta-binomial one two beta
+#' densities. Sums of probabilities are incomplete beta functions, [nv_betainc()]; those of the hypergeometric and
+#' beta-binomial distributions are added up, as in R's `phyper()`. Quantiles are found by halving, exactly.
+#'
+#' `nv_dbern()` and its kin take `prob` or `logits = log(prob / (1 - prob))`. R has no functions of the Bernoulli and the
+#' beta-binomial distribution.
+#'
+#' `nv_rbinom()` is on the page of [nv_runif()].
+#'
+#' @inheritParams nv_dnorm
+#' @param size Number of trials; for the negative binomial distribution the number of successes, or any number
+#'   above 0.
+#' @param prob Probability of success.
+#' @param logits Log-odds of success.
+#' @param mu Mean of the negative binomial distribution.
+#' @param m,n,k Numbers of white balls and of black balls in the urn, and of balls drawn. `x` counts the white ones.
+#' @param shape1,shape2 Parameters of the beta distribution of the probability.
+#' @inherit nv_dnorm return
+#' @section Errors: As of [nv_dnorm()].
+#' @references Loader, C. (2000), Fast and accurate computation of binomial probabilities.
+#' @seealso [nv_dnorm()] for what holds of all distributions.
+#' @examples
+#' nv_dbinom(0:3, size = 3, prob = 0.2)
+#' nv_dbern(c(0, 1), logits = 40, log = TRUE)
+#' nv_pnbinom(nv_tensor(c(0L, 5L)), size = 2.5, mu = 4)
+#' nv_qhyper(0.5, m = 30, n = 20, k = 10)
+#' nv_dbetabinom(0:3, size = 3, shape1 = 0.5, shape2 = 0.5)
+#' nv_rnbinom(5, nv_rng_state(1), size = 3, mu = 10)$value
+#' @export
+nv_dbinom <- density_function(distributions$binom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_pbinom <- cdf_function(distributions$binom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_qbinom <- quantile_function(distributions$binom)
+
+#' @rdname nv_dbinom
 #' @export
 nv_dbern <- density_function(distributions$bern)
+
+#' @rdname nv_dbinom
 #' @export
 nv_pbern <- cdf_function(distributions$bern)
+
+#' @rdname nv_dbinom
 #' @export
 nv_qbern <- quantile_function(distributions$bern)
+
+#' @rdname nv_dbinom
+#' @export
+nv_dnbinom <- density_function(distributions$nbinom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_pnbinom <- cdf_function(distributions$nbinom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_qnbinom <- quantile_function(distributions$nbinom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_dgeom <- density_function(distributions$geom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_pgeom <- cdf_function(distributions$geom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_qgeom <- quantile_function(distributions$geom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_dhyper <- density_function(distributions$hyper)
+
+#' @rdname nv_dbinom
+#' @export
+nv_phyper <- cdf_function(distributions$hyper)
+
+#' @rdname nv_dbinom
+#' @export
+nv_qhyper <- quantile_function(distributions$hyper)
+
+#' @rdname nv_dbinom
+#' @export
+nv_dbetabinom <- density_function(distributions$betabinom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_pbetabinom <- cdf_function(distributions$betabinom)
+
+#' @rdname nv_dbinom
+#' @export
+nv_qbetabinom <- quantile_function(distributions$betabinom)

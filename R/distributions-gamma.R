@@ -123,39 +123,112 @@ distribution("pois",
   moments = function(lambda) list(lambda, nv_sqrt(lambda)),
   degenerate = function(lambda) list(lambda == 0, 0)
 )
+
+#' Gamma distribution and its kin
+#'
+#' The gamma distribution, by `rate` or `scale`, its special cases chi-square (`shape = df / 2`, `scale = 2`) and
+#' exponential (`shape = 1`), the inverse gamma distribution, that of `1 / x` for a gamma variable `x`, the Weibull
+#' distribution, that of `scale * x^(1 / shape)` for an exponential one, and the Poisson distribution.
+#'
+#' With `y = x / scale` the gamma density is `y^(shape - 1) exp(-y) / (gamma(shape) scale)`, computed by the saddle point
+#' (Loader 2000), so that it neither overflows nor loses digits for large parameters. Probabilities are incomplete gamma
+#' functions, [nv_gammainc()], and quantiles their inverses, [nv_gammaincinv()]. The probability of a Poisson variable
+#' to be `x` is a gamma density with `shape = x + 1`, and to be at most `x` the upper tail of one. `nv_qpois()`, and
+#' all quantiles that are whole numbers, are found by halving, exactly.
+#'
+#' Draws are quantiles of uniform numbers, see [nv_dnorm()].
+#'
+#' @inheritParams nv_dnorm
+#' @param shape Shape, above 0. For `nv_r*` without a parameter of this name: sizes of the axes of the values;
+#'   `integer()` is 0-d.
+#' @param n Sizes of the axes of the values, where `shape` is a parameter; `integer()` is 0-d.
+#' @param rate,scale Rate, or its reciprocal; one of the two may be given. `scale` of the Weibull distribution is as in
+#'   [dweibull()]; `scale` of the inverse gamma distribution that of the gamma variable, so that `rate` is what is
+#'   often called its scale.
+#' @param df Degrees of freedom.
+#' @param ncp Left out or 0: only the central distribution is available.
+#' @param lambda Mean of the Poisson distribution.
+#' @inherit nv_dnorm return
+#' @section Errors: As of [nv_dnorm()].
+#' @references Loader, C. (2000), Fast and accurate computation of binomial probabilities.
+#'   DLMF, chapter 8, <https://dlmf.nist.gov/8>.
+#' @seealso [nv_dnorm()] for what holds of all distributions.
+#' @examples
+#' nv_dgamma(c(0.5, 1, 200), shape = 2, scale = 50, log = TRUE)
+#' nv_pchisq(3.84, df = 1, lower.tail = FALSE)
+#' nv_qweibull(0.5, shape = 2, scale = 3)
+#' nv_dpois(nv_tensor(0:3), lambda = 2.5)
+#' nv_qpois(c(0.1, 0.9), 1e4)
+#' nv_rgamma(3, nv_rng_state(1), shape = 2, rate = 0.1)$value
+#' # A draw has a derivative by the shape.
+#' gradient(function(a) sum(nv_rgamma(5, nv_rng_state(1), shape = a)$value))(nv_scalar(2))
 #' @export
 nv_dgamma <- density_function(distributions$gamma)
+
+#' @rdname nv_dgamma
 #' @export
 nv_pgamma <- cdf_function(distributions$gamma)
+
+#' @rdname nv_dgamma
 #' @export
 nv_qgamma <- quantile_function(distributions$gamma)
+
+#' @rdname nv_dgamma
 #' @export
 nv_dchisq <- density_function(distributions$chisq)
+
+#' @rdname nv_dgamma
 #' @export
 nv_pchisq <- cdf_function(distributions$chisq)
+
+#' @rdname nv_dgamma
 #' @export
 nv_qchisq <- quantile_function(distributions$chisq)
+
+#' @rdname nv_dgamma
 #' @export
 nv_dinvgamma <- density_function(distributions$invgamma)
+
+#' @rdname nv_dgamma
 #' @export
 nv_pinvgamma <- cdf_function(distributions$invgamma)
+
+#' @rdname nv_dgamma
 #' @export
 nv_qinvgamma <- quantile_function(distributions$invgamma)
+
+#' @rdname nv_dgamma
 #' @export
 nv_dexp <- density_function(distributions$exp)
+
+#' @rdname nv_dgamma
 #' @export
 nv_pexp <- cdf_function(distributions$exp)
+
+#' @rdname nv_dgamma
 #' @export
 nv_qexp <- quantile_function(distributions$exp)
+
+#' @rdname nv_dgamma
 #' @export
 nv_dweibull <- density_function(distributions$weibull)
+
+#' @rdname nv_dgamma
 #' @export
 nv_pweibull <- cdf_function(distributions$weibull)
+
+#' @rdname nv_dgamma
 #' @export
 nv_qweibull <- quantile_function(distributions$weibull)
+
+#' @rdname nv_dgamma
 #' @export
 nv_dpois <- density_function(distributions$pois)
+
+#' @rdname nv_dgamma
 #' @export
 nv_ppois <- cdf_function(distributions$pois)
+
+#' @rdname nv_dgamma
 #' @export
 nv_qpois <- quantile_function(distributions$pois)

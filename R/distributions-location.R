@@ -63,7 +63,9 @@ distribution("cauchy",
     }
     is_center <- small == 0.5
     z <- 1 / nv_tanpi(nv_ifelse(is_center, 0.25, small))
-    z <- nv_ifelse(is_center, 0, nv_ifelse(is_small, -z, z))
+    # In the middle a straight line, for the slope.
+    from_middle <- (if (log) nv_exp(p) else p) - 0.5
+    z <- nv_ifelse(is_center, pi * from_middle, nv_ifelse(is_small, -z, z))
     location + scale * if (lower) z else -z
   },
   degenerate = function(location, scale) list(nv_is_infinite(location), location), location = "location"
@@ -133,33 +135,85 @@ distribution("unif",
     min + p * (max - min)
   }
 )
+
+#' Distributions of a location and a scale
+#'
+#' With `z = (x - location) / scale`: the logistic distribution, `F = 1 / (1 + exp(-z))`; the Cauchy distribution, with
+#' density `1 / (pi scale (1 + z^2))`; the Laplace distribution, with density `exp(-abs(z)) / (2 scale)`; the Gumbel
+#' distribution of the largest of many, `F = exp(-exp(-z))`; and the uniform distribution from `min` to `max`. All tails
+#' and logarithms are computed by themselves. R has no functions of the Laplace and the Gumbel distribution.
+#'
+#' `nv_runif()` has a page of its own. Draws are quantiles of uniform numbers, see [nv_dnorm()].
+#'
+#' @inheritParams nv_dnorm
+#' @param location,scale Location and scale.
+#' @param min,max Ends of the uniform distribution.
+#' @inherit nv_dnorm return
+#' @section Errors: As of [nv_dnorm()].
+#' @references Johnson, Kotz and Balakrishnan (1995), Continuous univariate distributions.
+#' @seealso [nv_dnorm()] for what holds of all distributions.
+#' @examples
+#' nv_plogis(c(-800, 0, 3), log.p = TRUE)
+#' nv_qcauchy(1e-10)
+#' nv_dlaplace(c(-1, 0, 1), scale = 2)
+#' nv_pgumbel(3, location = 1)
+#' nv_dunif(c(0, 1, 3), max = 2)
+#' nv_rlogis(3, nv_rng_state(1), location = 10)$value
 #' @export
 nv_dlogis <- density_function(distributions$logis)
+
+#' @rdname nv_dlogis
 #' @export
 nv_plogis <- cdf_function(distributions$logis)
+
+#' @rdname nv_dlogis
 #' @export
 nv_qlogis <- quantile_function(distributions$logis)
+
+#' @rdname nv_dlogis
 #' @export
 nv_dcauchy <- density_function(distributions$cauchy)
+
+#' @rdname nv_dlogis
 #' @export
 nv_pcauchy <- cdf_function(distributions$cauchy)
+
+#' @rdname nv_dlogis
 #' @export
 nv_qcauchy <- quantile_function(distributions$cauchy)
+
+#' @rdname nv_dlogis
 #' @export
 nv_dlaplace <- density_function(distributions$laplace)
+
+#' @rdname nv_dlogis
 #' @export
 nv_plaplace <- cdf_function(distributions$laplace)
+
+#' @rdname nv_dlogis
 #' @export
 nv_qlaplace <- quantile_function(distributions$laplace)
+
+#' @rdname nv_dlogis
 #' @export
 nv_dgumbel <- density_function(distributions$gumbel)
+
+#' @rdname nv_dlogis
 #' @export
 nv_pgumbel <- cdf_function(distributions$gumbel)
+
+#' @rdname nv_dlogis
 #' @export
 nv_qgumbel <- quantile_function(distributions$gumbel)
+
+#' @rdname nv_dlogis
 #' @export
 nv_dunif <- density_function(distributions$unif)
+
+#' @rdname nv_dlogis
 #' @export
 nv_punif <- cdf_function(distributions$unif)
+
+#' @rdname nv_dlogis
 #' @export
 nv_qunif <- quantile_function(distributions$unif)

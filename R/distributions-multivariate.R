@@ -65,6 +65,29 @@ normal_vector_density <- as_program(function(x, mean, matrix, by, log) {
   })
 }, c("by", "log"))
 
+#' Multivariate normal distribution
+#'
+#' Density `exp(-d' S^-1 d / 2) / sqrt(det(2 pi S))` with `d = x - mean`, and draws, by the covariance matrix
+#' `sigma = S`, by its inverse `precision`, or by a factor `chol` with `S = chol %*% t(chol)`, which costs least: the
+#' others are factored, see [nv_chol()]. A matrix that is not positive definite gives NaN.
+#'
+#' Draws are standard normal numbers, see [nv_rnorm()], times the factor: they have derivatives by all parameters.
+#'
+#' @inheritParams nv_dnorm
+#' @param x A point, a vector of length `k`, or points in the rows of a matrix.
+#' @param mean A vector of length `k`, or one number for all.
+#' @param sigma,precision,chol The covariance matrix, its inverse, or the lower triangular factor: one of the three.
+#' @param n Number of draws.
+#' @return `nv_dmvnorm()`: a 0-d tensor for a vector, else one number for each row. `nv_rmvnorm()`: a list of `state`, the
+#'   next state, and `value`, draws in the `n` rows of a matrix.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
+#'   is none, and if not exactly one of several parameters is given.
+#' @examples
+#' s <- matrix(c(2, 0.5, 0.5, 1), 2)
+#' nv_dmvnorm(nv_tensor(c(1, 2)), sigma = s, log = TRUE)
+#' nv_dmvnorm(matrix(rnorm(6), 3), c(0, 1), precision = solve(s))
+#' nv_rmvnorm(3, nv_rng_state(1), mean = c(0, 10), sigma = s)$value
+#' @export
 nv_dmvnorm <- function(x, mean = 0, sigma = NULL, precision = NULL, chol = NULL, log = FALSE) {
   check_flag("log", log)
   by <- covariance_by(sigma, precision, chol)
@@ -90,6 +113,24 @@ dirichlet_density <- as_program(function(x, alpha, log) {
   })
 }, "log")
 
+#' Dirichlet distribution
+#'
+#' The distribution of `k` positive numbers with sum 1, with density `prod(x^(alpha - 1))` times
+#' `gamma(sum(alpha)) / prod(gamma(alpha))`. Where the sum differs from 1 by more than rounding (1e-10, or 1e-5 for
+#' `f32`) the density is 0.
+#'
+#' Draws are gamma variables divided by their sum, by their logarithms, so that small `alpha` do not underflow.
+#'
+#' @inheritParams nv_dmvnorm
+#' @param alpha A vector of `k` numbers above 0.
+#' @return `nv_ddirichlet()`: a 0-d tensor for a vector, else one number for each row. `nv_rdirichlet()`: a list of
+#'   `state` and `value`, draws in the `n` rows of a matrix.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
+#'   is none, and if not exactly one of several parameters is given.
+#' @examples
+#' nv_ddirichlet(nv_tensor(c(0.2, 0.3, 0.5), "f64"), c(1, 2, 3))
+#' nv_rdirichlet(2, nv_rng_state(1), alpha = c(1, 2, 3))$value
+#' @export
 nv_ddirichlet <- function(x, alpha, log = FALSE) {
   check_flag("log", log)
   check_vector(alpha, "alpha")
@@ -124,6 +165,31 @@ multinomial_density <- as_program(function(x, size, prob, log) {
   })
 }, "log")
 
+#' Multinomial and categorical distributions
+#'
+#' Numbers of `size` trials that fall into each of `k` categories, and the category of one trial, a number from 1.
+#'
+#' `prob` are weights, which are divided by their sum, as in R's [dmultinom()]. `logits` are logarithms of weights,
+#' see [nv_log_softmax()]. If `size` is given and is not the sum of `x`, the density is 0, where R stops. Draws of the
+#' multinomial distribution are binomial ones of what the categories before have left.
+#'
+#' @inheritParams nv_dmvnorm
+#' @param x For `nv_dmultinom()`, counts: a vector of length `k`, or the rows of a matrix. For `nv_dcategorical()`, numbers
+#'   of categories, of any shape.
+#' @param size Number of trials: one number, or one for each row; the sum of `x` if it is left out.
+#' @param prob,logits A vector of `k` weights, or of their logarithms; one of the two.
+#' @param shape Sizes of the axes of the values; `integer()` is 0-d.
+#' @param dtype Dtype of the values: an integer or float.
+#' @return Densities: a tensor, for `nv_dmultinom()` 0-d for a vector, else one number for each row. Draws: a list of
+#'   `state` and `value`, for `nv_rmultinom()` a matrix with `n` rows.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
+#'   is none, and if not exactly one of several parameters is given.
+#' @examples
+#' nv_dmultinom(c(1, 2, 0), prob = c(0.2, 0.5, 0.3))
+#' nv_dcategorical(nv_tensor(c(1L, 3L)), logits = c(0, 1, 2), log = TRUE)
+#' nv_rmultinom(2, nv_rng_state(1), size = 10, prob = c(1, 2, 3))$value
+#' nv_rcategorical(5, nv_rng_state(1), prob = c(1, 2, 3))$value
+#' @export
 nv_dmultinom <- function(x, size = NULL, prob, log = FALSE) {
   check_flag("log", log)
   check_vector(prob, "prob")
@@ -151,6 +217,8 @@ categorical_density <- as_program(function(x, weights, by, log) {
   })
 }, c("by", "log"))
 
+#' @rdname nv_dmultinom
+#' @export
 nv_dcategorical <- function(x, prob = NULL, logits = NULL, log = FALSE) {
   check_flag("log", log)
   by <- bernoulli(prob, logits, !is.null(prob), !is.null(logits))
@@ -179,6 +247,26 @@ wishart_density <- as_program(function(x, df, scale, log) {
   })
 }, "log")
 
+#' Wishart distribution
+#'
+#' The distribution of `crossprod(z)` for `df` rows `z` of normal vectors with covariance matrix `scale`, with density
+#' `det(x)^((df - k - 1) / 2) exp(-trace(solve(scale, x)) / 2)` divided by `2^(df k / 2) det(scale)^(df / 2)` and the
+#' gamma function of a matrix at `df / 2`. A matrix that is not positive definite, and `df <= k - 1`, give NaN.
+#'
+#' Draws are products of the factor of Bartlett (1933).
+#'
+#' @inheritParams nv_dmvnorm
+#' @param x A positive definite matrix, `k` by `k`.
+#' @param df Degrees of freedom, above `k - 1`.
+#' @param scale A positive definite matrix.
+#' @return `nv_dwishart()`: a 0-d tensor. `nv_rwishart()`: a list of `state` and `value`, a matrix.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
+#'   is none, and if not exactly one of several parameters is given.
+#' @references Bartlett, M. S. (1933), On the theory of statistical regression.
+#' @examples
+#' nv_dwishart(diag(2), df = 4, scale = diag(2), log = TRUE)
+#' nv_rwishart(nv_rng_state(1), df = 4, scale = diag(2))$value
+#' @export
 nv_dwishart <- function(x, df, scale, log = FALSE) {
   check_flag("log", log)
   k <- check_square(scale, "scale")
@@ -201,6 +289,26 @@ lkj_density <- as_program(function(x, eta, log) {
   })
 }, "log")
 
+#' LKJ distribution of correlation matrices
+#'
+#' Correlation matrices with density proportional to `det(x)^(eta - 1)`: uniform for `eta = 1`, nearer to the identity
+#' for a larger `eta`. That `x` has ones on its diagonal is not checked; one that is not positive definite gives NaN.
+#'
+#' Draws are made of partial correlations, which are beta variables.
+#'
+#' @inheritParams nv_dmvnorm
+#' @param x A correlation matrix.
+#' @param eta A number above 0.
+#' @param k Number of rows.
+#' @return `nv_dlkj()`: a 0-d tensor. `nv_rlkj()`: a list of `state` and `value`, a matrix.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
+#'   is none, and if not exactly one of several parameters is given.
+#' @references Lewandowski, Kurowicka and Joe (2009), Generating random correlation matrices based on vines and extended
+#'   onion method, Journal of Multivariate Analysis 100.
+#' @examples
+#' nv_dlkj(matrix(c(1, 0.3, 0.3, 1), 2), eta = 2)
+#' nv_rlkj(nv_rng_state(1), k = 3, eta = 2)$value
+#' @export
 nv_dlkj <- function(x, eta = 1, log = FALSE) {
   check_flag("log", log)
   check_square(x, "x")

@@ -90,15 +90,48 @@ distribution("censnorm",
     nv_clamp(left, mean + sd * normal_quantile(p, lower, log), right)
   }
 )
+
+#' Truncated and censored normal distributions
+#'
+#' Of a normal variable with `mean` and `sd`: if it is known to be between `a` and `b` (truncated), and if what is
+#' below `left` is observed as `left`, and what is above `right` as `right` (censored). `nv_dcensnorm()` gives at
+#' `left` and `right` the probability of these points, and between them the density, so that its logarithm is what an
+#' observation adds to a likelihood (the Tobit model).
+#'
+#' The probability of an interval is a difference of tails on the side where they are small, as logarithms: it has its
+#' digits in far tails too.
+#'
+#' @inheritParams nv_dnorm
+#' @param a,b Ends of the truncated distribution; may be infinite.
+#' @param left,right Ends of the censored distribution; may be infinite.
+#' @inherit nv_dnorm return
+#' @section Errors: As of [nv_dnorm()].
+#' @references Tobin, J. (1958), Estimation of relationships for limited dependent variables, Econometrica 26.
+#' @seealso [nv_dnorm()] for what holds of all distributions.
+#' @examples
+#' nv_dtruncnorm(c(-1, 0.5, 3), a = 0, b = 2)
+#' nv_ptruncnorm(41, a = 40, lower.tail = FALSE, log.p = TRUE)
+#' nv_rtruncnorm(3, nv_rng_state(1), a = 5)$value
+#' nv_dcensnorm(c(0, 0.5), mean = 1, left = 0, log = TRUE)
 #' @export
 nv_dtruncnorm <- density_function(distributions$truncnorm)
+
+#' @rdname nv_dtruncnorm
 #' @export
 nv_ptruncnorm <- cdf_function(distributions$truncnorm)
+
+#' @rdname nv_dtruncnorm
 #' @export
 nv_qtruncnorm <- quantile_function(distributions$truncnorm)
+
+#' @rdname nv_dtruncnorm
 #' @export
 nv_dcensnorm <- density_function(distributions$censnorm)
+
+#' @rdname nv_dtruncnorm
 #' @export
 nv_pcensnorm <- cdf_function(distributions$censnorm)
+
+#' @rdname nv_dtruncnorm
 #' @export
 nv_qcensnorm <- quantile_function(distributions$censnorm)

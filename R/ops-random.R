@@ -19,7 +19,7 @@
 #' @return A state, a tensor `ui64[2]`; a list of `n` of them for `nv_split_state()`.
 #' @section Errors:
 #' `anvil_error_arg` for a seed or number that is not as above, and for a state that is none.
-#' @seealso [nv_runif()] and the others that draw, [nv_rng_bits()]
+#' @seealso [nv_runif()] and the others that draw, [nv_fold_in()], [nv_rng_bits()]
 #' @references Claessen and Palka (2013), Splittable pseudorandom number generators using cryptographic
 #'   hashing. The idea is that of `jax.random.split()`; the states are others.
 #' @examples
@@ -73,8 +73,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 
 #' Uniform, normal and binomial random numbers
 #'
-#' Each draw returns the next state with its values, see [nv_rng_state()]. The other distributions are in
-#' [random-draws]; parameters have the names of R's functions.
+#' Each draw returns the next state with its values, see [nv_rng_state()]. Other distributions have
+#' pages of their own, see [nv_dnorm()]; parameters have the names of R's functions.
 #'
 #' `nv_runif()` draws from all multiples of a power of two in (0, 1) with the same probability: 2^-52 for
 #' `f64`, 2^-23 for `f32`, 2^-11 for `f16`, 2^-8 for `bf16`; 0 is replaced by half of that. They are

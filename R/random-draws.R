@@ -35,48 +35,92 @@ draw_quantiles <- function(row, shape, state, dtype, parameters) {
   u$value <- nv_convert(value, dtype)
   u
 }
+
+#' @rdname nv_dnorm
 #' @export
 nv_rlnorm <- sampler_function(distributions$lnorm)
+
+#' @rdname nv_dbeta
 #' @export
 nv_rt <- sampler_function(distributions$t)
+
+#' @rdname nv_dgamma
 #' @export
 nv_rchisq <- sampler_function(distributions$chisq)
+
+#' @rdname nv_dbeta
 #' @export
 nv_rf <- sampler_function(distributions$f)
+
+#' @rdname nv_dgamma
 #' @export
 nv_rgamma <- sampler_function(distributions$gamma)
+
+#' @rdname nv_dgamma
 #' @export
 nv_rinvgamma <- sampler_function(distributions$invgamma)
+
+#' @rdname nv_dbeta
 #' @export
 nv_rbeta <- sampler_function(distributions$beta)
+
+#' @rdname nv_dgamma
 #' @export
 nv_rexp <- sampler_function(distributions$exp)
+
+#' @rdname nv_dgamma
 #' @export
 nv_rweibull <- sampler_function(distributions$weibull)
+
+#' @rdname nv_dlogis
 #' @export
 nv_rlogis <- sampler_function(distributions$logis)
+
+#' @rdname nv_dlogis
 #' @export
 nv_rcauchy <- sampler_function(distributions$cauchy)
+
+#' @rdname nv_dlogis
 #' @export
 nv_rlaplace <- sampler_function(distributions$laplace)
+
+#' @rdname nv_dlogis
 #' @export
 nv_rgumbel <- sampler_function(distributions$gumbel)
+
+#' @rdname nv_dgamma
 #' @export
 nv_rpois <- sampler_function(distributions$pois)
+
+#' @rdname nv_dbinom
 #' @export
 nv_rgeom <- sampler_function(distributions$geom)
+
+#' @rdname nv_dbinom
 #' @export
 nv_rhyper <- sampler_function(distributions$hyper)
+
+#' @rdname nv_dbinom
 #' @export
 nv_rnbinom <- sampler_function(distributions$nbinom)
+
+#' @rdname nv_dbinom
 #' @export
 nv_rbetabinom <- sampler_function(distributions$betabinom)
+
+#' @rdname nv_dbinom
 #' @export
 nv_rbern <- sampler_function(distributions$bern)
+
+#' @rdname nv_dvonmises
 #' @export
 nv_rvonmises <- sampler_function(distributions$vonmises)
+
+#' @rdname nv_dtruncnorm
 #' @export
 nv_rtruncnorm <- sampler_function(distributions$truncnorm)
+
+#' @rdname nv_dtruncnorm
 #' @export
 nv_rcensnorm <- sampler_function(distributions$censnorm)
 
@@ -90,6 +134,8 @@ check_draws <- function(n, dtype) {
   dtype
 }
 
+#' @rdname nv_dmvnorm
+#' @export
 nv_rmvnorm <- function(n, state, dtype = "f32", mean = 0, sigma = NULL, precision = NULL, chol = NULL) {
   dtype <- check_draws(n, dtype)
   by <- covariance_by(sigma, precision, chol)
@@ -116,6 +162,8 @@ log_gamma_draws <- function(shape, state, alpha) {
   list(state = two$state, value = value)
 }
 
+#' @rdname nv_ddirichlet
+#' @export
 nv_rdirichlet <- function(n, state, dtype = "f32", alpha) {
   dtype <- check_draws(n, dtype)
   check_vector(alpha, "alpha")
@@ -125,6 +173,8 @@ nv_rdirichlet <- function(n, state, dtype = "f32", alpha) {
 }
 
 # Of what the categories before have left, by binomial draws.
+#' @rdname nv_dmultinom
+#' @export
 nv_rmultinom <- function(n, state, size, prob, dtype = "i32") {
   if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
   check_vector(prob, "prob")
@@ -144,6 +194,8 @@ nv_rmultinom <- function(n, state, size, prob, dtype = "i32") {
   list(state = state, value = nv_convert(do.call(nv_stack, c(counts, list(axis = 2L))), dtype))
 }
 
+#' @rdname nv_dmultinom
+#' @export
 nv_rcategorical <- function(shape, state, prob = NULL, logits = NULL, dtype = "i32") {
   by <- bernoulli(prob, logits, !is.null(prob), !is.null(logits))
   check_vector(by[[1L]], names(by))
@@ -157,6 +209,8 @@ nv_rcategorical <- function(shape, state, prob = NULL, logits = NULL, dtype = "i
 }
 
 # The factor of Bartlett: normal below the diagonal, and roots of chi-square on it.
+#' @rdname nv_dwishart
+#' @export
 nv_rwishart <- function(state, df, scale, dtype = "f32") {
   dtype <- check_draws(1L, dtype)
   k <- check_square(scale, "scale")
@@ -170,6 +224,8 @@ nv_rwishart <- function(state, df, scale, dtype = "f32") {
 
 # Partial correlations from beta distributions along a C-vine (Lewandowski, Kurowicka and Joe 2009), and rows
 # of the factor from these.
+#' @rdname nv_dlkj
+#' @export
 nv_rlkj <- function(state, k, eta = 1, dtype = "f32") {
   dtype <- check_draws(1L, dtype)
   if (!is_whole(k) || k < 1) abort_arg("k", "a whole number, at least 1", describe(k))
@@ -195,6 +251,30 @@ nv_rlkj <- function(state, k, eta = 1, dtype = "f32") {
   list(state = state, value = nv_convert(nv_matmul(l, nv_transpose(l)), dtype))
 }
 
+#' Permutations and samples
+#'
+#' `nv_permutation()` gives the numbers from 1 to `n` in random order, `nv_sample()` elements of a vector, or rows of a
+#' matrix, with or without replacement and with or without weights, as R's `sample()` does.
+#'
+#' Permutations are the order of 64 random bits. Without replacement, weighted samples are the first of exponential
+#' numbers whose rates are the weights, one after the other (Efraimidis and Spirakis 2006); with replacement see
+#' [nv_rcategorical()] and [nv_sample_int()].
+#'
+#' @inheritParams nv_dnorm
+#' @param n A whole number.
+#' @param x A tensor with axes, of which parts along the first are drawn; or a whole number, for those from 1 to it.
+#' @param size Number of draws, that of the elements if it is left out.
+#' @param replace Whether an element may be drawn more than once.
+#' @param prob Weights of the elements, a vector; all are as likely if it is left out.
+#' @return A list of `state`, the next state, and `value`: a vector `i32`, or parts of `x`.
+#' @section Errors: `anvil_error_arg` for a number or flag that is none, and a `size` that is too large;
+#'   `anvil_error_shape` for weights of another length.
+#' @references Efraimidis and Spirakis (2006), Weighted random sampling with a reservoir, Information Processing Letters 97.
+#' @examples
+#' nv_permutation(5, nv_rng_state(1))$value
+#' nv_sample(nv_tensor(c(10, 20, 30)), nv_rng_state(1), 2)$value
+#' nv_sample(3, nv_rng_state(1), 10, replace = TRUE, prob = c(1, 1, 8))$value
+#' @export
 nv_permutation <- function(n, state) {
   if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
   bits <- nv_rng_bits(state, n, "ui64")
@@ -202,6 +282,8 @@ nv_permutation <- function(n, state) {
   bits
 }
 
+#' @rdname nv_permutation
+#' @export
 nv_sample <- function(x, state, size = NULL, replace = FALSE, prob = NULL) {
   check_flag("replace", replace)
   if (is_whole(x) && x >= 1) x <- nv_seq(1L, x)
@@ -229,7 +311,27 @@ nv_sample <- function(x, state, size = NULL, replace = FALSE, prob = NULL) {
   draw
 }
 
+#' State of the random number generator for a number
+#'
+#' A state that follows from another one and a whole number: for the steps of a loop, the rows of data, or workers,
+#' without splitting as many states beforehand.
+#'
+#' The result consists of random bits of two keys: one made of the key of `state` and the number, and one of the result
+#' and the counter. Two numbers give the same state with a probability of 2^-64.
+#'
+#' @param state A state, see [nv_rng_state()].
+#' @param data A whole number, or a 0-d tensor.
+#' @return A state.
+#' @section Errors: `anvil_error_arg` for a state that is none.
+#' @examples
+#' state <- nv_rng_state(1)
+#' nv_rnorm(2, nv_fold_in(state, 1))$value
+#' nv_rnorm(2, nv_fold_in(state, 2))$value
+#' @export
 nv_fold_in <- function(state, data) {
+  if (!inherits(state, "AnvilValue") || dtype(state) != "ui64" || !identical(as.integer(sizes_of(state)), 2L)) {
+    abort_arg("state", "the state of a random number generator, ui64[2]", describe(state))
+  }
   # Bits of a key of its own, which no draw from the state uses, at the number; then those at the counter.
   data <- nv_convert(data, "ui64")
   if (length(sizes_of(data))) abort_arg("data", "one whole number", describe(data))

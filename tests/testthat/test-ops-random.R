@@ -15,7 +15,7 @@ samplers <- list(
   bits = function(shape, state) nv_rng_bits(state, shape),
   uniform = nv_runif,
   normal = nv_rnorm,
-  binomial = function(shape, state) nv_rbinom(shape, state, n = 3),
+  binomial = function(shape, state) nv_rbinom(shape, state, size = 3),
   whole = function(shape, state) nv_sample_int(shape, state, n = 10)
 )
 
@@ -98,7 +98,7 @@ test_that("uniform and normal numbers are the known ones", {
   expect_identical(numbers(x$state), c(42, 4))
   expect_identical(numbers(nv_rnorm(c(2, 3), state(1, 2))$state), c(1, 6))
   expect_identical(numbers(nv_rnorm(c(3, 3), state(1, 2))$state), c(1, 8))
-  expect_identical(numbers(nv_rbinom(c(2, 3), state(1, 2), n = 5)$state), c(1, 32))
+  expect_identical(numbers(nv_rbinom(c(2, 3), state(1, 2), size = 5)$state), c(1, 32))
   expect_identical(numbers(nv_sample_int(c(2, 3), state(1, 2), n = 5)$state), c(1, 8))
 })
 
@@ -111,7 +111,7 @@ test_that("the definitions hold", {
   expect_identical(as.double(nv_runif(1000, s, "bf16")$value), ifelse(bf16 == 0, 2^-9, bf16))
   u <- as.double(nv_runif(3000, s, "f64")$value)
   successes <- colSums(matrix(u < 0.3, 3, byrow = TRUE))
-  expect_identical(as.integer(nv_rbinom(1000, s, n = 3, prob = 0.3)$value), as.integer(successes))
+  expect_identical(as.integer(nv_rbinom(1000, s, size = 3, prob = 0.3)$value), as.integer(successes))
   die <- nv_sample_int(1000, s, n = 6)$value
   rest <- nv_remainder(nv_rng_bits(s, 1000, "ui64")$value, nv_scalar(6, "ui64"))
   expect_identical(as.integer(die), as.integer(rest) + 1L)
@@ -153,11 +153,11 @@ test_that("every dtype can be drawn", {
       expect_jit_equal(function(s) draw(c(3, 5), s, dtype), s)
       expect_identical(type_of(draw(c(3, 5), s, dtype)$value), paste0(dtype, "[3, 5]"))
     }
-    u <- nv_runif(1e5, s, dtype, lower = 10, upper = 11)$value
+    u <- nv_runif(1e5, s, dtype, min = 10, max = 11)$value
     expect_true(all(as.double(u) >= 10 & as.double(u) < 11))
   }
   for (dtype in c("i8", "ui8", "i64", "f32", "bf16")) {
-    x <- nv_rbinom(100, s, n = 4, prob = 0.5, dtype = dtype)$value
+    x <- nv_rbinom(100, s, size = 4, prob = 0.5, dtype = dtype)$value
     expect_identical(type_of(x), paste0(dtype, "[100]"))
     expect_setequal(as.double(x), 0:4)
   }
@@ -166,30 +166,44 @@ test_that("every dtype can be drawn", {
 
 test_that("bounds and moments are numbers, tensors or traced", {
   s <- nv_rng_state(3)
-  u <- nv_runif(5, s, lower = -1, upper = 3)$value
+  u <- nv_runif(5, s, min = -1, max = 3)$value
   f32 <- function(x) as.vector(as_f32(x))
   expect_identical(as.double(u), f32(f32(as.double(nv_runif(5, s)$value) * 4) - 1))
-  expect_identical(nv_runif(5, s, lower = nv_scalar(-1), upper = nv_scalar(3L))$value, u)
-  expect_identical(jit(function(a, b) nv_runif(5, s, lower = a, upper = b)$value)(-1, 3), u)
-  expect_identical(nv_runif(5, s, lower = 0L, upper = nv_scalar(1))$value, nv_runif(5, s)$value)
+  expect_identical(nv_runif(5, s, min = nv_scalar(-1), max = nv_scalar(3L))$value, u)
+  expect_identical(jit(function(a, b) nv_runif(5, s, min = a, max = b)$value)(-1, 3), u)
+  expect_identical(nv_runif(5, s, min = 0L, max = nv_scalar(1))$value, nv_runif(5, s)$value)
   z <- nv_rnorm(5, s, mean = 10, sd = 2)$value
   expect_identical(as.double(z), f32(f32(as.double(nv_rnorm(5, s)$value) * 2) + 10))
   expect_identical(jit(function(a, b) nv_rnorm(5, s, mean = a, sd = b)$value)(10, nv_scalar(2)), z)
   expect_identical(nv_rnorm(5, s, sd = 0)$value, nv_fill(0, 5, "f32"))
-  k <- nv_rbinom(5, s, n = 9, prob = 0.3)$value
-  expect_identical(jit(function(p) nv_rbinom(5, s, n = 9, prob = p)$value)(0.3), k)
-  expect_identical(nv_rbinom(5, s, n = 9, prob = nv_scalar(0.3, "f64"))$value, k)
-  expect_identical(as.integer(nv_rbinom(5, s, n = 9, prob = 0)$value), rep(0L, 5))
-  expect_identical(as.integer(nv_rbinom(5, s, n = 9, prob = 1)$value), rep(9L, 5))
-  expect_identical(as.integer(nv_rbinom(5, s, n = 0)$value), rep(0L, 5))
+  k <- nv_rbinom(5, s, size = 9, prob = 0.3)$value
+  expect_identical(jit(function(p) nv_rbinom(5, s, size = 9, prob = p)$value)(0.3), k)
+  expect_identical(nv_rbinom(5, s, size = 9, prob = nv_scalar(0.3, "f64"))$value, k)
+  expect_identical(as.integer(nv_rbinom(5, s, size = 9, prob = 0)$value), rep(0L, 5))
+  expect_identical(as.integer(nv_rbinom(5, s, size = 9, prob = 1)$value), rep(9L, 5))
+  expect_identical(as.integer(nv_rbinom(5, s, size = 0)$value), rep(0L, 5))
   # f64 digits of an R number are not lost on the way.
-  third <- nv_runif(1, s, "f64", lower = 1 / 3, upper = 1 / 3)
+  third <- nv_runif(1, s, "f64", min = 1 / 3, max = 1 / 3)
   expect_identical(as.double(third$value), 1 / 3)
+})
+
+test_that("parameters may have a number for each element", {
+  s <- nv_rng_state(3)
+  u <- as.double(nv_runif(2, s, "f64")$value)
+  expect_equal(as.double(nv_runif(2, s, "f64", min = c(0, 10), max = c(1, 30))$value), c(0, 10) + u * c(1, 20))
+  z <- as.double(nv_rnorm(2, s, "f64")$value)
+  expect_equal(as.double(nv_rnorm(2, s, "f64", mean = nv_tensor(c(1, 2)), sd = 3)$value), c(1, 2) + 3 * z)
+  expect_identical(type_of(nv_rnorm(c(2, 3), s, "bf16", mean = c(1, 2))$value), "bf16[2, 3]")
+  expect_expanded <- as_array(nv_rnorm(c(2, 1000), s, mean = c(-100, 100))$value)
+  expect_lt(max(abs(rowMeans(expect_expanded) - c(-100, 100))), 0.2)
+  k <- as_array(nv_rbinom(c(2, 500), s, size = c(10, 1000), prob = c(0.5, 0.1))$value)
+  expect_lt(max(abs(rowMeans(k) - c(5, 100)) / sqrt(c(2.5, 90) / 500)), 4)
+  expect_true(all(nv_runif(1e4, s, "bf16", min = nv_fill(1, 1e4), max = 1.01)$value < 1.01))
 })
 
 test_that("equal bounds give the bound, and the list", {
   for (dtype in c("f32", "f64", "bf16")) {
-    x <- nv_runif(c(2, 2), nv_rng_state(1), dtype, lower = 2, upper = 2)
+    x <- nv_runif(c(2, 2), nv_rng_state(1), dtype, min = 2, max = 2)
     expect_identical(x$value, nv_fill(2, c(2, 2), dtype))
     expect_identical(x$state, nv_runif(c(2, 2), nv_rng_state(1), dtype)$state)
   }
@@ -286,7 +300,7 @@ test_that("a million normal numbers are normal", {
 test_that("a million binomial numbers are binomial", {
   for (case in list(c(1, 0.5), c(1, 0.01), c(10, 0.3), c(40, 0.9))) {
     n <- case[1L]
-    k <- as.integer(nv_rbinom(1e6, nv_rng_state(105), n = n, prob = case[2L])$value)
+    k <- as.integer(nv_rbinom(1e6, nv_rng_state(105), size = n, prob = case[2L])$value)
     expected <- dbinom(0:n, n, case[2L])
     counts <- tabulate(k + 1L, n + 1L)
     # Cells that are hardly ever met go with the rarest of the others.
@@ -363,19 +377,20 @@ test_that("wrong parameters are refused, in the user's call", {
   arg(nv_rng_bits(s, 2, algorithm = "mt19937"), '`algorithm` must be "threefry" or "philox", not "mt19937"')
   arg(nv_sample_int(2, s, n = 3, dtype = "f32"), "the dtype of an integer")
   arg(nv_rbinom(2, s, dtype = "i1"), "the dtype of an integer or float")
-  arg(nv_runif(2, s, lower = 2, upper = 1), "`upper` must be at least `lower`, 2, not 1")
-  for (x in list(NA_real_, NaN, Inf, c(1, 2), "1", NULL, TRUE)) {
-    arg(nv_runif(2, s, lower = x), "`lower` must be one finite number")
-    arg(nv_runif(2, s, upper = x), "`upper` must be one finite number")
-    arg(nv_rnorm(2, s, mean = x), "`mean` must be one finite number")
-    arg(nv_rnorm(2, s, sd = x), "`sd` must be one finite number, at least 0")
-    arg(nv_rbinom(2, s, prob = x), "`prob` must be one number from 0 to 1")
+  arg(nv_runif(2, s, min = 2, max = 1), "`max` must be at least `min`, 2, not 1")
+  for (x in list(NA_real_, NaN, Inf, c(1, NA), "1", NULL, TRUE)) {
+    arg(nv_runif(2, s, min = x), "`min` must be finite")
+    arg(nv_runif(2, s, max = x), "`max` must be finite")
+    arg(nv_rnorm(2, s, mean = x), "`mean` must be finite")
+    arg(nv_rnorm(2, s, sd = x), "`sd` must be finite, and at least 0")
+    arg(nv_rbinom(2, s, prob = x), "`prob` must be from 0 to 1")
   }
   arg(nv_rnorm(2, s, sd = -1), "`sd`")
   arg(nv_rbinom(2, s, prob = 1.1), "`prob`")
   arg(nv_rbinom(2, s, prob = -0.1), "`prob`")
   for (n in list(-1, 1.5, NA, "a", c(1, 2), NULL)) {
-    arg(nv_rbinom(2, s, n = n), "`n` must be")
+    # A vector has a number for each element.
+    if (!identical(n, c(1, 2))) arg(nv_rbinom(2, s, size = n), "`size` must be")
     arg(nv_sample_int(2, s, n = n), "`n` must be")
     arg(nv_split_state(s, n), "`n` must be")
   }
@@ -383,10 +398,10 @@ test_that("wrong parameters are refused, in the user's call", {
   arg(nv_split_state(s, 0), "`n` must be a whole number from 1 to 10000, not 0")
   arg(nv_sample_int(2, s, n = 300, dtype = "ui8"), "`n` must be at most 255, the largest ui8, not 300")
   arg(nv_sample_int(2, s, n = 2^31), "at most 2147483647, the largest i32")
-  arg(nv_rbinom(2, s, n = 128, dtype = "i8"), "at most 127, the largest i8")
-  arg(nv_rbinom(2, s, n = 2^31, dtype = "f64"), "at most 2147483647, the largest i32")
-  e <- expect_error(nv_runif(2, s, lower = nv_tensor(c(0, 0))), class = "anvil_error_shape")
-  expect_match(conditionMessage(e), "`lower` of `nv_runif()` must have no axes, not 1 axis", fixed = TRUE)
+  arg(nv_rbinom(2, s, size = 128, dtype = "i8"), "at most 127, the largest i8")
+  arg(nv_rbinom(2, s, size = 2^31, dtype = "f64"), "at most 2147483647, the largest i32")
+  e <- expect_error(nv_runif(integer(), s, min = nv_tensor(c(0, 0))), class = "anvil_error_shape")
+  expect_match(conditionMessage(e), "Parameters of shape (2) do not meet draws of shape ()", fixed = TRUE)
   expect_error(nv_rnorm(2, s, mean = nv_tensor(1)), class = "anvil_error_shape")
   expect_error(nv_rnorm(2, s, sd = array(1, 1)), class = "anvil_error_shape")
   expect_no_open_trace()

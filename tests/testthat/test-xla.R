@@ -288,7 +288,7 @@ test_that("XLA and anvil draw the same numbers", {
     "uniform f64" = function(state) nv_runif(c(3L, 7L), state, dtype = "f64"),
     "uniform f16" = function(state) nv_runif(c(3L, 7L), state, dtype = "f16"),
     "uniform bf16" = function(state) nv_runif(c(3L, 7L), state, dtype = "bf16"),
-    "binomial" = function(state) nv_rbinom(c(3L, 7L), state, n = 10L, prob = 0.3),
+    "binomial" = function(state) nv_rbinom(c(3L, 7L), state, size = 10L, prob = 0.3),
     "sample" = function(state) nv_sample_int(c(3L, 7L), state, n = 52L),
     "sample i64" = function(state) nv_sample_int(50L, state, n = 5e9, dtype = "i64"),
     "no numbers" = function(state) nv_runif(c(0L, 3L), state),
@@ -296,7 +296,7 @@ test_that("XLA and anvil draw the same numbers", {
   )
   shifted <- list(
     # XLA may fuse the product and the sum: one rounding less.
-    "uniform from -1 to 3" = in_both(function(s) nv_runif(50L, s, lower = -1, upper = 3), state, ulps = 1),
+    "uniform from -1 to 3" = in_both(function(s) nv_runif(50L, s, min = -1, max = 3), state, ulps = 1),
     # XLA's logarithm and ours differ in the last place, which a square root halves and a polynomial does not.
     "normal f32" = in_both(function(s) nv_rnorm(1000L, s), state, ulps = 4),
     "normal f64" = in_both(function(s) nv_rnorm(1000L, s, dtype = "f64", mean = 2, sd = 3), state, ulps = 4),

@@ -1,0 +1,262 @@
+# Densities, probabilities and quantiles of single numbers; see helper-distributions.R.
+
+families <- unique(names(stats_grids))
+
+test_that("values are R's, as near as the table of the help page says", {
+  bounds <- read_catalogue("distributions.tsv")
+  expect_identical(bounds$family, families)
+  for (i in seq_along(families)) {
+    most <- unlist(bounds[i, -1L])
+    most[most == "exact"] <- "0"
+    worst <- distances_of(families[i])
+    expect_true(all(worst <= as.numeric(most)), label = paste(families[i], paste(worst, collapse = " ")))
+  }
+})
+
+# Points and parameters at and beyond the ends, in which R and programs agree.
+edges <- list(
+  norm = list(c(-Inf, -1, 0, 2, Inf, NaN), mean = c(-1, Inf, -Inf, NaN), sd = c(-1, 0, 1, NaN)),
+  norm = list(c(-Inf, -1, 0, 2, Inf, NaN), mean = c(-1, 0), sd = Inf),
+  lnorm = list(c(-Inf, -1, 0, 2, Inf, NaN), meanlog = c(-1, 0, NaN), sdlog = c(0.5, NaN)),
+  t = list(c(-Inf, -1e200, 0, 1e200, Inf, NaN), df = c(-1, 0, 0.5, 1, Inf, NaN)),
+  chisq = list(c(-1, 0, 1, Inf, NaN), df = c(-1, 0, 1, 2, 3, NaN)),
+  f = list(c(-1, 0, 1, NaN), df1 = c(-1, 0, 1, 2, 3, NaN), df2 = c(-1, 0, 2, Inf, NaN)),
+  gamma = list(c(-1, 0, 1, Inf, NaN), shape = c(-1, 0, 0.5, 1, 2, NaN), rate = c(1, NaN)),
+  beta = list(c(-1, 0, 0.3, 1, 2, NaN), shape1 = c(-1, 0.5, 1, 2, NaN), shape2 = c(-1, 0.5, 1, 2, NaN)),
+  exp = list(c(-1, 0, 1, Inf, NaN), rate = c(-1, 1, NaN)),
+  weibull = list(c(-1, 0, 1, Inf, NaN), shape = c(-1, 0.5, 1, 2, NaN), scale = c(-1, 2, NaN)),
+  logis = list(c(-Inf, -800, 0, 800, Inf, NaN), location = c(0, NaN), scale = c(-1, 2, NaN)),
+  cauchy = list(c(-Inf, -1e100, 0, 1e100, Inf, NaN), location = c(0, NaN), scale = c(-1, 2, NaN)),
+  unif = list(c(-Inf, -1, 0, 0.5, 1, 2, Inf, NaN), min = c(0, NaN), max = c(-1, 1, NaN)),
+  binom = list(c(-1, 0, 1, 2.5, 3, 4, Inf, NaN), size = c(-1, 0, 1.5, 3, NaN), prob = c(-1, 0, 0.5, 1, 2, NaN)),
+  nbinom = list(c(-1, 0, 1, 2.5, 3, NaN), size = c(-1, 0, 3, NaN), prob = c(-1, 0.5, 1, 2, NaN)),
+  nbinom = list(c(-1, 0, 1, 2.5, 3, NaN), size = c(-1, 3, NaN), mu = c(-1, 0, 2, NaN)),
+  pois = list(c(-1, 0, 1, 2.5, 3, Inf, NaN), lambda = c(-1, 0, 2, NaN)),
+  geom = list(c(-1, 0, 1, 2.5, 3, Inf, NaN), prob = c(-1, 0.5, 1, 2, NaN)),
+  hyper = list(c(-1, 0, 1, 2.5, 3, NaN), m = c(-1, 0, 2, NaN), n = c(0, 3), k = c(0, 2, 9))
+)
+
+test_that("ends, limits and what is invalid are R's, without a warning", {
+  for (i in seq_along(edges)) {
+    family <- names(edges)[i]
+    args <- points_of(edges[[i]])
+    for (name in paste0(c("d", "p"), family)) {
+      flags <- if (startsWith(name, "d")) list(log = TRUE) else list(lower.tail = FALSE)
+      for (flag in list(NULL, flags)) {
+        expect_no_warning(got <- in_anvil(name, args, flag))
+        expect_equal(got, in_stats(name, args, flag), tolerance = 1e-14, label = name)
+      }
+    }
+    ends <- points_of(c(list(c(0, 0.3, 1)), edges[[i]][-1L]))
+    # R answers for p at an end before it looks at the parameters.
+    valid <- !is.nan(in_stats(paste0("d", family), c(list(0), ends[-1L])))
+    got <- in_anvil(paste0("q", family), ends)[valid]
+    # In which order R asks for the ends and for an infinite mean, or no variance, depends on the family.
+    if (family != "norm") {
+      expect_equal(got, in_stats(paste0("q", family), ends)[valid], tolerance = 1e-12, label = paste("q of", family))
+    }
+  }
+  expect_identical(in_anvil("qnorm", list(c(-0.1, 1.1, NaN))), c(NaN, NaN, NaN))
+  expect_identical(in_anvil("qpois", list(c(-0.1, 1.1, NaN), 2)), c(NaN, NaN, NaN))
+  expect_equal(in_anvil("qnorm", list(c(0.1, NaN, -1)), log.p = TRUE), c(NaN, NaN, qnorm(-1, log.p = TRUE)))
+})
+
+test_that("far tails keep their digits", {
+  expect_equal(in_anvil("pnorm", list(-1e5), log.p = TRUE), pnorm(-1e5, log.p = TRUE), tolerance = 1e-15)
+  expect_equal(in_anvil("pnorm", list(-38)), pnorm(-38), tolerance = 1e-14)
+  p <- c(-1e300, -1e10, -800, -31, -29, -1e-5, -1e-20)
+  back <- in_anvil("pnorm", list(in_anvil("qnorm", list(p), log.p = TRUE)), log.p = TRUE)
+  expect_equal(back, p, tolerance = 1e-13)
+  expect_equal(in_anvil("dbinom", list(5e8, 1e9, 0.5)), dbinom(5e8, 1e9, 0.5), tolerance = 1e-12)
+  # Of R's own values the first is off by 2e-4, the second by 2e-9, the third by 16 percent (mpmath, 50 digits).
+  expect_equal(in_anvil("df", list(1e-5, 1e8, 1e-5)), 0.30326515481821790636, tolerance = 1e-14)
+  expect_equal(in_anvil("dnbinom", list(1, 1e8, mu = 7)), 0.0063831748759370616605, tolerance = 1e-14)
+  expect_equal(in_anvil("pnbinom", list(20, 1e8, mu = 1e4), log.p = TRUE), -9857.6288383501816512, tolerance = 1e-14)
+  expect_equal(in_anvil("pt", list(-1e200, 0.5)), pt(-1e200, 0.5), tolerance = 1e-13)
+})
+
+# A usual point of each family, as a list by name.
+usual <- list(
+  norm = list(x = 0.3, mean = -0.5, sd = 1.7), lnorm = list(x = 0.8, meanlog = -0.5, sdlog = 1.7),
+  t = list(x = -1.3, df = 3.3), chisq = list(x = 2.2, df = 3.1), f = list(x = 1.2, df1 = 3.3, df2 = 7.1),
+  gamma = list(x = 1.3, shape = 2.2, rate = 0.7), beta = list(x = 0.4, shape1 = 2.2, shape2 = 0.7),
+  exp = list(x = 1.1, rate = 0.6), weibull = list(x = 1.2, shape = 1.7, scale = 2.1),
+  logis = list(x = 0.3, location = -0.5, scale = 1.7), cauchy = list(x = 0.3, location = -0.5, scale = 1.7),
+  unif = list(x = 0.3, min = -0.5, max = 1.7), binom = list(x = 3, size = 7, prob = 0.3),
+  nbinom = list(x = 3, size = 2.7, prob = 0.3), nbinom = list(x = 3, size = 2.7, mu = 4.1),
+  pois = list(x = 3, lambda = 2.2), geom = list(x = 3, prob = 0.3),
+  invgamma = list(x = 1.3, shape = 2.2, rate = 0.7), laplace = list(x = 0.3, location = -0.5, scale = 1.7),
+  gumbel = list(x = 0.3, location = -0.5, scale = 1.7), vonmises = list(x = 0.3, mu = -0.5, kappa = 3),
+  truncnorm = list(x = 0.3, a = -1, b = 2, mean = -0.5, sd = 1.7),
+  censnorm = list(x = 0.3, mean = -0.5, sd = 1.7, left = -1, right = 2),
+  bern = list(x = 0, prob = 0.3), bern = list(x = 0, logits = 0.3),
+  betabinom = list(x = 3, size = 7, shape1 = 2.2, shape2 = 0.7)
+)
+is_discrete <- function(family) family %in% c(discrete_families, "bern", "betabinom")
+
+test_that("derivatives by points and parameters are those of differences, of logarithms and tails too", {
+  for (i in seq_along(usual)) {
+    family <- names(usual)[i]
+    at <- usual[[i]]
+    kinds <- if (is_discrete(family)) c("d", "p") else c("d", "p", "q")
+    if (family == "betabinom") kinds <- "d"
+    for (kind in kinds) for (log in c(FALSE, TRUE)) {
+      f <- getExportedValue("anvil", paste0("nv_", kind, family))
+      flags <- if (kind == "d") list(log = log) else list(lower.tail = !log, log.p = log)
+      args <- at
+      if (kind == "q") args$x <- if (log) -0.8 else 0.4
+      value <- function(a) do.call(f, c(unname(a[1L]), a[-1L], flags))
+      # A size of trials, and what counts are at, are whole.
+      moving <- setdiff(names(args), if (is_discrete(family)) c("x", if (family != "nbinom") "size"))
+      for (name in moving) {
+        of_one <- function(v) {
+          args[[name]] <- v
+          value(args)
+        }
+        h <- 1e-5
+        x <- args[[name]]
+        d <- (as.double(of_one(f64(x + h))) - as.double(of_one(f64(x - h)))) / (2 * h)
+        label <- paste("derivative of", kind, family, "by", name, "log", log)
+        expect_equal(as.double(gradient(of_one)(nv_scalar(x, "f64"))$v), d, tolerance = 1e-6, label = label)
+      }
+    }
+  }
+})
+
+test_that("what is not taken makes no derivative NaN", {
+  x <- f64(c(-Inf, -1, 0, 0.5, 1, 3, Inf, NaN))
+  for (i in seq_along(usual)) {
+    family <- names(usual)[i]
+    parameters <- usual[[i]][-1L]
+    for (kind in c("d", "p")) for (log in c(FALSE, TRUE)) {
+      if (paste0(kind, family) == "pbetabinom") next
+      f <- getExportedValue("anvil", paste0("nv_", kind, family))
+      flags <- if (kind == "d") list(log = log) else list(log.p = log)
+      loss <- function(x, parameters) {
+        out <- do.call(f, c(list(x), parameters, flags))
+        sum(nv_ifelse(is.finite(out), out, 0))
+      }
+      slopes <- gradient(loss)(x, lapply(parameters, nv_scalar, "f64"))
+      expect_true(all(is.finite(unlist(lapply(tree_leaves(slopes), as.double)))), label = paste(kind, family, log))
+    }
+  }
+  # Nor parameters that are not valid.
+  slope <- gradient(function(x, sd) sum(nv_dnorm(x, sd = sd, log = TRUE)))(f64(c(1, 2)), f64(c(-1, 2)))
+  expect_equal(as.double(slope$sd), c(0, (4 / 4 - 1) / 2))
+})
+
+test_that("second derivatives are there: the information of a Poisson and of a gamma sample", {
+  x <- f64(c(1, 0, 4, 2))
+  h <- hessian(function(l) sum(nv_dpois(x, l, log = TRUE)))(nv_scalar(1.5, "f64"))$l$l
+  expect_equal(as.double(h), -7 / 1.5^2)
+  y <- f64(c(1, 0.3, 4, 2))
+  h <- hessian(function(a) sum(nv_dgamma(y, a, log = TRUE)))(nv_scalar(1.5, "f64"))$a$a
+  expect_equal(as.double(h), -4 * trigamma(1.5))
+  h <- hessian(function(m) sum(pnorm(y, m, log.p = TRUE)))(nv_scalar(1.5, "f64"))$m$m
+  g <- function(m) {
+    z <- as.double(y) - m
+    -sum(exp(dnorm(z, log = TRUE) - pnorm(z, log.p = TRUE)))
+  }
+  expect_equal(as.double(h), (g(1.5 + 1e-5) - g(1.5 - 1e-5)) / 2e-5, tolerance = 1e-8)
+})
+
+test_that("dtypes are promoted to a float, shapes meet, eagerly as in a program and in a batch", {
+  expect_identical(type_of(nv_dpois(nv_tensor(1:3), nv_scalar(2, "f64"))), "f64[3]")
+  expect_identical(type_of(nv_dnorm(nv_tensor(1:3), 0, 1)), "f32?[3]")
+  expect_identical(type_of(nv_dnorm(nv_tensor(c(1, 2), "bf16"), 0.5)), "bf16[2]")
+  expect_identical(type_of(nv_dnorm(0)), "f32?[]")
+  expect_equal(as.double(nv_dnorm(0.1)), dnorm(0.1), tolerance = 1e-15)
+  x <- nv_tensor(c(0.5, 1.5, -2))
+  expect_equal(as.double(nv_pnorm(x, log.p = TRUE)), pnorm(as.double(x), log.p = TRUE), tolerance = 1e-6)
+  for (half in halves) {
+    rounded <- nv_convert(nv_dnorm(nv_convert(nv_tensor(c(0.5, 3), half), "f32")), half)
+    expect_identical(nv_dnorm(nv_tensor(c(0.5, 3), half)), rounded)
+  }
+  for (i in seq_along(usual)) {
+    args <- lapply(usual[[i]], function(v) nv_tensor(c(v, v), "f32"))
+    for (kind in c("d", "p", "q")) {
+      f <- getExportedValue("anvil", paste0("nv_", kind, names(usual)[i]))
+      all <- args
+      if (kind == "q") all[[1L]] <- nv_tensor(c(0.2, 0.7), "f32")
+      g <- function(a) do.call(f, c(unname(a[1L]), a[-1L]))
+      expect_identical(jit(g)(all), g(all), label = paste("program of", kind, names(usual)[i]))
+      expect_equal(as.double(vmap(g)(all)), as.double(g(all)), tolerance = 1e-6)
+      empty <- c(list(nv_empty("f32", 0L)), lapply(args[-1L], function(v) v[1]))
+      expect_identical(type_of(g(empty)), "f32[0]")
+    }
+  }
+  expect_identical(shape(nv_dgamma(nv_fill(1, c(2, 3)), nv_tensor(c(1, 2)))), c(2L, 3L))
+})
+
+test_that("what is no argument is refused, in the user's call", {
+  expect_fields(nv_dnorm(1, log = NA), "anvil_error_arg", arg = "log")
+  expect_fields(nv_pnorm(1, lower.tail = 1), "anvil_error_arg", arg = "lower.tail")
+  expect_fields(nv_qnorm(1, log.p = nv_scalar(TRUE)), "anvil_error_arg", arg = "log.p")
+  expect_fields(nv_dnorm(), "anvil_error_arg", arg = "x")
+  expect_fields(nv_dgamma(1), "anvil_error_arg", arg = "shape")
+  expect_fields(nv_dgamma(1, 2, rate = 1, scale = 1), "anvil_error_arg", arg = "scale")
+  expect_fields(nv_dnbinom(1, 2), "anvil_error_arg", arg = "prob")
+  expect_fields(nv_dnbinom(1, 2, prob = 0.5, mu = 1), "anvil_error_arg", arg = "mu")
+  expect_fields(nv_dbern(1, prob = 0.5, logits = 1), "anvil_error_arg", arg = "logits")
+  for (f in list(function() nv_dt(1, 2, ncp = 1), function() nv_pchisq(1, 2, 1), function() nv_qf(0.5, 1, 2, 3))) {
+    expect_fields(f(), "anvil_error_arg", arg = "ncp")
+  }
+  expect_identical(nv_dt(1, 2, ncp = 0), nv_dt(1, 2))
+  expect_error(nv_dnorm("a"), class = "anvil_error_arg")
+  expect_error(nv_dnorm(1i), class = "anvil_error_dtype")
+  expect_error(nv_dnorm(f64(1:2), f64(1:3)), class = "anvil_error_shape")
+  expect_match(call_of(nv_dnorm(f64(1:2), f64(1:3))), "^nv_dnorm[(]")
+  expect_match(call_of(user(function(x) dnorm(x, nv_tensor(1:3)))(f64(1:2))), "^dnorm[(]")
+  expect_no_open_trace()
+})
+
+test_that("distributions that stats has not have their formulas", {
+  x <- c(-2, -0.5, 0.3, 1.7)
+  expect_equal(in_anvil("dlaplace", list(x, 0.5, 2)), exp(-abs(x - 0.5) / 2) / 4)
+  expect_equal(in_anvil("plaplace", list(x)), ifelse(x < 0, exp(x) / 2, 1 - exp(-x) / 2))
+  z <- (x - 0.5) / 2
+  expect_equal(in_anvil("dgumbel", list(x, 0.5, 2)), exp(-z - exp(-z)) / 2)
+  expect_equal(in_anvil("pgumbel", list(x, 0.5, 2)), exp(-exp(-z)))
+  expect_identical(in_anvil("dgumbel", list(c(-1e3, -Inf, Inf)), log = TRUE), c(-Inf, -Inf, -Inf))
+  y <- c(0.1, 1, 5)
+  expect_equal(in_anvil("dinvgamma", list(y, 2.5, 3)), dgamma(1 / y, 2.5, 3) / y^2)
+  expect_equal(in_anvil("pinvgamma", list(y, 2.5, 3)), pgamma(1 / y, 2.5, 3, lower.tail = FALSE))
+  k <- 0:5
+  want <- choose(5, k) * beta(k + 2, 5 - k + 0.7) / beta(2, 0.7)
+  expect_equal(in_anvil("dbetabinom", list(k, 5, 2, 0.7)), want)
+  expect_equal(in_anvil("pbetabinom", list(k, 5, 2, 0.7)), cumsum(want))
+  expect_equal(in_anvil("pbetabinom", list(k, 5, 2, 0.7), lower.tail = FALSE), 1 - cumsum(want))
+  expect_identical(in_anvil("qbetabinom", list(cumsum(want) - 1e-9, 5, 2, 0.7)), as.double(k))
+  expect_equal(in_anvil("dbetabinom", list(5e5, 1e6, 1, 1)), 1 / (1e6 + 1), tolerance = 1e-12)
+  expect_equal(in_anvil("dbern", list(c(0, 1, 2, 0.5, NaN), 0.3)), c(0.7, 0.3, 0, 0, NaN))
+  expect_equal(in_anvil("dbern", list(c(0, 1), logits = 800), log = TRUE), c(-800, 0))
+  expect_equal(in_anvil("pbern", list(c(-1, 0, 1), 0.3)), c(0, 0.7, 1))
+  expect_identical(in_anvil("qbern", list(c(0, 0.69, 0.71, 1), 0.3)), c(0, 0, 1, 1))
+
+  density <- function(t, kappa) exp(kappa * (cos(t) - 1)) / (2 * pi * besselI(kappa, 0, TRUE))
+  for (kappa in c(0.1, 3, 500)) {
+    expect_equal(in_anvil("dvonmises", list(x, 0, kappa)), density(x, kappa))
+    at <- c(-1, 0, 0.04)
+    want <- vapply(at, function(q) integrate(density, -pi, q, kappa, rel.tol = 1e-11, subdivisions = 1e4L)$value, 0)
+    expect_equal(in_anvil("pvonmises", list(at, 0, kappa)), want, tolerance = 1e-10)
+    p <- c(1e-12, 0.2, 0.7)
+    expect_equal(in_anvil("pvonmises", list(in_anvil("qvonmises", list(p, 1, kappa)), 1, kappa)), p, tolerance = 1e-10)
+  }
+  expect_equal(in_anvil("dvonmises", list(1, 0, 0)), 1 / (2 * pi))
+
+  mass <- pnorm(2, 0.5, 1.5) - pnorm(-1, 0.5, 1.5)
+  expect_equal(in_anvil("dtruncnorm", list(x, -1, 2, 0.5, 1.5)), ifelse(x > -1 & x < 2, dnorm(x, 0.5, 1.5) / mass, 0))
+  inside <- pmin(2, pmax(-1, x))
+  expect_equal(in_anvil("ptruncnorm", list(x, -1, 2, 0.5, 1.5)), (pnorm(inside, 0.5, 1.5) - pnorm(-1, 0.5, 1.5)) / mass)
+  for (ends in list(c(-1, 2), c(10, 12), c(-Inf, -30), c(5, Inf), c(-Inf, Inf))) for (lower in c(TRUE, FALSE)) {
+    p <- c(1e-10, 0.2, 0.9)
+    q <- in_anvil("qtruncnorm", list(p, ends[1], ends[2]), lower.tail = lower)
+    expect_equal(in_anvil("ptruncnorm", list(q, ends[1], ends[2]), lower.tail = lower), p, tolerance = 1e-9)
+  }
+  expect_identical(in_anvil("dtruncnorm", list(1, 2, 1)), NaN)
+  at <- c(-2, -1, 0.3, 2, 3)
+  want <- c(0, pnorm(-1), dnorm(0.3), pnorm(-2), 0)
+  expect_equal(in_anvil("dcensnorm", list(at, left = -1, right = 2)), want)
+  expect_equal(in_anvil("pcensnorm", list(at, left = -1, right = 2)), c(0, pnorm(-1), pnorm(0.3), 1, 1))
+  expect_equal(in_anvil("qcensnorm", list(c(0, 0.1, 0.5, 1), left = -1, right = 2)), c(-1, -1, 0, 2))
+})

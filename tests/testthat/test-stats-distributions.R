@@ -1,0 +1,97 @@
+# dnorm() and its like as generic functions.
+
+base_calls <- function(name) {
+  f <- getExportedValue("stats", name)
+  formals <- names(formals(f))
+  needed <- formals[vapply(formals(f), identical, NA, quote(expr = ))]
+  needed <- setdiff(needed, c("mu", "ncp"))
+  stats::setNames(as.list(rep(0.5, length(needed))), needed)
+}
+
+test_that("with R's own values they are those of stats", {
+  for (name in setdiff(names(stats_functions), "dmultinom")) {
+    generic <- getExportedValue("anvil", name)
+    own <- getExportedValue("stats", name)
+    expect_s4_class(generic, "standardGeneric")
+    expect_identical(attr(generic, "package"), "stats")
+    args <- base_calls(name)
+    expect_identical(formals(generic), formals(own), label = name)
+    # Values, names and dimensions; warnings; errors, with their calls.
+    for (x in list(c(a = 0, b = 1, c = NA), matrix(1:4, 2), numeric(), -1, 1.5, "a", NULL, list(1))) {
+      args[[1L]] <- x
+      signalled <- function(f) {
+        tryCatch(
+          eval(as.call(c(as.name(name), unname(args))), stats::setNames(list(f), name), baseenv()),
+          condition = function(e) list(class(e), conditionMessage(e), conditionCall(e))
+        )
+      }
+      expect_identical(signalled(generic), signalled(own), label = paste(name, deparse1(x)))
+    }
+  }
+  expect_identical(dgamma(1:3, 2, scale = 3), stats::dgamma(1:3, 2, scale = 3))
+  expect_identical(dnbinom(1:3, 2, mu = 3), stats::dnbinom(1:3, 2, mu = 3))
+  expect_identical(dt(1, 3, ncp = 2), stats::dt(1, 3, ncp = 2))
+  expect_identical(dnorm(log = TRUE, 1:3, sd = 2), stats::dnorm(log = TRUE, 1:3, sd = 2))
+  expect_error(dnbinom(1, 2, 0.5, mu = 3), "both specified")
+  expect_error(dgamma(1, 2, rate = 1, scale = 3), "not both")
+  expect_warning(pnorm(1, sd = -1), "NaNs produced")
+  expect_identical(dmultinom(c(1, 2), prob = c(0.2, 0.8)), stats::dmultinom(c(1, 2), prob = c(0.2, 0.8)))
+  expect_error(dmultinom(c(1, 2), 5, c(0.2, 0.8)), "size != sum")
+  # Functions in packages see those of stats.
+  expect_identical(environmentName(environment(get("dnorm", asNamespace("stats")))), "stats")
+  expect_false(methods::is(get("dnorm", asNamespace("stats")), "standardGeneric"))
+})
+
+test_that("a tensor as any argument is enough, and no choice of them is ambiguous", {
+  for (name in names(stats_functions)) {
+    of <- stats_functions[[name]]
+    generic <- getExportedValue("anvil", name)
+    for (choice in tensor_choices(of)) {
+      method <- methods::selectMethod(generic, choice)
+      expect_identical(as.character(method@defined)[seq_along(of)], as.character(unname(choice)))
+    }
+  }
+  x <- nv_tensor(c(0.5, 1, 2), dtype = "f64")
+  s <- nv_scalar(2, "f64")
+  want <- nv_dnorm(x, s, s)
+  for (call in list(quote(dnorm(x, s, s)), quote(dnorm(as.double(x), s, s)), quote(dnorm(x, 2, s)),
+    quote(dnorm(sd = s, x, mean = 2)), quote(dnorm(x, s, 2)))) {
+    expect_identical(eval(call), want, label = deparse1(call))
+  }
+  expect_identical(dgamma(x, 2, scale = s), nv_dgamma(x, 2, scale = s))
+  expect_identical(dgamma(x, 2, s), nv_dgamma(x, 2, rate = s))
+  expect_identical(pgamma(1.5, s), nv_pgamma(1.5, s))
+  expect_identical(qnbinom(0.3, s, mu = 3), nv_qnbinom(0.3, s, mu = 3))
+  expect_identical(dnbinom(nv_tensor(1:3), 2, 0.3), nv_dnbinom(nv_tensor(1:3), 2, 0.3))
+  expect_identical(pt(x, 3, lower.tail = FALSE), nv_pt(x, 3, lower.tail = FALSE))
+  expect_identical(dmultinom(c(1, 2), prob = x[1:2]), nv_dmultinom(c(1, 2), prob = x[1:2]))
+  expect_identical(phyper(1, s, 3, 2), nv_phyper(1, s, 3, 2))
+})
+
+test_that("errors are those of our functions, with the call as it was written", {
+  s <- nv_scalar(2, "f64")
+  expect_fields(dt(s, 3, ncp = 1), "anvil_error_arg", arg = "ncp")
+  expect_fields(dnbinom(s, 3), "anvil_error_arg", arg = "prob")
+  expect_fields(dgamma(s), "anvil_error_arg", arg = "shape")
+  expect_fields(dnorm(sd = s), "anvil_error_arg", arg = "x")
+  expect_identical(call_of(user(function(x) dgamma(x, 2, rate = 1, scale = 3))(s)), "dgamma(x, 2, rate = 1, scale = 3)")
+})
+
+test_that("in programs, and with derivatives", {
+  loglik <- user(function(par, x) sum(dnorm(x, par[1], exp(par[2]), log = TRUE)))
+  x <- nv_tensor(c(1, 2, 4), dtype = "f64")
+  par <- nv_tensor(c(0.5, 0.1), dtype = "f64")
+  expect_equal(as.double(jit(loglik)(par, x)), sum(stats::dnorm(c(1, 2, 4), 0.5, exp(0.1), log = TRUE)))
+  slope <- jit(gradient(loglik, "par"))(par, x)$par
+  z <- (c(1, 2, 4) - 0.5) / exp(0.1)
+  expect_equal(as.double(slope), c(sum(z) / exp(0.1), sum(z^2 - 1)))
+})
+
+test_that("R's own random numbers refuse what is traced, and say what to write", {
+  for (name in c("rnorm", "runif", "rgamma", "rbinom", "rpois", "rexp")) {
+    f <- user(eval(bquote(function(x) .(as.name(name))(3, x, 1))))
+    if (name %in% c("rpois", "rexp")) f <- user(eval(bquote(function(x) .(as.name(name))(3, x))))
+    e <- expect_error(jit(f)(nv_scalar(0.5)), class = "anvil_error_concrete")
+    expect_match(conditionMessage(e), paste0("nv_", name, "("), fixed = TRUE)
+  }
+})
