@@ -19,7 +19,8 @@
 #' * order: `sort median quantile unique`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
 #'   dim<-`, and `crossprod tcrossprod kronecker scale`;
-#' * matrices: `chol solve`.
+#' * matrices: `chol solve`;
+#' * distributions: `dnorm pnorm qnorm` and their kin, see [stats-distributions].
 #'
 #' What is written with these alone gives tensors, too: `xor()`, `append()`, `sweep()`, `split()`,
 #' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument, such
@@ -29,7 +30,7 @@
 #' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
 #' stopifnot which which.max match %in% duplicated table cut order rank tabulate findInterval var sd cov cor
 #' outer %o% det svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
-#' aggregate array matrix union paste sprintf cat as.vector lm glm optim uniroot integrate dnorm fft approx
+#' aggregate array matrix union paste sprintf cat as.vector lm glm optim uniroot integrate fft approx
 #' density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as doubles, `i8` as
 #' integers, `i64` as doubles, which hold 53 bits.
 #'

@@ -1,5 +1,5 @@
-# Distributions. A row says what a distribution is: its parameters, its support, and the formulas inside of it.
-# From a row are made the functions nv_d*, nv_p* and nv_q*, and the methods of dnorm() and its like: see
+# Distributions. A row says what a distribution is: its parameters, its support, and the formulas inside of
+# it. From a row are made the functions nv_d*, nv_p* and nv_q*, and the methods of dnorm() and its like: see
 # density_function(). A formula sees parameters and a point where it holds: what is outside is replaced before
 # it is computed, and not only afterwards, since the derivative of a branch that is not taken would be NaN.
 
@@ -7,16 +7,15 @@
 distributions <- new.env(parent = emptyenv())
 
 # `arguments`: the formals between the point and the flags, as R has them. `parameters`: an expression in
-# these that gives the parameters of the formulas, a named list. `proper`: for each, a function that says where
-# the formulas hold; `valid`: where the result is a number, if that is more; `safe`: a value that is proper.
-# `ends`: of the support, a function of the parameters that gives list(lower, upper). `at`: a point inside of
-# it, of safe parameters. `inside`: where the density is that of the formula, else between the ends;
-# `boundary`: what it is elsewhere, 0 if there is none. `density`, `cdf`, `quantile`: formulas.
-# `has_atoms`: whether the lower end has a probability of its own.
-# `moments`: mean and standard deviation of a discrete distribution, where the search for its quantiles begins.
-# `location`: the parameter that may be infinite, and makes a NaN of an infinite point.
-# `between`: where the parameters go together.
-# `degenerate`: where parameters that are not proper put all of the probability at one point, list(where, at).
+# these that gives the parameters of the formulas, a named list. `proper`: for each, a function that says
+# where the formulas hold; `valid`: where the result is a number, if that is more; `safe`: a value that is
+# proper. `ends`: of the support, a function of the parameters that gives list(lower, upper). `at`: a point
+# inside of it, of safe parameters. `inside`: where the density is that of the formula, else between the ends;
+# `boundary`: what it is elsewhere, 0 if there is none. `density`, `cdf`, `quantile`: formulas. `has_atoms`:
+# whether the lower end has a probability of its own. `moments`: mean and standard deviation of a discrete
+# distribution, where the search for its quantiles begins. `location`: the parameter that may be infinite, and
+# makes a NaN of an infinite point. `between`: where the parameters go together. `degenerate`: where
+# parameters that are not proper put all of the probability at one point, list(where, at).
 distribution <- function(
   name, arguments, proper, safe, density, cdf = NULL, quantile = NULL, valid = list(), discrete = FALSE,
   ends = function(...) list(-Inf, Inf), at = function(...) 0, inside = NULL, boundary = NULL,
@@ -35,7 +34,8 @@ distribution <- function(
   assign(name, row, distributions)
 }
 
-# Where a parameter is what -------------------------------------------------------------------------------------
+# Where a parameter is what
+# -------------------------------------------------------------------------------------
 
 is_real <- function(x) is.finite(x)
 is_number <- function(x) x == x
@@ -49,7 +49,8 @@ is_count <- function(x) x >= 0 & x < Inf & is_integral(x)
 # Whole numbers, but for what rounding may have left, as R has it.
 is_integral <- function(x) abs(x - round(x)) <= 1e-7 * (1 + abs(x))
 
-# Functions ----------------------------------------------------------------------------------------------------
+# Functions
+# ----------------------------------------------------------------------------------------------------
 
 # The functions that users call. Their bodies call at_point() or at_probability() with the row and its
 # parameters.
@@ -83,16 +84,16 @@ density_at <- function(row, x, parameters, log) {
   run_formula("d", row, x, parameters, list(log = log))
 }
 
-cdf_at <- function(row, q, parameters, lower.tail, log.p) {
-  check_flag("lower.tail", lower.tail)
-  check_flag("log.p", log.p)
-  run_formula("p", row, q, parameters, list(lower = lower.tail, log = log.p))
+cdf_at <- function(row, q, parameters, lower, log) {
+  check_flag("lower.tail", lower)
+  check_flag("log.p", log)
+  run_formula("p", row, q, parameters, list(lower = lower, log = log))
 }
 
-quantile_at <- function(row, p, parameters, lower.tail, log.p) {
-  check_flag("lower.tail", lower.tail)
-  check_flag("log.p", log.p)
-  run_formula("q", row, p, parameters, list(lower = lower.tail, log = log.p))
+quantile_at <- function(row, p, parameters, lower, log) {
+  check_flag("lower.tail", lower)
+  check_flag("log.p", log)
+  run_formula("q", row, p, parameters, list(lower = lower, log = log))
 }
 
 # A function that is part of the open trace, or a program of its own: a formula has up to a few hundred ops,
@@ -229,7 +230,8 @@ quantile_formula <- function(row, p, parameters, flags) {
     with_parameters(row$quantile, point, safe$parameters, lower = flags$lower, log = flags$log)
   }
   at_none <- if (flags$lower) p == lowest else p == highest
-  outside <- nv_ifelse(at_none, ends[[1L]], nv_ifelse(possible & (p == lowest | p == highest), ends[[2L]], NaN))
+  at_end <- p == lowest | p == highest
+  outside <- nv_ifelse(at_none, ends[[1L]], nv_ifelse(at_end, ends[[2L]], NaN))
   if (!is.null(row$degenerate)) {
     mass <- do.call(row$degenerate, parameters)
     outside <- nv_ifelse(mass[[1L]] & p > lowest & p < highest, mass[[2L]], outside)
@@ -262,7 +264,7 @@ discrete_quantile <- function(row, p, parameters, flags) {
   width <- nv_max(1, nv_floor(moments[[2L]] * 0.01)) + size
   up <- nv_while(
     list(high = start, step = width),
-    function(high, step) any(!reached(high)),
+    function(high, step) !all(reached(high)),
     function(high, step) {
       done <- reached(high)
       list(high = nv_ifelse(done, high, nv_min(high + step, 2^53)), step = nv_ifelse(done, step, 2 * step))
@@ -273,7 +275,8 @@ discrete_quantile <- function(row, p, parameters, flags) {
     function(low, step) any(low >= ends[[1L]] & reached(low)),
     function(low, step) {
       done <- !(low >= ends[[1L]] & reached(low))
-      list(low = nv_ifelse(done, low, nv_max(low - step, ends[[1L]] - 1)), step = nv_ifelse(done, step, 2 * step))
+      low <- nv_ifelse(done, low, nv_max(low - step, ends[[1L]] - 1))
+      list(low = low, step = nv_ifelse(done, step, 2 * step))
     }
   )
   middle_of <- function(low, high) nv_floor(low + (high - low) / 2)
@@ -291,7 +294,8 @@ discrete_quantile <- function(row, p, parameters, flags) {
   )$high
 }
 
-# Documentation and methods -------------------------------------------------------------------------------------
+# Documentation and methods
+# -------------------------------------------------------------------------------------
 
 # The signatures in which some of these arguments are tensors.
 tensor_choices <- function(arguments) {
@@ -301,17 +305,17 @@ tensor_choices <- function(arguments) {
   })
 }
 
-# The section about accuracy, with the table of inst/catalogue/distributions.tsv, which a test holds; called by
-# roxygen2 in the root of the package.
+# The section about accuracy, with the table of inst/catalogue/distributions.tsv, which a test holds; called
+# by roxygen2 in the root of the package.
 accuracy_tag <- function() {
   table <- utils::read.delim(file.path("inst", "catalogue", "distributions.tsv"), colClasses = "character")
   row <- function(cells) paste0("| ", paste(cells, collapse = " | "), " |")
   c(
-    "@section Accuracy: The largest difference from R over a grid of arguments and parameters with their tails, in",
-    "units in the last place (`f64`): for densities and probabilities times `max(1, abs(log(value)))`, for",
-    "logarithms of `max(1, abs(value))`; for quantiles what the probability at the result differs from the one that",
-    "was given by, where both count as rounded. A test holds them. In far tails of t, F, beta and what is computed",
-    "by them R itself loses digits, which are not counted.",
+    "@section Accuracy: The largest difference from R over a grid of arguments and parameters with their",
+    "tails, in units in the last place (`f64`): for densities and probabilities times",
+    "`max(1, abs(log(value)))`, for logarithms of `max(1, abs(value))`; for quantiles what the probability",
+    "at the result differs by from the one that was given, where both count as rounded. A test holds them. In",
+    "far tails of t, F, beta and what is computed by them R itself loses digits, which are not counted.",
     "", row(gsub(".", " ", names(table), fixed = TRUE)), row(c("---", rep("---:", ncol(table) - 1L))),
     apply(table, 1L, row)
   )

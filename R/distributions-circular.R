@@ -91,13 +91,14 @@ von_mises_quantile <- function(p, mu, kappa, lower, log) {
 
 #' Von Mises distribution
 #'
-#' The distribution of angles with density `exp(kappa cos(x - mu)) / (2 pi I0(kappa))`, the normal one of the circle. It
-#' has a density for every `x`, which repeats itself each `2 pi`; probabilities and quantiles are those from `mu - pi`
-#' to `mu + pi`. `kappa = 0` is the uniform distribution, of which only the density is given.
+#' The distribution of angles with density `exp(kappa cos(x - mu)) / (2 pi I0(kappa))`, the normal one of the
+#' circle. It has a density for every `x`, which repeats itself each `2 pi`; probabilities and quantiles are
+#' those from `mu - pi` to `mu + pi`. `kappa = 0` is the uniform distribution, of which only the density is
+#' given.
 #'
-#' Tails are integrals of the density, by the rule of Gauss and Legendre with 40 points over that part of the circle
-#' where it is above exp(-40) of its largest value: to about 1e-13 of the smaller tail. Quantiles are found by
-#' halving and two steps of Newton's method.
+#' Tails are integrals of the density, by the rule of Gauss and Legendre with 40 points over that part of the
+#' circle where it is above exp(-40) of its largest value: to about 1e-13 of the smaller tail. Quantiles are
+#' found by halving and two steps of Newton's method.
 #'
 #' @inheritParams nv_dnorm
 #' @param mu Mean direction, in radians.

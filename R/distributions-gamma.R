@@ -59,7 +59,10 @@ central <- function(df, ncp, given) {
 
 # The reciprocal of a gamma variable.
 distribution("invgamma",
-  gamma_arguments, parameters = quote(list(shape = shape, rate = 1 / scale_of(rate, scale, !missing(rate), !missing(scale)))),
+  gamma_arguments,
+  parameters = quote(
+    list(shape = shape, rate = 1 / scale_of(rate, scale, !missing(rate), !missing(scale)))
+  ),
   proper = list(shape = is_positive, rate = is_positive), safe = list(shape = 1, rate = 1),
   ends = function(...) list(0, Inf), at = function(...) 1,
   density = function(x, shape, rate, log) {
@@ -126,15 +129,17 @@ distribution("pois",
 
 #' Gamma distribution and its kin
 #'
-#' The gamma distribution, by `rate` or `scale`, its special cases chi-square (`shape = df / 2`, `scale = 2`) and
-#' exponential (`shape = 1`), the inverse gamma distribution, that of `1 / x` for a gamma variable `x`, the Weibull
-#' distribution, that of `scale * x^(1 / shape)` for an exponential one, and the Poisson distribution.
+#' The gamma distribution, by `rate` or `scale`, its special cases chi-square (`shape = df / 2`, `scale = 2`)
+#' and exponential (`shape = 1`), the inverse gamma distribution, that of `1 / x` for a gamma variable `x`,
+#' the Weibull distribution, that of `scale * x^(1 / shape)` for an exponential one, and the Poisson
+#' distribution.
 #'
-#' With `y = x / scale` the gamma density is `y^(shape - 1) exp(-y) / (gamma(shape) scale)`, computed by the saddle point
-#' (Loader 2000), so that it neither overflows nor loses digits for large parameters. Probabilities are incomplete gamma
-#' functions, [nv_gammainc()], and quantiles their inverses, [nv_gammaincinv()]. The probability of a Poisson variable
-#' to be `x` is a gamma density with `shape = x + 1`, and to be at most `x` the upper tail of one. `nv_qpois()`, and
-#' all quantiles that are whole numbers, are found by halving, exactly.
+#' With `y = x / scale` the gamma density is `y^(shape - 1) exp(-y) / (gamma(shape) scale)`, computed by the
+#' saddle point (Loader 2000), so that it neither overflows nor loses digits for large parameters.
+#' Probabilities are incomplete gamma functions, [nv_gammainc()], and quantiles their inverses,
+#' [nv_gammaincinv()]. The probability of a Poisson variable to be `x` is a gamma density with `shape = x +
+#' 1`, and to be at most `x` the upper tail of one. `nv_qpois()`, and all quantiles that are whole numbers,
+#' are found by halving, exactly.
 #'
 #' Draws are quantiles of uniform numbers, see [nv_dnorm()].
 #'
@@ -142,9 +147,9 @@ distribution("pois",
 #' @param shape Shape, above 0. For `nv_r*` without a parameter of this name: sizes of the axes of the values;
 #'   `integer()` is 0-d.
 #' @param n Sizes of the axes of the values, where `shape` is a parameter; `integer()` is 0-d.
-#' @param rate,scale Rate, or its reciprocal; one of the two may be given. `scale` of the Weibull distribution is as in
-#'   [dweibull()]; `scale` of the inverse gamma distribution that of the gamma variable, so that `rate` is what is
-#'   often called its scale.
+#' @param rate,scale Rate, or its reciprocal; one of the two may be given. `scale` of the Weibull distribution
+#'   is as in [dweibull()]; `scale` of the inverse gamma distribution that of the gamma variable, so that
+#'   `rate` is what is often called its scale.
 #' @param df Degrees of freedom.
 #' @param ncp Left out or 0: only the central distribution is available.
 #' @param lambda Mean of the Poisson distribution.

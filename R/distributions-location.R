@@ -138,10 +138,11 @@ distribution("unif",
 
 #' Distributions of a location and a scale
 #'
-#' With `z = (x - location) / scale`: the logistic distribution, `F = 1 / (1 + exp(-z))`; the Cauchy distribution, with
-#' density `1 / (pi scale (1 + z^2))`; the Laplace distribution, with density `exp(-abs(z)) / (2 scale)`; the Gumbel
-#' distribution of the largest of many, `F = exp(-exp(-z))`; and the uniform distribution from `min` to `max`. All tails
-#' and logarithms are computed by themselves. R has no functions of the Laplace and the Gumbel distribution.
+#' With `z = (x - location) / scale`: the logistic distribution, `F = 1 / (1 + exp(-z))`; the Cauchy
+#' distribution, with density `1 / (pi scale (1 + z^2))`; the Laplace distribution, with density `exp(-abs(z))
+#' / (2 scale)`; the Gumbel distribution of the largest of many, `F = exp(-exp(-z))`; and the uniform
+#' distribution from `min` to `max`. All tails and logarithms are computed by themselves. R has no functions
+#' of the Laplace and the Gumbel distribution.
 #'
 #' `nv_runif()` has a page of its own. Draws are quantiles of uniform numbers, see [nv_dnorm()].
 #'

@@ -68,20 +68,22 @@ normal_vector_density <- as_program(function(x, mean, matrix, by, log) {
 #' Multivariate normal distribution
 #'
 #' Density `exp(-d' S^-1 d / 2) / sqrt(det(2 pi S))` with `d = x - mean`, and draws, by the covariance matrix
-#' `sigma = S`, by its inverse `precision`, or by a factor `chol` with `S = chol %*% t(chol)`, which costs least: the
-#' others are factored, see [nv_chol()]. A matrix that is not positive definite gives NaN.
+#' `sigma = S`, by its inverse `precision`, or by a factor `chol` with `S = chol %*% t(chol)`, which costs
+#' least: the others are factored, see [nv_chol()]. A matrix that is not positive definite gives NaN.
 #'
-#' Draws are standard normal numbers, see [nv_rnorm()], times the factor: they have derivatives by all parameters.
+#' Draws are standard normal numbers, see [nv_rnorm()], times the factor: they have derivatives by all
+#' parameters.
 #'
 #' @inheritParams nv_dnorm
 #' @param x A point, a vector of length `k`, or points in the rows of a matrix.
 #' @param mean A vector of length `k`, or one number for all.
-#' @param sigma,precision,chol The covariance matrix, its inverse, or the lower triangular factor: one of the three.
+#' @param sigma,precision,chol The covariance matrix, its inverse, or the lower triangular factor: one of the
+#'   three.
 #' @param n Number of draws.
-#' @return `nv_dmvnorm()`: a 0-d tensor for a vector, else one number for each row. `nv_rmvnorm()`: a list of `state`, the
-#'   next state, and `value`, draws in the `n` rows of a matrix.
-#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
-#'   is none, and if not exactly one of several parameters is given.
+#' @return `nv_dmvnorm()`: a 0-d tensor for a vector, else one number for each row. `nv_rmvnorm()`: a list of
+#'   `state`, the next state, and `value`, draws in the `n` rows of a matrix.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a
+#'   flag or number that is none, and if not exactly one of several parameters is given.
 #' @examples
 #' s <- matrix(c(2, 0.5, 0.5, 1), 2)
 #' nv_dmvnorm(nv_tensor(c(1, 2)), sigma = s, log = TRUE)
@@ -107,7 +109,8 @@ dirichlet_density <- as_program(function(x, alpha, log) {
     is_zero <- points == 0
     terms <- nv_ifelse(is_zero, nv_ifelse(alpha == 1, 0, nv_ifelse(alpha > 1, -Inf, Inf)),
       (alpha - 1) * nv_log(nv_ifelse(points > 0, points, 1)))
-    value <- nv_reduce_sum(terms, axes = 1L) + nv_lgamma(nv_reduce_sum(alpha)) - nv_reduce_sum(nv_lgamma(alpha))
+    constant <- nv_lgamma(nv_reduce_sum(alpha)) - nv_reduce_sum(nv_lgamma(alpha))
+    value <- nv_reduce_sum(terms, axes = 1L) + constant
     value <- nv_ifelse(valid, nv_ifelse(inside, value, -Inf), NaN)
     exp_unless(by_point(value, x), log)
   })
@@ -116,17 +119,18 @@ dirichlet_density <- as_program(function(x, alpha, log) {
 #' Dirichlet distribution
 #'
 #' The distribution of `k` positive numbers with sum 1, with density `prod(x^(alpha - 1))` times
-#' `gamma(sum(alpha)) / prod(gamma(alpha))`. Where the sum differs from 1 by more than rounding (1e-10, or 1e-5 for
-#' `f32`) the density is 0.
+#' `gamma(sum(alpha)) / prod(gamma(alpha))`. Where the sum differs from 1 by more than rounding (1e-10, or
+#' 1e-5 for `f32`) the density is 0.
 #'
-#' Draws are gamma variables divided by their sum, by their logarithms, so that small `alpha` do not underflow.
+#' Draws are gamma variables divided by their sum, by their logarithms, so that small `alpha` do not
+#' underflow.
 #'
 #' @inheritParams nv_dmvnorm
 #' @param alpha A vector of `k` numbers above 0.
-#' @return `nv_ddirichlet()`: a 0-d tensor for a vector, else one number for each row. `nv_rdirichlet()`: a list of
-#'   `state` and `value`, draws in the `n` rows of a matrix.
-#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
-#'   is none, and if not exactly one of several parameters is given.
+#' @return `nv_ddirichlet()`: a 0-d tensor for a vector, else one number for each row. `nv_rdirichlet()`: a
+#'   list of `state` and `value`, draws in the `n` rows of a matrix.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a
+#'   flag or number that is none, and if not exactly one of several parameters is given.
 #' @examples
 #' nv_ddirichlet(nv_tensor(c(0.2, 0.3, 0.5), "f64"), c(1, 2, 3))
 #' nv_rdirichlet(2, nv_rng_state(1), alpha = c(1, 2, 3))$value
@@ -139,11 +143,11 @@ nv_ddirichlet <- function(x, alpha, log = FALSE) {
 }
 
 check_vector <- function(x, arg) {
-  if (length(sizes_of(x)) != 1L) {
+  if (length(sizes_of(x)) != 1L || sizes_of(x) == 0L) {
     abort(
       "anvil_error_shape",
-      paste0("`", arg, "` must be a vector, not of shape (", paste(sizes_of(x), collapse = ","), ")."),
-      arg = arg, expected = "a vector", got = sizes_of(x)
+      paste0("`", arg, "` must be a vector that is not empty, not of shape ", format_shape(sizes_of(x)), "."),
+      arg = arg, expected = "a vector that is not empty", got = sizes_of(x)
     )
   }
 }
@@ -156,7 +160,8 @@ multinomial_density <- as_program(function(x, size, prob, log) {
     prob <- prob / nv_reduce_sum(prob)
     some <- prob > 0
     total <- nv_reduce_sum(points, axes = 1L)
-    inside <- nv_reduce_all(points >= 0 & is_integral(points) & (some | points == 0), axes = 1L) & total == size
+    possible <- points >= 0 & is_integral(points) & (some | points == 0)
+    inside <- nv_reduce_all(possible, axes = 1L) & total == size
     points <- nv_ifelse(points >= 0, points, 0)
     log_prob <- nv_log(nv_ifelse(some, prob, 1))
     value <- nv_lgamma(total + 1) + nv_reduce_sum(points * log_prob - nv_lgamma(points + 1), axes = 1L)
@@ -167,23 +172,24 @@ multinomial_density <- as_program(function(x, size, prob, log) {
 
 #' Multinomial and categorical distributions
 #'
-#' Numbers of `size` trials that fall into each of `k` categories, and the category of one trial, a number from 1.
+#' Numbers of `size` trials that fall into each of `k` categories, and the category of one trial, a number
+#' from 1.
 #'
-#' `prob` are weights, which are divided by their sum, as in R's [dmultinom()]. `logits` are logarithms of weights,
-#' see [nv_log_softmax()]. If `size` is given and is not the sum of `x`, the density is 0, where R stops. Draws of the
-#' multinomial distribution are binomial ones of what the categories before have left.
+#' `prob` are weights, which are divided by their sum, as in R's [dmultinom()]. `logits` are logarithms of
+#' weights, see [nv_log_softmax()]. If `size` is given and is not the sum of `x`, the density is 0, where R
+#' stops. Draws of the multinomial distribution are binomial ones of what the categories before have left.
 #'
 #' @inheritParams nv_dmvnorm
-#' @param x For `nv_dmultinom()`, counts: a vector of length `k`, or the rows of a matrix. For `nv_dcategorical()`, numbers
-#'   of categories, of any shape.
+#' @param x For `nv_dmultinom()`, counts: a vector of length `k`, or the rows of a matrix. For
+#'   `nv_dcategorical()`, numbers of categories, of any shape.
 #' @param size Number of trials: one number, or one for each row; the sum of `x` if it is left out.
 #' @param prob,logits A vector of `k` weights, or of their logarithms; one of the two.
 #' @param shape Sizes of the axes of the values; `integer()` is 0-d.
 #' @param dtype Dtype of the values: an integer or float.
-#' @return Densities: a tensor, for `nv_dmultinom()` 0-d for a vector, else one number for each row. Draws: a list of
-#'   `state` and `value`, for `nv_rmultinom()` a matrix with `n` rows.
-#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
-#'   is none, and if not exactly one of several parameters is given.
+#' @return Densities: a tensor, for `nv_dmultinom()` 0-d for a vector, else one number for each row. Draws: a
+#'   list of `state` and `value`, for `nv_rmultinom()` a matrix with `n` rows.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a
+#'   flag or number that is none, and if not exactly one of several parameters is given.
 #' @examples
 #' nv_dmultinom(c(1, 2, 0), prob = c(0.2, 0.5, 0.3))
 #' nv_dcategorical(nv_tensor(c(1L, 3L)), logits = c(0, 1, 2), log = TRUE)
@@ -226,7 +232,8 @@ nv_dcategorical <- function(x, prob = NULL, logits = NULL, log = FALSE) {
   categorical_density(x, by[[1L]], names(by), log)
 }
 
-# Sums over i = 1, ..., k of lgamma(x + (1 - i) / 2), and what is beside them in the gamma function of a matrix.
+# Sums over i = 1, ..., k of lgamma(x + (1 - i) / 2), and what is beside them in the gamma function of a
+# matrix.
 log_matrix_gamma <- function(x, k) {
   total <- k * (k - 1) / 4 * log(pi)
   for (i in seq_len(k)) total <- total + nv_lgamma(x + (1 - i) / 2)
@@ -249,9 +256,10 @@ wishart_density <- as_program(function(x, df, scale, log) {
 
 #' Wishart distribution
 #'
-#' The distribution of `crossprod(z)` for `df` rows `z` of normal vectors with covariance matrix `scale`, with density
-#' `det(x)^((df - k - 1) / 2) exp(-trace(solve(scale, x)) / 2)` divided by `2^(df k / 2) det(scale)^(df / 2)` and the
-#' gamma function of a matrix at `df / 2`. A matrix that is not positive definite, and `df <= k - 1`, give NaN.
+#' The distribution of `crossprod(z)` for `df` rows `z` of normal vectors with covariance matrix `scale`, with
+#' density `det(x)^((df - k - 1) / 2) exp(-trace(solve(scale, x)) / 2)` divided by `2^(df k / 2)
+#' det(scale)^(df / 2)` and the gamma function of a matrix at `df / 2`. A matrix that is not positive
+#' definite, and `df <= k - 1`, give NaN.
 #'
 #' Draws are products of the factor of Bartlett (1933).
 #'
@@ -260,8 +268,8 @@ wishart_density <- as_program(function(x, df, scale, log) {
 #' @param df Degrees of freedom, above `k - 1`.
 #' @param scale A positive definite matrix.
 #' @return `nv_dwishart()`: a 0-d tensor. `nv_rwishart()`: a list of `state` and `value`, a matrix.
-#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
-#'   is none, and if not exactly one of several parameters is given.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a
+#'   flag or number that is none, and if not exactly one of several parameters is given.
 #' @references Bartlett, M. S. (1933), On the theory of statistical regression.
 #' @examples
 #' nv_dwishart(diag(2), df = 4, scale = diag(2), log = TRUE)
@@ -280,7 +288,7 @@ lkj_density <- as_program(function(x, eta, log) {
     valid <- is_positive(eta)
     n <- nv_ifelse(valid, eta, 1)
     value <- 2 * (n - 1) * log_diagonal(nv_chol(x))
-    for (i in seq_len(k - 1L)) {
+    for (i in seq_len(max(k - 1L, 0L))) {
       m <- k - i
       a <- n + (m - 1) / 2
       value <- value - m * ((2 * n - 2 + m) * log_2 + nv_lbeta(a, a))
@@ -291,8 +299,9 @@ lkj_density <- as_program(function(x, eta, log) {
 
 #' LKJ distribution of correlation matrices
 #'
-#' Correlation matrices with density proportional to `det(x)^(eta - 1)`: uniform for `eta = 1`, nearer to the identity
-#' for a larger `eta`. That `x` has ones on its diagonal is not checked; one that is not positive definite gives NaN.
+#' Correlation matrices with density proportional to `det(x)^(eta - 1)`: uniform for `eta = 1`, nearer to the
+#' identity for a larger `eta`. That `x` has ones on its diagonal is not checked; one that is not positive
+#' definite gives NaN.
 #'
 #' Draws are made of partial correlations, which are beta variables.
 #'
@@ -301,10 +310,10 @@ lkj_density <- as_program(function(x, eta, log) {
 #' @param eta A number above 0.
 #' @param k Number of rows.
 #' @return `nv_dlkj()`: a 0-d tensor. `nv_rlkj()`: a list of `state` and `value`, a matrix.
-#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a flag or number that
-#'   is none, and if not exactly one of several parameters is given.
-#' @references Lewandowski, Kurowicka and Joe (2009), Generating random correlation matrices based on vines and extended
-#'   onion method, Journal of Multivariate Analysis 100.
+#' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a
+#'   flag or number that is none, and if not exactly one of several parameters is given.
+#' @references Lewandowski, Kurowicka and Joe (2009), Generating random correlation matrices based on vines
+#'   and extended onion method, Journal of Multivariate Analysis 100.
 #' @examples
 #' nv_dlkj(matrix(c(1, 0.3, 0.3, 1), 2), eta = 2)
 #' nv_rlkj(nv_rng_state(1), k = 3, eta = 2)$value

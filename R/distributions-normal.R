@@ -25,7 +25,8 @@ normal_quantile <- function(p, lower, log) {
   # By the smaller of both probabilities, as a logarithm or as it is.
   is_small <- p < -log_2
   moderate <- is_small & p > -30
-  small <- nv_probit(nv_ifelse(is_small, nv_exp(nv_ifelse(moderate, p, -1)), -nv_expm1(nv_ifelse(is_small, -1, p))))
+  rest <- -nv_expm1(nv_ifelse(is_small, -1, p))
+  small <- nv_probit(nv_ifelse(is_small, nv_exp(nv_ifelse(moderate, p, -1)), rest))
   z <- nv_ifelse(is_small, small, -small)
   # Far out from the asymptotic form of the tail, by Newton's method on its logarithm.
   far <- nv_ifelse(p > -30, -30, p)
@@ -72,41 +73,44 @@ distribution("lnorm",
 #' Density, probability and quantile functions, and random numbers of the normal distribution and of that of
 #' `exp(x)` for a normal `x`: R's `dnorm()`, `dlnorm()` and their kin, which have methods that call these.
 #'
-#' All functions `nv_d*`, `nv_p*`, `nv_q*` and `nv_r*` follow the rules of this page. They have the names of R's
-#' functions and arguments, their order and their defaults, and the values of R: the section on accuracy says how close. What
-#' is invalid gives NaN without a warning, since a program does not know its values before it runs; so does a NaN. A
-#' number that is not whole has density 0 where values are whole. Parameters may have any dtype of numbers: all are
-#' promoted to a common float; `bf16` and `f16` are computed in `f32` and rounded once.
+#' All functions `nv_d*`, `nv_p*`, `nv_q*` and `nv_r*` follow the rules of this page. They have the names of
+#' R's functions and arguments, their order and their defaults, and the values of R: the section on accuracy
+#' says how close. What is invalid gives NaN without a warning, since a program does not know its values
+#' before it runs; so does a NaN. A number that is not whole has density 0 where values are whole. Parameters
+#' may have any dtype of numbers: all are promoted to a common float; `bf16` and `f16` are computed in `f32`
+#' and rounded once.
 #'
-#' Outside of [jit()] each function is one program. It is differentiable in each argument and parameter that is
-#' continuous; outside of the support, and in a point of a discrete distribution, the derivative is 0. No derivative
-#' exists for probabilities of the beta-binomial distribution, and of quantiles that are whole numbers.
+#' Outside of [jit()] each function is one program. It is differentiable in each argument and parameter that
+#' is continuous; outside of the support, and in a point of a discrete distribution, the derivative is 0. No
+#' derivative exists for probabilities of the beta-binomial distribution, and of quantiles that are whole
+#' numbers.
 #'
-#' `nv_r*` give quantiles of uniform numbers, of double precision: with [gradient()] the derivative of a draw of a
-#' continuous distribution with respect to a parameter is that of the quantile at a fixed probability, that is
-#' `-(dF/dparameter) / density` (implicit reparameterisation). R's own `rnorm()` and its kin have a state of their own
-#' and refuse traced values.
+#' `nv_r*` give quantiles of uniform numbers, of double precision: with [gradient()] the derivative of a draw
+#' of a continuous distribution with respect to a parameter is that of the quantile at a fixed probability,
+#' that is `-(dF/dparameter) / density` (implicit reparameterisation). R's own `rnorm()` and its kin have a
+#' state of their own and refuse traced values.
 #'
-#' The density `exp(-z^2 / 2) / (sd sqrt(2 pi))` with `z = (x - mean) / sd` squares `z` in two parts, of which one is
-#' exact (Cody 1969); the tails are scaled complementary error functions, [nv_erfcx()], the quantile is [nv_probit()],
-#' and of a logarithm below -30 a root by Newton's method.
+#' The density `exp(-z^2 / 2) / (sd sqrt(2 pi))` with `z = (x - mean) / sd` squares `z` in two parts, of which
+#' one is exact (Cody 1969); the tails are scaled complementary error functions, [nv_erfcx()], the quantile is
+#' [nv_probit()], and of a logarithm below -30 a root by Newton's method.
 #'
 #' @param x,q Points: tensors, traced values, or R numbers and vectors.
 #' @param p Probabilities, or their logarithms.
-#' @param mean,sd,meanlog,sdlog Mean and standard deviation of the normal distribution: as `x`, single numbers or
-#'   of its shape.
+#' @param mean,sd,meanlog,sdlog Mean and standard deviation of the normal distribution: as `x`, single numbers
+#'   or of its shape.
 #' @param log,log.p Whether densities and probabilities are logarithms: `TRUE` or `FALSE`.
 #' @param lower.tail Whether probabilities are those of `X <= x`, or else of `X > x`.
 #' @param shape Sizes of the axes of the values; `integer()` is 0-d.
 #' @param state A state, see [nv_rng_state()].
 #' @param dtype Dtype of the values: its name, or a dtype object. A float, or for whole numbers an integer.
 #' @return `nv_d*`, `nv_p*`, `nv_q*`: a tensor of the common float dtype and of the shape with the most axes;
-#'   ambiguous if all operands are. `nv_r*`: a list of `state`, the next state, and `value`, a tensor of shape `shape`
-#'   and dtype `dtype`.
+#'   ambiguous if all operands are. `nv_r*`: a list of `state`, the next state, and `value`, a tensor of shape
+#'   `shape` and dtype `dtype`.
 #' @eval accuracy_tag()
 #' @section Errors: As of [nv_dnorm()].
-#' @references Cody, W. J. (1969), Rational Chebyshev approximations for the error function, Mathematics of Computation 23.
-#'   Wichura, M. J. (1988), Algorithm AS 241: the percentage points of the normal distribution, Applied Statistics 37.
+#' @references Cody, W. J. (1969), Rational Chebyshev approximations for the error function, Mathematics of
+#'   Computation 23. Wichura, M. J. (1988), Algorithm AS 241: the percentage points of the normal
+#'   distribution, Applied Statistics 37.
 #' @examples
 #' x <- nv_tensor(c(-1, 0, 2.5), dtype = "f64")
 #' nv_dnorm(x)

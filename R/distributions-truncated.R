@@ -38,7 +38,8 @@ distribution("truncnorm",
   safe = list(a = -1, b = 1, mean = 0, sd = 1), between = function(a, b, ...) a < b,
   ends = function(a, b, ...) list(a, b),
   at = function(a, b, ...) {
-    nv_ifelse(is.finite(a) & is.finite(b), (a + b) / 2, nv_ifelse(is.finite(a), a + 1, nv_ifelse(is.finite(b), b - 1, 0)))
+    beside <- nv_ifelse(is.finite(a), a + 1, nv_ifelse(is.finite(b), b - 1, 0))
+    nv_ifelse(is.finite(a) & is.finite(b), (a + b) / 2, beside)
   },
   inside = function(x, a, b, ...) x >= a & x <= b & is.finite(x),
   density = function(x, a, b, mean, sd, log) {
@@ -93,13 +94,13 @@ distribution("censnorm",
 
 #' Truncated and censored normal distributions
 #'
-#' Of a normal variable with `mean` and `sd`: if it is known to be between `a` and `b` (truncated), and if what is
-#' below `left` is observed as `left`, and what is above `right` as `right` (censored). `nv_dcensnorm()` gives at
-#' `left` and `right` the probability of these points, and between them the density, so that its logarithm is what an
-#' observation adds to a likelihood (the Tobit model).
+#' Of a normal variable with `mean` and `sd`: if it is known to be between `a` and `b` (truncated), and if
+#' what is below `left` is observed as `left`, and what is above `right` as `right` (censored).
+#' `nv_dcensnorm()` gives at `left` and `right` the probability of these points, and between them the density,
+#' so that its logarithm is what an observation adds to a likelihood (the Tobit model).
 #'
-#' The probability of an interval is a difference of tails on the side where they are small, as logarithms: it has its
-#' digits in far tails too.
+#' The probability of an interval is a difference of tails on the side where they are small, as logarithms: it
+#' has its digits in far tails too.
 #'
 #' @inheritParams nv_dnorm
 #' @param a,b Ends of the truncated distribution; may be infinite.

@@ -87,8 +87,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' in `f64`.
 #'
 #' `nv_rbinom()` counts, of `size` uniform numbers for each element, those below `prob`: time and memory grow
-#' with `size`. If `size` is a tensor or a vector, or `prob` has axes, each number is the quantile of one uniform
-#' number.
+#' with `size`. If `size` is a tensor or a vector, or `prob` has axes, each number is the quantile of one
+#' uniform number.
 #'
 #' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by
 #' less than 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
@@ -105,8 +105,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' @param dtype Dtype of the values: its name, or a dtype object. A float for `nv_runif()` and `nv_rnorm()`,
 #'   an integer for `nv_sample_int()`, either for `nv_rbinom()`.
 #' @param min,max Bounds: finite R numbers with `min <= max`, or tensors; of all elements, or one for each.
-#' @param mean,sd Mean and standard deviation: finite R numbers with `sd >= 0`, or tensors; of all elements, or
-#'   one for each.
+#' @param mean,sd Mean and standard deviation: finite R numbers with `sd >= 0`, or tensors; of all elements,
+#'   or one for each.
 #' @param size Number of trials, at least 0: a whole number that the dtype and an `i32` can hold, or a tensor.
 #' @param n The largest value, at least 1: a whole number that the dtype can hold.
 #' @param prob Probability of success: R numbers from 0 to 1, or a tensor.

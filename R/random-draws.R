@@ -124,7 +124,8 @@ nv_rtruncnorm <- sampler_function(distributions$truncnorm)
 #' @export
 nv_rcensnorm <- sampler_function(distributions$censnorm)
 
-# Vectors, matrices, permutations -----------------------------------------------------------------------------
+# Vectors, matrices, permutations
+# -----------------------------------------------------------------------------
 
 # The number of draws, R's `n`, and the dtype of a float.
 check_draws <- function(n, dtype) {
@@ -253,23 +254,25 @@ nv_rlkj <- function(state, k, eta = 1, dtype = "f32") {
 
 #' Permutations and samples
 #'
-#' `nv_permutation()` gives the numbers from 1 to `n` in random order, `nv_sample()` elements of a vector, or rows of a
-#' matrix, with or without replacement and with or without weights, as R's `sample()` does.
+#' `nv_permutation()` gives the numbers from 1 to `n` in random order, `nv_sample()` elements of a vector, or
+#' rows of a matrix, with or without replacement and with or without weights, as R's `sample()` does.
 #'
-#' Permutations are the order of 64 random bits. Without replacement, weighted samples are the first of exponential
-#' numbers whose rates are the weights, one after the other (Efraimidis and Spirakis 2006); with replacement see
-#' [nv_rcategorical()] and [nv_sample_int()].
+#' Permutations are the order of 64 random bits. Without replacement, weighted samples are the first of
+#' exponential numbers whose rates are the weights, one after the other (Efraimidis and Spirakis 2006); with
+#' replacement see [nv_rcategorical()] and [nv_sample_int()].
 #'
 #' @inheritParams nv_dnorm
 #' @param n A whole number.
-#' @param x A tensor with axes, of which parts along the first are drawn; or a whole number, for those from 1 to it.
+#' @param x A tensor with axes, of which parts along the first are drawn; or a whole number, for those from 1
+#'   to it.
 #' @param size Number of draws, that of the elements if it is left out.
 #' @param replace Whether an element may be drawn more than once.
 #' @param prob Weights of the elements, a vector; all are as likely if it is left out.
 #' @return A list of `state`, the next state, and `value`: a vector `i32`, or parts of `x`.
 #' @section Errors: `anvil_error_arg` for a number or flag that is none, and a `size` that is too large;
 #'   `anvil_error_shape` for weights of another length.
-#' @references Efraimidis and Spirakis (2006), Weighted random sampling with a reservoir, Information Processing Letters 97.
+#' @references Efraimidis and Spirakis (2006), Weighted random sampling with a reservoir, Information
+#'   Processing Letters 97.
 #' @examples
 #' nv_permutation(5, nv_rng_state(1))$value
 #' nv_sample(nv_tensor(c(10, 20, 30)), nv_rng_state(1), 2)$value
@@ -301,7 +304,7 @@ nv_sample <- function(x, state, size = NULL, replace = FALSE, prob = NULL) {
   } else if (is.null(prob)) {
     nv_permutation(n, state)
   } else {
-    # The smallest of exponential numbers with these rates, one after the other (Efraimidis and Spirakis 2006).
+    # The smallest of exponential numbers with these rates, one after the other.
     u <- nv_runif(n, state, "f64")
     u$value <- nv_order(-nv_log(u$value) / nv_convert(prob, "f64"))
     u
@@ -313,11 +316,11 @@ nv_sample <- function(x, state, size = NULL, replace = FALSE, prob = NULL) {
 
 #' State of the random number generator for a number
 #'
-#' A state that follows from another one and a whole number: for the steps of a loop, the rows of data, or workers,
-#' without splitting as many states beforehand.
+#' A state that follows from another one and a whole number: for the steps of a loop, the rows of data, or
+#' workers, without splitting as many states beforehand.
 #'
-#' The result consists of random bits of two keys: one made of the key of `state` and the number, and one of the result
-#' and the counter. Two numbers give the same state with a probability of 2^-64.
+#' The result consists of random bits of two keys: one made of the key of `state` and the number, and one of
+#' the result and the counter. Two numbers give the same state with a probability of 2^-64.
 #'
 #' @param state A state, see [nv_rng_state()].
 #' @param data A whole number, or a 0-d tensor.
@@ -329,7 +332,9 @@ nv_sample <- function(x, state, size = NULL, replace = FALSE, prob = NULL) {
 #' nv_rnorm(2, nv_fold_in(state, 2))$value
 #' @export
 nv_fold_in <- function(state, data) {
-  if (!inherits(state, "AnvilValue") || dtype(state) != "ui64" || !identical(as.integer(sizes_of(state)), 2L)) {
+  is_state <- inherits(state, "AnvilValue") && dtype(state) == "ui64" &&
+    identical(as.integer(sizes_of(state)), 2L)
+  if (!is_state) {
     abort_arg("state", "the state of a random number generator, ui64[2]", describe(state))
   }
   # Bits of a key of its own, which no draw from the state uses, at the number; then those at the counter.

@@ -15,8 +15,8 @@ stats_functions <- c(
   list(dmultinom = c("x", "size", "prob"))
 )
 
-# R's own functions as S4 generics, as methods::implicitGeneric() makes them, so that packages with methods for
-# the same function share them. A method for each choice of arguments that are tensors: with one for each
+# R's own functions as S4 generics, as methods::implicitGeneric() makes them, so that packages with methods
+# for the same function share them. A method for each choice of arguments that are tensors: with one for each
 # argument alone, a call with two of them would have two that fit.
 for (name in names(stats_functions)) {
   # The body of the function of ours, which asks what was left out: a call of it could not.
@@ -41,15 +41,15 @@ distribution_tags <- function() {
 
 #' Distributions of R's stats package on tensors
 #'
-#' `dnorm()`, `pnorm()`, `qnorm()` and their kin are generic functions while anvil is attached: with a tensor or
-#' a traced value as any of their arguments they are `nv_dnorm()`, `nv_pnorm()` and so on; with R's own vectors
-#' alone they are what they are in stats, with its results, warnings and errors. So are those of the families
-#' `norm lnorm t chisq f gamma beta exp weibull logis cauchy unif binom nbinom pois geom hyper`, and
+#' `dnorm()`, `pnorm()`, `qnorm()` and their kin are generic functions while anvil is attached: with a tensor
+#' or a traced value as any of their arguments they are `nv_dnorm()`, `nv_pnorm()` and so on; with R's own
+#' vectors alone they are what they are in stats, with its results, warnings and errors. So are those of the
+#' families `norm lnorm t chisq f gamma beta exp weibull logis cauchy unif binom nbinom pois geom hyper`, and
 #' `dmultinom()`.
 #'
 #' The generics are those that methods of other packages for the same functions belong to. Functions of other
-#' packages, and `stats::dnorm()`, see those of stats, which read elements. `rnorm()` and its kin draw from R's own
-#' generator and refuse traced values: [nv_rnorm()] and its kin draw from a state.
+#' packages, and `stats::dnorm()`, see those of stats, which read elements. `rnorm()` and its kin draw from
+#' R's own generator and refuse traced values: [nv_rnorm()] and its kin draw from a state.
 #'
 #' Not available for tensors: parameters of non-centrality, `ncp`.
 #'

@@ -1,7 +1,9 @@
 # Distributions of stats: grids of arguments with their tails, and how far values are from R's.
 
 # One number is 0-d, as an R number.
-f64 <- function(x) if (length(x) == 1L && is.null(dim(x))) nv_scalar(x, "f64") else nv_tensor(x, dtype = "f64")
+f64 <- function(x) {
+  if (length(x) == 1L && is.null(dim(x))) nv_scalar(x, "f64") else nv_tensor(x, dtype = "f64")
+}
 
 positive_points <- c(1e-300, 1e-10, 0.01, 0.5, 1, 1.5, 2, 7, 20, 100, 1e4, 1e8)
 real_points <- c(-1e10, -1e3, -38, -30, -5.3, -1, -0.3, -1e-20, 0, 1e-10, 0.5, 1, 2.7, 7, 20, 37, 1e3, 1e10)
@@ -47,7 +49,7 @@ in_anvil <- function(name, args, ...) {
 
 eps <- 2^-52
 
-# In units in the last place, see the help page. Numbers that are not finite have to be the same, and beside the
+# In units in the last place, see the help page. Numbers that are not finite have to be the same; beside the
 # smallest normal number there are fewer digits.
 distance <- function(got, want, log) {
   error <- if (log) {
@@ -74,7 +76,8 @@ quantile_distance <- function(family, args) {
       slope <- abs(got) * in_anvil(paste0("d", family), at)
       error <- abs(p - args[[1L]]) / (eps * (args[[1L]] * pmax(1, abs(log(args[[1L]]))) + slope))
       # Beyond the largest and the smallest number, and at an end or a pole of the density.
-      error[got == 0 | family == "beta" & got == 1 | is.infinite(got) | abs(got) < 1e-290 | is.infinite(slope)] <- 0
+      at_end <- abs(got) < 1e-290 | family == "beta" & got == 1 | is.infinite(got)
+      error[at_end | is.infinite(slope)] <- 0
       worst <- max(worst, error)
     }
   }
@@ -86,14 +89,18 @@ distances_of <- function(family) {
   worst <- c(density = 0, log.density = 0, probability = 0, log.probability = 0, quantile = 0)
   for (grid in stats_grids[names(stats_grids) == family]) {
     args <- points_of(grid)
-    at <- function(name, ...) distance(in_anvil(name, args, ...), in_stats(name, args, ...), isTRUE(list(...)[[1L]]))
+    at <- function(name, log, ...) {
+      flags <- c(stats::setNames(list(log), if (startsWith(name, "d")) "log" else "log.p"), list(...))
+      distance(in_anvil(name, args, flags), in_stats(name, args, flags), log)
+    }
     density <- paste0("d", family)
     probability <- paste0("p", family)
-    tails <- function(log) max(at(probability, log.p = log), at(probability, log.p = log, lower.tail = FALSE))
+    tails <- function(log) max(at(probability, log), at(probability, log, lower.tail = FALSE))
     # R's qhyper() has no small upper tails.
     p <- if (family == "hyper") probabilities[-(1:2)] else probabilities
     quantiles <- quantile_distance(family, points_of(c(list(p), grid[-1L])))
-    worst <- pmax(worst, c(at(density, log = FALSE), at(density, log = TRUE), tails(FALSE), tails(TRUE), quantiles))
+    here <- c(at(density, FALSE), at(density, TRUE), tails(FALSE), tails(TRUE), quantiles)
+    worst <- pmax(worst, here)
   }
   worst
 }

@@ -169,7 +169,9 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
       index_vector_axis = 2L)",
     nv_rfft = "anvil_error_shape", nv_irfft = "anvil_error_shape", nv_conv = "anvil_error_shape",
     nv_convolve = "anvil_error_shape",
-    nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), 0L))"
+    nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), 0L))",
+    nv_dmvnorm = "anvil_error_shape", nv_ddirichlet = "anvil_error_shape", nv_dmultinom = "anvil_error_shape",
+    nv_dcategorical = "anvil_error_shape", nv_dwishart = "anvil_error_shape"
   )
   # Functions of an axis, or of elements next to each other, need one.
   scalar <- c(
@@ -194,7 +196,9 @@ test_that("each function takes tensors without elements and 0-d ones, or says wh
       scatter_axes_to_operand_axes = integer(), index_vector_axis = 2L)",
     nv_fft = "anvil_error_axis", nv_ifft = "anvil_error_axis", nv_rfft = "anvil_error_axis",
     nv_irfft = "anvil_error_axis",
-    nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), integer()))"
+    nv_callback = "nv_callback(function(x) x, x, result = nv_abstract(dtype(x), integer()))",
+    nv_dmvnorm = "anvil_error_shape", nv_ddirichlet = "anvil_error_shape", nv_dmultinom = "anvil_error_shape",
+    nv_dcategorical = "anvil_error_shape", nv_sample = "anvil_error_arg"
   )
   check <- function(fun, x, other) {
     call <- calls[[fun]]

@@ -190,12 +190,13 @@ test_that("bounds and moments are numbers, tensors or traced", {
 test_that("parameters may have a number for each element", {
   s <- nv_rng_state(3)
   u <- as.double(nv_runif(2, s, "f64")$value)
-  expect_equal(as.double(nv_runif(2, s, "f64", min = c(0, 10), max = c(1, 30))$value), c(0, 10) + u * c(1, 20))
+  x <- nv_runif(2, s, "f64", min = c(0, 10), max = c(1, 30))$value
+  expect_equal(as.double(x), c(0, 10) + u * c(1, 20))
   z <- as.double(nv_rnorm(2, s, "f64")$value)
   expect_equal(as.double(nv_rnorm(2, s, "f64", mean = nv_tensor(c(1, 2)), sd = 3)$value), c(1, 2) + 3 * z)
   expect_identical(type_of(nv_rnorm(c(2, 3), s, "bf16", mean = c(1, 2))$value), "bf16[2, 3]")
-  expect_expanded <- as_array(nv_rnorm(c(2, 1000), s, mean = c(-100, 100))$value)
-  expect_lt(max(abs(rowMeans(expect_expanded) - c(-100, 100))), 0.2)
+  by_row <- as_array(nv_rnorm(c(2, 1000), s, mean = c(-100, 100))$value)
+  expect_lt(max(abs(rowMeans(by_row) - c(-100, 100))), 0.2)
   k <- as_array(nv_rbinom(c(2, 500), s, size = c(10, 1000), prob = c(0.5, 0.1))$value)
   expect_lt(max(abs(rowMeans(k) - c(5, 100)) / sqrt(c(2.5, 90) / 500)), 4)
   expect_true(all(nv_runif(1e4, s, "bf16", min = nv_fill(1, 1e4), max = 1.01)$value < 1.01))

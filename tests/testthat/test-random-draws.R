@@ -9,7 +9,8 @@ draws <- list(
 )
 counted <- list(
   pois = list(lambda = 3.5), geom = list(prob = 0.2), nbinom = list(size = 2.5, mu = 4),
-  nbinom = list(size = 2.5, prob = 0.4), hyper = list(m = 30, n = 20, k = 10), binom = list(size = f64(12), prob = 0.3)
+  nbinom = list(size = 2.5, prob = 0.4), hyper = list(m = 30, n = 20, k = 10),
+  binom = list(size = f64(12), prob = 0.3)
 )
 sampler <- function(family) getExportedValue("anvil", paste0("nv_r", family))
 
@@ -20,7 +21,7 @@ test_that("continuous draws have the distribution of stats", {
     test <- do.call(ks.test, c(list(as.double(made$value), paste0("p", family)), draws[[i]]))
     expect_gt(test$p.value, rare, label = family)
     expect_identical(names(made), c("state", "value"))
-    again <- do.call(jit(function(s) do.call(sampler(family), c(list(20, s), draws[[i]]))), list(nv_rng_state(i)))
+    again <- jit(function(s) do.call(sampler(family), c(list(20, s), draws[[i]])))(nv_rng_state(i))
     expect_identical(type_of(again$value), "f32[20]")
     expect_identical(again, do.call(sampler(family), c(list(20, nv_rng_state(i)), draws[[i]])))
     expect_false(identical(again$value, do.call(sampler(family), c(list(20, again$state), draws[[i]]))$value))
@@ -33,7 +34,8 @@ test_that("whole draws have the distribution of stats", {
     made <- do.call(sampler(family), c(list(5000, nv_rng_state(i)), counted[[i]]))$value
     expect_identical(type_of(made), "i32[5000]")
     x <- as.integer(made)
-    p <- do.call(getExportedValue("stats", paste0("d", family)), c(list(0:200), lapply(counted[[i]], as.vector)))
+    density <- getExportedValue("stats", paste0("d", family))
+    p <- do.call(density, c(list(0:200), lapply(counted[[i]], as.vector)))
     common <- p * 5000 >= 5
     cell <- ifelse(x %in% (which(common) - 1L), x, -1L)
     counts <- c(vapply(which(common) - 1L, function(k) sum(cell == k), 0), sum(cell == -1L))
@@ -64,7 +66,10 @@ test_that("draws of distributions that stats has not have ours", {
 test_that("draws have derivatives by the parameters", {
   for (i in seq_along(draws)) {
     family <- names(draws)[i]
-    f <- function(...) sum(nv_log1p(nv_abs(do.call(sampler(family), c(list(7, nv_rng_state(1), "f64"), list(...)))$value)))
+    f <- function(...) {
+      made <- do.call(sampler(family), c(list(7, nv_rng_state(1), "f64"), list(...)))
+      sum(nv_log1p(nv_abs(made$value)))
+    }
     slopes <- do.call(gradient(f, names(draws[[i]])), lapply(draws[[i]], nv_scalar, "f64"))
     for (name in names(draws[[i]])) {
       at <- function(h) {
@@ -72,7 +77,8 @@ test_that("draws have derivatives by the parameters", {
         args[[name]] <- args[[name]] + h
         as.double(do.call(f, lapply(args, nv_scalar, "f64")))
       }
-      expect_equal(as.double(slopes[[name]]), (at(1e-5) - at(-1e-5)) / 2e-5, tolerance = 1e-5, label = paste(family, name))
+      want <- (at(1e-5) - at(-1e-5)) / 2e-5
+      expect_equal(as.double(slopes[[name]]), want, tolerance = 1e-5, label = paste(family, name))
     }
   }
 })
@@ -128,7 +134,8 @@ test_that("vectors and matrices have their moments", {
   expect_lt(max(abs(mean / 5 - sigma)), 0.3)
   # Each correlation is a beta variable with parameters eta + (k - 2) / 2.
   for (j in 1:3) expect_gt(ks.test((r[, j] + 1) / 2, "pbeta", 2.5, 2.5)$p.value, rare)
-  slope <- gradient(function(mean) sum(nv_rmvnorm(3, s, mean = mean, sigma = diag(2))$value))(nv_tensor(c(1, 2)))
+  total <- function(mean) sum(nv_rmvnorm(3, s, mean = mean, sigma = diag(2))$value)
+  slope <- gradient(total)(nv_tensor(c(1, 2)))
   expect_identical(as.double(slope$mean), c(3, 3))
   expect_fields(nv_rmvnorm(-1, s, sigma = diag(2)), "anvil_error_arg", arg = "n")
   expect_fields(nv_rlkj(s, 0), "anvil_error_arg", arg = "k")
@@ -171,6 +178,8 @@ test_that("a state and a number give a state", {
   expect_identical(anyDuplicated(keys), 0L)
   expect_gt(ks.test(keys[1:201] / 2^64, "punif")$p.value, rare)
   expect_false(identical(nv_fold_in(s, 1), nv_fold_in(nv_runif(1, s)$state, 1)))
-  for (x in list(1, "1", NULL, nv_fill(1, 3, "ui64"))) expect_fields(nv_fold_in(x, 1), "anvil_error_arg", arg = "state")
+  for (x in list(1, "1", NULL, nv_fill(1, 3, "ui64"))) {
+    expect_fields(nv_fold_in(x, 1), "anvil_error_arg", arg = "state")
+  }
   expect_error(nv_fold_in(s, c(1, 2)), class = "anvil_error_arg")
 })

@@ -74,7 +74,8 @@ test_that("errors are those of our functions, with the call as it was written", 
   expect_fields(dnbinom(s, 3), "anvil_error_arg", arg = "prob")
   expect_fields(dgamma(s), "anvil_error_arg", arg = "shape")
   expect_fields(dnorm(sd = s), "anvil_error_arg", arg = "x")
-  expect_identical(call_of(user(function(x) dgamma(x, 2, rate = 1, scale = 3))(s)), "dgamma(x, 2, rate = 1, scale = 3)")
+  f <- user(function(x) dgamma(x, 2, rate = 1, scale = 3))
+  expect_identical(call_of(f(s)), "dgamma(x, 2, rate = 1, scale = 3)")
 })
 
 test_that("in programs, and with derivatives", {
