@@ -313,9 +313,10 @@ accuracy_tag <- function() {
   c(
     "@section Accuracy: The largest difference from R over a grid of arguments and parameters with their",
     "tails, in units in the last place (`f64`): for densities and probabilities times",
-    "`max(1, abs(log(value)))`, for logarithms of `max(1, abs(value))`; for quantiles what the probability",
-    "at the result differs by from the one that was given, where both count as rounded. A test holds them. In",
-    "far tails of t, F, beta and what is computed by them R itself loses digits, which are not counted.",
+    "`max(1, abs(log(value)))`, for logarithms of `max(1, abs(value))`; for quantiles what the",
+    "probability at the result differs by from the one that was given, where both count as rounded. A test",
+    "holds them. In far tails of t, F, beta and what is computed by them R itself loses digits, which are not",
+    "counted.",
     "", row(gsub(".", " ", names(table), fixed = TRUE)), row(c("---", rep("---:", ncol(table) - 1L))),
     apply(table, 1L, row)
   )
