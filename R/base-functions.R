@@ -19,8 +19,10 @@
 #' * order: `sort median quantile unique`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
 #'   dim<-`, and `crossprod tcrossprod kronecker scale`;
-#' * matrices: `chol solve`;
-#' * distributions: `dnorm pnorm qnorm` and their kin, see [stats-distributions].
+#' * matrices: `chol solve`.
+#'
+#' `dnorm()`, `pnorm()`, `qnorm()` and their kin have methods for tensors as any of their arguments, see
+#' [stats-distributions].
 #'
 #' What is written with these alone gives tensors, too: `xor()`, `append()`, `sweep()`, `split()`,
 #' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument, such
