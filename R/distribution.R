@@ -23,19 +23,18 @@ distribution <- function(
   between = NULL, has_atoms = discrete, moments = NULL, location = NULL
 ) {
   given <- names(proper)
-  valid <- utils::modifyList(proper, valid)
   row <- list(
-    name = name, arguments = arguments, parameters = parameters, proper = proper, valid = valid[given],
+    name = name, arguments = arguments, parameters = parameters, proper = proper, valid = c(valid, proper)[given],
     safe = safe, density = density, cdf = cdf, quantile = quantile, discrete = discrete, ends = ends, at = at,
     inside = inside, boundary = boundary, degenerate = degenerate, between = between,
-    has_atoms = has_atoms,    moments = moments, location = location
+    has_atoms = has_atoms,
+    moments = moments, location = location
   )
   row$programs <- formula_programs(row)
   assign(name, row, distributions)
 }
 
-# Where a parameter is what
-# -------------------------------------------------------------------------------------
+# Where a parameter is what ----
 
 is_real <- function(x) is.finite(x)
 is_number <- function(x) x == x
@@ -49,8 +48,7 @@ is_count <- function(x) x >= 0 & x < Inf & is_integral(x)
 # Whole numbers, but for what rounding may have left, as R has it.
 is_integral <- function(x) abs(x - round(x)) <= 1e-7 * (1 + abs(x))
 
-# Functions
-# ----------------------------------------------------------------------------------------------------
+# Functions ----
 
 # The functions that users call. Their bodies call at_point() or at_probability() with the row and its
 # parameters.
@@ -114,7 +112,7 @@ run_formula <- function(kind, row, x, parameters, flags) {
 # By other parameters it is another row.
 row_of <- function(row, parameters) {
   if (setequal(names(parameters), names(row$proper))) return(row)
-  distributions[[paste0(row$name, "_", utils::tail(names(parameters), 1L))]]
+  distributions[[paste0(row$name, "_", tail(names(parameters), 1L))]]
 }
 
 formula_programs <- function(row) {
@@ -135,7 +133,7 @@ in_floats <- function(values, f) {
   known <- !all(vapply(values, ambiguous, NA))
   half <- known && as.character(type) %in% c("bf16", "f16")
   if (half) values <- lapply(values, nv_convert, "f32")
-  out <- do.call(f, stats::setNames(values, names))
+  out <- do.call(f, setNames(values, names))
   if (half) nv_convert(out, type) else out
 }
 
@@ -148,11 +146,11 @@ apply_rules <- function(rules, parameters) Map(function(rule, x) rule(x), rules,
 
 # Parameters and a point for which the formulas hold: list(parameters, proper, ends).
 made_safe <- function(row, parameters) {
-  proper <- apply_rules(row$proper, parameters)
+  rules <- proper <- apply_rules(row$proper, parameters)
   # Each by itself, so that what is computed of a single number stays that of a single number.
   if (!is.null(row$between)) proper <- lapply(proper, `&`, do.call(row$between, parameters))
   safe <- Map(nv_ifelse, proper, parameters, row$safe[names(parameters)])
-  list(parameters = safe, proper = all_of(proper))
+  list(parameters = safe, proper = all_of(proper), rules = rules)
 }
 
 with_parameters <- function(f, x, parameters, ...) do.call(f, c(list(x), parameters, list(...)))
@@ -166,6 +164,8 @@ density_formula <- function(row, x, parameters, flags) {
     with_parameters(row$inside, x, parameters)
   } else if (row$discrete) {
     is_integral(x) & point >= ends[[1L]] & point <= ends[[2L]] & nv_is_finite(x)
+  } else if (identical(ends, list(-Inf, Inf))) {
+    is.finite(x)
   } else {
     x > ends[[1L]] & x < ends[[2L]]
   }
@@ -180,11 +180,14 @@ density_formula <- function(row, x, parameters, flags) {
     peak <- if (row$discrete) 1 - flags$log else Inf
     outside <- nv_ifelse(mass[[1L]], nv_ifelse(x == mass[[2L]] & nv_is_finite(x), peak, zero), outside)
   }
-  nv_ifelse(inside, value, nv_ifelse(is_valid(row, x, parameters), outside, NaN))
+  nv_ifelse(inside, value, nv_ifelse(is_valid(row, x, parameters, safe$rules), outside, NaN))
 }
 
-is_valid <- function(row, x, parameters) {
-  valid <- is_number(x) & all_of(apply_rules(row$valid, parameters))
+# Where the result is a number. A rule that is that of the formulas too is not asked again.
+is_valid <- function(row, x, parameters, rules) {
+  other <- !mapply(identical, row$valid, row$proper[names(row$valid)])
+  rules[names(row$valid)[other]] <- apply_rules(row$valid[other], parameters)
+  valid <- is_number(x) & all_of(rules)
   if (!is.null(row$between)) valid <- valid & do.call(row$between, parameters)
   if (is.null(row$location)) return(valid)
   valid & !(x == parameters[[row$location]] & nv_is_infinite(x))
@@ -212,7 +215,7 @@ cdf_formula <- function(row, q, parameters, flags) {
     mass <- do.call(row$degenerate, parameters)
     outside <- nv_ifelse(mass[[1L]], nv_ifelse(below | q < mass[[2L]], none, all), outside)
   }
-  nv_ifelse(inside, value, nv_ifelse(is_valid(row, q, parameters), outside, NaN))
+  nv_ifelse(inside, value, nv_ifelse(is_valid(row, q, parameters, safe$rules), outside, NaN))
 }
 
 quantile_formula <- function(row, p, parameters, flags) {
@@ -236,7 +239,7 @@ quantile_formula <- function(row, p, parameters, flags) {
     mass <- do.call(row$degenerate, parameters)
     outside <- nv_ifelse(mass[[1L]] & p > lowest & p < highest, mass[[2L]], outside)
   }
-  nv_ifelse(inside, value, nv_ifelse(is_valid(row, p, parameters) & possible, outside, NaN))
+  nv_ifelse(inside, value, nv_ifelse(is_valid(row, p, parameters, safe$rules) & possible, outside, NaN))
 }
 
 # The smallest whole number whose probability is at least `p`. From the one that a normal distribution has,
@@ -294,14 +297,13 @@ discrete_quantile <- function(row, p, parameters, flags) {
   )$high
 }
 
-# Documentation and methods
-# -------------------------------------------------------------------------------------
+# Documentation and methods ----
 
 # The signatures in which some of these arguments are tensors.
 tensor_choices <- function(arguments) {
   choices <- expand.grid(rep(list(c("AnvilValue", "ANY")), length(arguments)), stringsAsFactors = FALSE)
   lapply(seq_len(nrow(choices) - 1L), function(i) {
-    stats::setNames(unlist(choices[i, ], use.names = FALSE), arguments)
+    setNames(unlist(choices[i, ], use.names = FALSE), arguments)
   })
 }
 
@@ -315,8 +317,8 @@ accuracy_tag <- function() {
     "tails, in units in the last place (`f64`): for densities and probabilities times",
     "`max(1, abs(log(value)))`, for logarithms of `max(1, abs(value))`; for quantiles what the",
     "probability at the result differs by from the one that was given, where both count as rounded. A test",
-    "holds them. In far tails of t, F, beta and what is computed by them R itself loses digits, which are not",
-    "counted.",
+    "holds them. In far tails of t, F, beta and what is computed by them R itself loses digits, which are",
+    "not counted.",
     "", row(gsub(".", " ", names(table), fixed = TRUE)), row(c("---", rep("---:", ncol(table) - 1L))),
     apply(table, 1L, row)
   )

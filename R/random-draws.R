@@ -124,8 +124,7 @@ nv_rtruncnorm <- sampler_function(distributions$truncnorm)
 #' @export
 nv_rcensnorm <- sampler_function(distributions$censnorm)
 
-# Vectors, matrices, permutations
-# -----------------------------------------------------------------------------
+# Vectors, matrices, permutations ----
 
 # The number of draws, R's `n`, and the dtype of a float.
 check_draws <- function(n, dtype) {

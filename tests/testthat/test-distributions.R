@@ -186,6 +186,8 @@ test_that("dtypes are promoted to a float, shapes meet, eagerly as in a program 
       g <- function(a) do.call(f, c(unname(a[1L]), a[-1L]))
       expect_identical(jit(g)(all), g(all), label = paste("program of", kind, names(usual)[i]))
       expect_equal(as.double(vmap(g)(all)), as.double(g(all)), tolerance = 1e-6)
+      wide <- lapply(all, nv_convert, "f64")
+      expect_equal(as.double(g(all)), as.double(g(wide)), tolerance = 1e-5)
       empty <- c(list(nv_empty("f32", 0L)), lapply(args[-1L], function(v) v[1]))
       expect_identical(type_of(g(empty)), "f32[0]")
     }
