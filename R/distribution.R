@@ -25,10 +25,9 @@ distribution <- function(
   given <- names(proper)
   row <- list(
     name = name, arguments = arguments, parameters = parameters, proper = proper,
-    valid = c(valid, proper)[given], safe = safe, density = density, cdf = cdf, quantile = quantile, discrete = discrete, ends = ends, at = at,
-    inside = inside, boundary = boundary, degenerate = degenerate, between = between,
-    has_atoms = has_atoms,
-    moments = moments, location = location
+    valid = c(valid, proper)[given], safe = safe, density = density, cdf = cdf, quantile = quantile,
+    discrete = discrete, ends = ends, at = at, inside = inside, boundary = boundary, degenerate = degenerate,
+    between = between, has_atoms = has_atoms, moments = moments, location = location
   )
   row$programs <- formula_programs(row)
   assign(name, row, distributions)
