@@ -13,6 +13,12 @@
 #'   `i64` but the smallest, and those of `ui64` up to 2^63 - 1.
 #' @param mode A mode of R vectors, as in [as.vector()].
 #' @param ... Not used.
+#' In a traced function there are no elements yet: `as_array()` and `as.array()` are errors there. The methods of
+#' base R's functions give traced values: `as.vector()`, `as.double()` and `as.numeric()`, `as.integer()` and
+#' `as.logical()` vectors of floats, integers and booleans, `as.list()` the elements as 0-d values, `as.matrix()`
+#' of a vector one column. Floats keep their dtype where floats are asked for, integers theirs; others become
+#' ambiguous, as R data are.
+#'
 #' @return An R array with `dim` equal to `shape(x)`, first axis fastest; a plain vector of length 1 for
 #'   a 0-d tensor. `as.vector()`, `as.double()`, `as.integer()`, `as.logical()` and `as.complex()` give
 #'   vectors without `dim`.
@@ -89,7 +95,27 @@ as.array.AnvilValue <- function(x, ...) {
 #' @export
 as.matrix.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (inherits(x, "AnvilTracer") && ndims(x) <= 2L) {
+    return(if (ndims(x) == 2L) x else nv_reshape(x, c(length(x), 1L)))
+  }
   as.matrix(as_array(x))
+}
+
+# A traced value as the vector of a mode, as base R's functions convert it.
+traced_vector <- function(x, mode, what) {
+  flat <- from_r(as_flat(x))
+  is_complex <- inherits(dtype(x), "ComplexType")
+  if (mode == "list") return(lapply(seq_along(flat), function(i) flat[[i]]))
+  if (mode == "any" || mode == "complex" && is_complex) return(flat)
+  if (mode %in% c("character", "raw", "expression", "symbol", "complex")) abort_concrete(what, x)
+  if (is_complex) return(real_elements(x, what, mode))
+  is_boolean <- inherits(dtype(x), "BooleanType")
+  if (mode == "logical") return(if (is_boolean) flat else nv_convert(flat, "i1"))
+  if (mode == "integer") {
+    return(if (is_float(dtype(x)) || is_boolean) nv_convert(flat, "i32", ambiguous = TRUE) else flat)
+  }
+  # The type of a number of R's.
+  if (is_float(dtype(x))) flat else nv_promote_to_common(flat, 1)[[1L]]
 }
 
 # Those of as.vector() that elements can be of.
@@ -104,6 +130,7 @@ as.vector.AnvilValue <- function(x, mode = "any") {
   if (!is.character(mode) || length(mode) != 1L || !mode %in% vector_modes) {
     abort_arg("mode", paste0("one of ", paste0("\"", vector_modes, "\"", collapse = ", ")), describe(mode))
   }
+  if (inherits(x, "AnvilTracer")) return(traced_vector(x, mode, "as.vector()"))
   real <- c("double", "numeric", "integer", "logical", "raw")
   values <- if (mode %in% real) real_elements(x, "as.vector()", mode) else elements(x, "as.vector()")
   as.vector(values, mode)
@@ -113,6 +140,7 @@ as.vector.AnvilValue <- function(x, mode = "any") {
 #' @export
 as.double.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (inherits(x, "AnvilTracer")) return(traced_vector(x, "double", "as.double()"))
   as.double(real_elements(x, "as.double()", "double"))
 }
 
@@ -120,6 +148,7 @@ as.double.AnvilValue <- function(x, ...) {
 #' @export
 as.integer.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (inherits(x, "AnvilTracer")) return(traced_vector(x, "integer", "as.integer()"))
   as.integer(real_elements(x, "as.integer()", "integer"))
 }
 
@@ -127,6 +156,7 @@ as.integer.AnvilValue <- function(x, ...) {
 #' @export
 as.logical.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (inherits(x, "AnvilTracer")) return(traced_vector(x, "logical", "as.logical()"))
   as.logical(real_elements(x, "as.logical()", "logical"))
 }
 
@@ -166,6 +196,11 @@ as.raw.AnvilValue <- function(x) as.raw(real_elements(x, "as.raw()", "raw"))
 #' @export
 as.list.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (inherits(x, "AnvilTracer")) {
+    out <- traced_vector(x, "list", "as.list()")
+    if (ndims(x) == 1L) names(out) <- names(x)
+    return(out)
+  }
   as.list(elements(x, "as.list()"))
 }
 

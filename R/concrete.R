@@ -240,8 +240,17 @@ reading_call <- function(at, statement) {
   parents <- sys.parents()
   line <- line_of(statement)
   call <- NULL
+  # What a masked function does, is done by the function of base R's that it stands for.
+  within <- at
+  while (within > 0L && is_ours(sys.function(within)) && !is_mask_function(sys.function(within))) {
+    within <- parents[within]
+  }
+  if (within > 0L && is_mask_function(sys.function(within))) at <- within
   # What this package calls is the user's, wherever it was defined.
-  while (at > 0L && is_of_package(sys.function(at)) && !is_ours(sys.function(at))) {
+  while (
+    at > 0L && is_of_package(sys.function(at)) &&
+    (!is_ours(sys.function(at)) || is_mask_function(sys.function(at)))
+  ) {
     # A method, of which the user has called the generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
     if (
@@ -250,8 +259,9 @@ reading_call <- function(at, statement) {
     ) {
       at <- at - 1L
     }
-    call <- sys.call(at)
-    line <- line_of(attr(call, "srcref")) %||% line
+    caller <- if (parents[at] > 0L) sys.frame(parents[at]) else globalenv()
+    line <- line_of(attr(sys.call(at), "srcref")) %||% line
+    call <- tidy_assignment(sys.call(at), sys.frame(at), caller)
     at <- if (parents[at] < at) parents[at] else at - 1L
   }
   if (at > 0L && identical(sys.function(at), eval_call)) {

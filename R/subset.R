@@ -27,11 +27,16 @@
 #'
 #' If a position is written twice, the value that comes last in R's order is kept.
 #'
-#' A tensor of several axes has no single subscript: `A[2]`, `A[mask]` and `A[cbind(i, j)]` are elements in R,
-#' and positions of the first axis in tensor libraries, so that they are errors, which show what to write for
-#' either: `A[2, ]` and `nv_flatten(A)[2]`, `nv_ifelse(mask, A, 0)` and `nv_flatten(A)[as.vector(mask)]`. How
-#' many elements a mask selects must be known when a function is traced: a mask is an R logical or a boolean
-#' tensor, and one that the program computes is an error.
+#' A single subscript of a tensor of several axes selects elements, as in R, where it can mean nothing else:
+#' `A[mask]` with an R logical or a boolean tensor of the shape of `A`, in column-major order, and `A[cbind(i, j)]`
+#' with a matrix of R numbers that has a column for each axis, and a row for each element. `A[2]` is an element
+#' in R, and a position of the first axis in tensor libraries, so that it is an error, which shows what to write
+#' for either: `A[2, ]` and `nv_flatten(A)[2]`. (What a traced function has made of R's vectors, as
+#' [masked-functions] do, keeps R's meaning.)
+#'
+#' How many elements a mask selects must be known when a function is traced: a mask is an R logical or a boolean
+#' tensor. With one that the program computes, `x[mask] <- value` assigns one number, as
+#' `x <- nv_ifelse(mask, value, x)` does; all else is an error.
 #'
 #' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0, `NA` or names.
 #'
@@ -58,7 +63,7 @@
 #'   positions; that of an assignment is `x`'s.
 #' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, and for one
 #' that a program computed the `value`; for too many subscripts, a single one of several axes, and for what is
-#' no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a boolean one included, and
+#' no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a computed boolean included, and
 #' for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another shape.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
@@ -69,6 +74,8 @@
 #' x[-1, c(TRUE, FALSE, TRUE)]
 #' x[[2, 3]]
 #' try(x[2])
+#' x[as_array(x > 2L)]
+#' x[cbind(1:2, c(3, 1))]
 #' nv_ifelse(x > 2L, x, 0L)
 #' x[1, ] <- 0L
 #' x

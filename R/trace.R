@@ -32,6 +32,11 @@ record_call <- function(f, args, trace, finish) {
 # Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the
 # values. Methods that f dispatches to are looked for where f comes from.
 call_function <- function(f, args) {
+  if (.Call(anvil_trace_depth) > 0L) {
+    masks <- new_masks(f)
+    f <- masked(f, masks)
+    args <- masked_arguments(args, masks)
+  }
   call <- call_of(f, args)
   if (!is.primitive(f)) return(eval_call(call))
   # A builtin function has no frame: what R says of its arguments would be said of a call of ours.

@@ -1,13 +1,71 @@
-//! `x[i]` where `x` has several axes: elements to R, positions of the first axis to tensor libraries. It is
-//! refused, by a message that has what to write for either.
+//! `x[i]` where `x` has several axes. A mask of the shape of `x`, and a matrix with a row of positions for each
+//! element, are R's alone and select elements. Numbers and other masks are elements to R, positions of the first
+//! axis to tensor libraries: they are refused, by a message that has what to write for either, unless `x` was
+//! made of R vectors in a traced function.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
+use crate::tensor;
 use crate::trace;
 use crate::value::{self, Tensor};
+use crate::vector;
+use anvil_core::apply::selection::{select, select_mask, select_rows, Numbers, Selection};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
-use anvil_core::shape::Shape;
+use anvil_core::kernels::cast;
+use anvil_core::shape::{Axis, Shape};
+
+/// Whether a subscript is a mask of this shape that a program computes.
+pub fn is_computed_mask(i: SEXP, shape: &Shape) -> Outcome<bool> {
+    if !value::is_tracer(i) {
+        return Ok(false);
+    }
+    let (_, aval, _) = trace::own_value(i)?;
+    Ok(aval.dtype == DType::I1 && aval.shape == *shape && shape.rank() > 0)
+}
+
+/// The elements of `x`, in R's order, that a single subscript selects; `None` where it has two meanings or is
+/// none that is known.
+///
+/// # Errors
+/// [`Error::Subscript`] and [`Error::IndexOutOfBounds`] for positions that `x` does not have.
+pub fn elements(x: SEXP, shape: &Shape, i: SEXP, scope: &Scope) -> Outcome<Option<Selection>> {
+    let i = if value::is_tensor(i) { element(tensor::to_r(i, value::flag(false), scope)?, 0) } else { i };
+    if is_object(i) || !matches!(kind(i), LGLSXP | INTSXP | REALSXP) {
+        return Ok(None);
+    }
+    let sizes: Vec<usize> = ints(value::sizes_of(i)).iter().map(|&size| size as usize).collect();
+    let (axis, count) = (Axis(0), shape.size());
+    if kind(i) == LGLSXP && sizes[..] == shape[..] {
+        let mask = vector::bytes(i, 4)?;
+        return Ok(Some(select_mask(cast::slice::<i32>(mask.as_slice()), axis, count)?));
+    }
+    if kind(i) != LGLSXP && sizes.len() == 2 && sizes[1] == shape.rank() {
+        return Ok(Some(select_rows(numbers(i)?.as_slice(), shape)?));
+    }
+    // SAFETY: inside `protected`; a symbol is never collected.
+    let mark = protected(|| unsafe { Rf_install(c"from_r".as_ptr()) })?;
+    if attribute(x, mark) == nil() || sizes.len() > 1 {
+        return Ok(None);
+    }
+    Ok(Some(match kind(i) {
+        LGLSXP => {
+            let mask = vector::bytes(i, 4)?;
+            select_mask(cast::slice::<i32>(mask.as_slice()), axis, count)?
+        }
+        _ => select(Numbers::Doubles(numbers(i)?.as_slice()), false, axis, count)?,
+    }))
+}
+
+/// The elements of a vector of R's numbers.
+fn numbers(x: SEXP) -> Outcome<Vec<f64>> {
+    Ok(if kind(x) == REALSXP {
+        cast::slice::<f64>(vector::bytes(x, 8)?.as_slice()).to_vec()
+    } else {
+        let number = |&x: &i32| if x == i32::MIN { f64::NAN } else { x.into() };
+        cast::slice::<i32>(vector::bytes(x, 4)?.as_slice()).iter().map(number).collect()
+    })
+}
 
 /// What a single subscript is.
 enum Kind {

@@ -33,6 +33,8 @@ use std::sync::OnceLock;
 /// A subscript for each of the first axes.
 struct Subscripts {
     chosen: Vec<Chosen>,
+    /// Whether the one subscript selects among all elements, in R's order.
+    flat: bool,
 }
 
 enum Chosen {
@@ -40,6 +42,8 @@ enum Chosen {
     Known(Selection),
     /// A tensor or tracer.
     Dynamic(SEXP),
+    /// A mask that the program computes, of the shape of what is assigned to.
+    Where(SEXP),
 }
 
 impl Chosen {
@@ -48,7 +52,7 @@ impl Chosen {
         Ok(match self {
             Chosen::Known(selection) => matches!(selection, Selection::At(_)),
             Chosen::Dynamic(x) => shape_of(*x)?.rank() == 0,
-            Chosen::All => false,
+            Chosen::All | Chosen::Where(_) => false,
         })
     }
 }
@@ -62,9 +66,11 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     };
     let (x, _) = as_vector(x, dots, scope)?;
     let names = axis_names::of(x, scope)?;
-    let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], false, scope)?;
+    let subscripts = Subscripts::new(x, names, [dots, frame, one], false, scope)?;
     let out = subscripts.call(x, None, drop, mode_of(mode)?, scope)?;
-    axis_names::set(out, subscripts.names(names, drop, scope)?)?;
+    if !subscripts.flat {
+        axis_names::set(out, subscripts.names(names, drop, scope)?)?;
+    }
     Ok(out)
 }
 
@@ -73,7 +79,7 @@ pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
     let [x, dots, frame, one, mode, value] = arguments(args);
     let (x, is_number) = as_vector(x, dots, scope)?;
     let names = axis_names::of(x, scope)?;
-    let subscripts = Subscripts::new(&shape_of(x)?, names, [dots, frame, one], true, scope)?;
+    let subscripts = Subscripts::new(x, names, [dots, frame, one], true, scope)?;
     let out = subscripts.call(x, Some(value), true, mode_of(mode)?, scope)?;
     axis_names::set(out, names)?;
     if is_number {
@@ -138,12 +144,13 @@ fn named(name: &str) -> Error {
 impl Subscripts {
     /// Reads the subscripts of a call: `dots` are their expressions, the frame holds their values.
     fn new(
-        shape: &Shape,
+        x: SEXP,
         names: SEXP,
         [dots, frame, one]: [SEXP; 3],
         assigns: bool,
         scope: &Scope,
     ) -> Outcome<Subscripts> {
+        let shape = &shape_of(x)?;
         let one = value::flag_of(one) == Some(true);
         let mut expressions = Vec::with_capacity(4);
         for (tag, expression) in pairs(dots) {
@@ -158,7 +165,7 @@ impl Subscripts {
         if expressions.len() == 1 && is_missing(expressions[0]) {
             expressions.clear();
         }
-        let mut subscripts = Subscripts { chosen: Vec::with_capacity(expressions.len()) };
+        let mut subscripts = Subscripts { chosen: Vec::with_capacity(expressions.len()), flat: false };
         let mut values = Vec::with_capacity(expressions.len());
         for (i, &expression) in expressions.iter().enumerate() {
             // As in R, a variable that is a missing argument makes its subscript empty.
@@ -170,7 +177,16 @@ impl Subscripts {
                 known(evaluated(expression, i, frame, scope)?, names, i, scope)?
             });
         }
+        if assigns && !one && values.len() == 1 && single_subscript::is_computed_mask(values[0], shape)? {
+            subscripts.chosen.push(Chosen::Where(values[0]));
+            return Ok(subscripts);
+        }
         if !one && values.len() == 1 && shape.rank() > 1 {
+            if let Some(selection) = single_subscript::elements(x, shape, values[0], scope)? {
+                subscripts.chosen.push(Chosen::Known(selection));
+                subscripts.flat = true;
+                return Ok(subscripts);
+            }
             if value::has_s4_bit() {
                 expressions = as_written(expressions, frame, scope)?;
             }
@@ -212,7 +228,7 @@ impl Subscripts {
                 _ if drop && chosen.is_one()? => Left::Nothing,
                 Chosen::All => Left::All,
                 Chosen::Known(selection) => Left::Some(selection),
-                Chosen::Dynamic(_) => Left::Unknown,
+                Chosen::Dynamic(_) | Chosen::Where(_) => Left::Unknown,
             })
         });
         let left: Vec<Left> = left.collect::<Outcome<_>>()?;
@@ -222,7 +238,7 @@ impl Subscripts {
     /// Reads the selected elements, or with a value replaces them.
     fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
         let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
-            Chosen::Dynamic(x) => Some(*x),
+            Chosen::Dynamic(x) | Chosen::Where(x) => Some(*x),
             _ => None,
         });
         let operands: Vec<SEXP> = [x].into_iter().chain(new).chain(tensors).collect();
@@ -242,7 +258,9 @@ impl Subscripts {
         mode: Mode,
     ) -> Outcome<Vec<Value>> {
         Ok(match new {
+            Some(new) if self.flat => applier.elements_assign(x, subscripts, new, mode)?,
             Some(new) => applier.subset_assign(x, subscripts, new, mode)?,
+            None if self.flat => applier.elements(x, subscripts, drop, mode)?,
             None => applier.subset(x, subscripts, drop, mode)?,
         })
     }
@@ -264,6 +282,7 @@ impl Subscripts {
             subscripts.push(match chosen {
                 Chosen::All => Subscript::All,
                 Chosen::Dynamic(x) => Subscript::Dynamic(operand(*x)?),
+                Chosen::Where(x) => Subscript::Where(operand(*x)?),
                 Chosen::Known(Selection::At(at)) => Subscript::At(Start::Known(*at)),
                 &Chosen::Known(Selection::Range { start, size, stride }) => {
                     Subscript::Range { start: Start::Known(start), size, stride }
@@ -286,7 +305,8 @@ impl Subscripts {
         let rules = rules::current()?;
         // The address of this text is the first word of no other signature.
         static SUBSET: &str = "subset";
-        let flags = u64::from(new.is_some()) | u64::from(drop) << 1 | (mode as u64) << 2;
+        let flags =
+            u64::from(new.is_some()) | u64::from(drop) << 1 | u64::from(self.flat) << 2 | (mode as u64) << 3;
         let mut words = Vec::with_capacity(16 + 2 * self.chosen.len());
         words.extend([
             SUBSET.as_ptr() as u64,
@@ -316,7 +336,8 @@ impl Subscripts {
                     words.push(3);
                     leaves.push(leaf(vector(at, scope)?)?);
                 }
-                Chosen::Dynamic(x) => {
+                // A mask with elements is known.
+                Chosen::Dynamic(x) | Chosen::Where(x) => {
                     words.push(4);
                     leaves.push(leaf(*x)?);
                 }
@@ -344,7 +365,7 @@ impl Subscripts {
                         Subscript::Range { start: start(applier)?, size, stride: 1 }
                     }
                     Chosen::Known(_) => Subscript::Positions(operand()),
-                    Chosen::Dynamic(_) => Subscript::Dynamic(operand()),
+                    Chosen::Dynamic(_) | Chosen::Where(_) => Subscript::Dynamic(operand()),
                 });
             }
             let new = new.map(|_| operands[1]);

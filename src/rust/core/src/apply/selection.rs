@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::ops::attrs::number;
-use crate::shape::Axis;
+use crate::shape::{Axis, Shape};
 
 /// The elements of a vector of R.
 #[derive(Clone, Copy, Debug)]
@@ -217,6 +217,32 @@ pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
         );
     }
     Ok(progression(positions_of(mask.iter().map(|&x| x != 0))))
+}
+
+/// The elements that the rows of a matrix of positions select, one for each row, with a column for each axis.
+/// Positions of elements are in column-major order.
+///
+/// # Errors
+/// As [`select`].
+pub fn select_rows(numbers: &[f64], shape: &Shape) -> Result<Selection> {
+    check_size(shape.size())?;
+    let rows = numbers.len() / shape.rank();
+    let mut positions = vec![0; rows];
+    let mut stride = 1;
+    for (i, &size) in shape.iter().enumerate() {
+        for (position, &x) in positions.iter_mut().zip(&numbers[i * rows..]) {
+            let axis = Axis(i);
+            if !x.is_nan() && x.fract() == 0.0 && (x < 0.0 || x > size as f64) {
+                return Err(Error::IndexOutOfBounds { index: number(x), axis, size });
+            }
+            let Selection::At(at) = select(Numbers::Doubles(&[x]), false, axis, size)? else {
+                return wrong(axis, "positive", number(x), "");
+            };
+            *position += (at * stride) as i32;
+        }
+        stride *= size;
+    }
+    Ok(progression(positions))
 }
 
 fn positions_of(kept: impl Iterator<Item = bool>) -> Vec<i32> {

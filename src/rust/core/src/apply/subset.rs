@@ -59,6 +59,8 @@ pub enum Subscript {
     Positions(Value),
     /// A tensor of integers that count from 1: one position if it is 0-d, several if it is 1-d.
     Dynamic(Value),
+    /// Booleans of the shape of what is assigned to: the only subscript.
+    Where(Value),
 }
 
 /// A subscript, resolved to the kind of node that it needs.
@@ -184,6 +186,9 @@ impl Applier<'_> {
         mode: Mode,
     ) -> Result<Vec<Value>> {
         let value = self.assigned(value, x)?;
+        if let [Subscript::Where(mask)] = *subscripts {
+            return self.assign_where(x, mask, value);
+        }
         let to = self.ranked(x);
         let (picks, drops) = self.picks(x, subscripts, mode, false)?;
         let shape = self.shape(x);
@@ -223,6 +228,61 @@ impl Applier<'_> {
         Ok(vec![self.reshaped(out, shape)?])
     }
 
+    /// `x` with a 0-d value where a mask holds.
+    fn assign_where(&mut self, x: Value, mask: Value, value: Value) -> Result<Vec<Value>> {
+        if self.aval(value).shape.size() != 1 {
+            return Err(Error::Arg {
+                arg: "value".into(),
+                expected: "one value, or a tensor of the shape of the mask in `nv_ifelse(mask, value, x)`".into(),
+                got: format!("of shape {}", self.shape(value)),
+                hint: "How many elements a mask selects is not known while tracing.".into(),
+            });
+        }
+        let (number, shape, to) = (self.reshaped(value, Shape::scalar())?, self.shape(x), self.ranked(x));
+        let value = self.broadcast(number, &shape)?;
+        let value = self.cast(value, to)?;
+        Ok(vec![self.builder.node1(Op::Ternary(Ternary::Select), &[mask, value, x])?])
+    }
+
+    /// As [`subset`](Applier::subset), of all elements in column-major order.
+    ///
+    /// # Errors
+    /// As [`subset`](Applier::subset).
+    pub fn elements(
+        &mut self,
+        x: Value,
+        subscripts: &[Subscript],
+        drop: bool,
+        mode: Mode,
+    ) -> Result<Vec<Value>> {
+        let flat = self.flat(x)?;
+        self.subset(flat, subscripts, drop, mode)
+    }
+
+    /// As [`subset_assign`](Applier::subset_assign), of all elements in column-major order; so are those of the
+    /// value.
+    ///
+    /// # Errors
+    /// As [`subset_assign`](Applier::subset_assign).
+    pub fn elements_assign(
+        &mut self,
+        x: Value,
+        subscripts: &[Subscript],
+        value: Value,
+        mode: Mode,
+    ) -> Result<Vec<Value>> {
+        let shape = self.shape(x);
+        let flat = self.flat(x)?;
+        let value = if self.aval(value).shape.rank() > 1 { self.flat(value)? } else { value };
+        let out = self.subset_assign(flat, subscripts, value, mode)?;
+        Ok(vec![self.reshaped(out[0], shape)?])
+    }
+
+    fn flat(&mut self, x: Value) -> Result<Value> {
+        let size = self.aval(x).shape.size();
+        self.reshaped(x, Shape::try_new(vec![size])?)
+    }
+
     /// One pick for each axis, and whether the axis is dropped.
     fn picks(
         &mut self,
@@ -243,7 +303,9 @@ impl Applier<'_> {
                 Subscript::At(start) => (pick_from(start, 1, 1), true),
                 Subscript::Range { start, size, stride } => (pick_from(start, size, stride), false),
                 Subscript::Positions(index) => (Pick::Many { index, safe: true }, false),
-                Subscript::Dynamic(index) => self.dynamic(index, Axis(i), size, mode, reads)?,
+                Subscript::Dynamic(index) | Subscript::Where(index) => {
+                    self.dynamic(index, Axis(i), size, mode, reads)?
+                }
             };
             picks.push(pick);
             drops[i] = dropped;

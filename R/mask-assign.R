@@ -1,0 +1,164 @@
+# `x[...] <- value` in a traced function, see mask.R: an R vector that is assigned a traced value becomes one,
+# and keeps R's rules of assignment.
+
+# x[...] <- value, or x[[...]] <- value if it is `one` element.
+assigned <- function(x, value, one, ...) {
+  plain <- function() if (one) `[[<-`(x, ..., value = value) else `[<-`(x, ..., value = value)
+  if (is.object(x)) return(if (is.null(attr(x, "from_r"))) plain() else assigned_in(x, value, one, ...))
+  traced <- is_traced(value)
+  if (is.list(x)) {
+    # A list takes one value for each position.
+    if (traced && !one) value <- as.list(value)
+    return(plain())
+  }
+  if (is.null(x) && one && traced && length(value) != 1L) x <- list()
+  if (!is_r_vector(x)) return(plain())
+  if (!traced && !any_traced_in(subscripts_of(...))) return(plain())
+  # Where it grows, and where R has errors of its own. What is replaced need not be there.
+  if (!any_traced_in(subscripts_of(...))) {
+    x <- if (is.null(x)) vector(mode_of(value), 0L) else x
+    x <- `[<-`(x, ..., value = vector(typeof(x), 1L))
+  }
+  assigned_in(turned(x, value), value, one, ...)
+}
+
+# Vectors and arrays of numbers, and NULL.
+is_r_vector <- function(x) {
+  !is.object(x) && (is.null(x) || is.numeric(x) || is.logical(x) || is.complex(x))
+}
+
+mode_of <- function(value) {
+  if (is_float(dtype(value))) "double" else if (inherits(dtype(value), "ComplexType")) "complex" else "integer"
+}
+
+# The result of an assignment to something that was of R's.
+from_r_too <- function(x, out) if (is.null(attr(x, "from_r"))) out else from_r(out)
+
+# An R vector as a traced value that can be assigned this one.
+turned <- function(x, value) {
+  if (is_traced(value) && !is.double(x) && !is.complex(x) && anyNA(x)) {
+    if (!is_float(dtype(value)) && !inherits(dtype(value), "ComplexType")) {
+      abort_arg(
+        "x", paste("a vector without NA, which", as.character(dtype(value)), "has no value for"),
+        describe(x), "Begin with zeros, or with `NA_real_`."
+      )
+    }
+    storage.mode(x) <- "double"
+  }
+  names <- if (is.null(dim(x))) names(x) else dimnames(x)
+  out <- nv_promote_to_common(array(x, dim(x) %||% length(x)), value)[[1L]]
+  if (!is_traced(out)) out <- .Call(anvil_trace_lift, out, "x")
+  if (is.null(dim(x)) && !is.null(names)) names(out) <- names
+  if (!is.null(dim(x)) && !is.null(names)) dimnames(out) <- names
+  from_r(out)
+}
+
+# The subscripts; one that is left out selects all: `TRUE`.
+subscripts_of <- function(...) {
+  written <- substitute(...())
+  lapply(seq_along(written), function(i) {
+    if (is_left_out(written[[i]], ..., at = i)) TRUE else ...elt(i)
+  })
+}
+
+is_left_out <- function(written, ..., at) {
+  if (identical(written, quote(expr = ))) return(TRUE)
+  is.symbol(written) && eval(call("missing", as.name(paste0("..", at))))
+}
+
+# What of traced values of R's own is assigned: subscripts select, values are recycled, and vectors grow as
+# they do in R.
+assigned_in <- function(x, value, one, ...) {
+  subscripts <- subscripts_of(...)
+  if (!is_operand(value)) return(if (one) `[[<-`(x, ..., value = value) else `[<-`(x, ..., value = value))
+  # `NA` is a number to R.
+  if (is.logical(value) && !is.object(value) && is_float(dtype(x)) && anyNA(value)) storage.mode(value) <- "double"
+  common <- nv_promote_to_common(x, as_operand(value))
+  if (!is_same_type(common[[1L]], x)) x <- from_r(with_names_of(common[[1L]], x))
+  value <- common[[2L]]
+  sizes <- dim(x)
+  if (any_traced_in(subscripts)) {
+    given <- lapply(subscripts, function(i) if (identical(i, TRUE)) quote(expr = ) else i)
+    return(from_r(.External(anvil_subset_assign, x, as.pairlist(given), environment(), one, NULL, value)))
+  }
+  if (length(sizes) == 1L && length(subscripts) == 1L) x <- grown(x, subscripts[[1L]])
+  sizes <- dim(x)
+  flat <- length(subscripts) == 1L && length(sizes) > 1L
+  positions <- if (flat) {
+    list(positions_in(length(x), subscripts[[1L]], sizes, NULL))
+  } else {
+    all <- if (length(subscripts)) subscripts else rep(list(TRUE), length(sizes))
+    names <- if (length(sizes) == 1L) list(names(x)) else dimnames(x)
+    Map(positions_in, sizes, all, list(NULL), names %||% list(NULL))
+  }
+  counts <- lengths(positions)
+  if (prod(counts) == 0) return(x)
+  target <- if (flat) as_flat(x) else x
+  out <- .External(
+    anvil_subset_assign, target, as.pairlist(lapply(positions, as_subscript)), environment(), FALSE, NULL,
+    fitted_value(value, counts)
+  )
+  if (flat) out <- nv_reshape(out, sizes)
+  from_r(with_names_of(out, x))
+}
+
+with_names_of <- function(out, x) {
+  if (is.null(names(x)) && is.null(dimnames(x))) return(out)
+  if (length(dim(x)) == 1L) names(out) <- names(x) else dimnames(out) <- dimnames(x)
+  out
+}
+
+is_same_type <- function(x, y) dtype(x) == dtype(y) && ambiguous(x) == ambiguous(y)
+
+# The positions that a subscript selects along an axis, or in a whole array, as R has it.
+positions_in <- function(size, subscript, sizes, names) {
+  if (identical(subscript, TRUE)) return(seq_len(size))
+  subscript <- if (inherits(subscript, "AnvilValue")) as_array(subscript) else subscript
+  all <- seq_len(size)
+  if (!is.null(sizes)) dim(all) <- sizes
+  if (!is.null(names)) names(all) <- names
+  at <- by_base(as.vector(all[subscript]))
+  if (anyNA(at)) {
+    abort("anvil_error_index", paste0("A subscript is missing or beyond the size, ", size, "."))
+  }
+  at
+}
+
+# A range is cheaper than positions one by one, and one position drops the axis.
+as_subscript <- function(at) {
+  if (length(at) == 1L) return(at)
+  if (all(diff(at) == 1L)) return(seq.int(at[1L], at[length(at)]))
+  at
+}
+
+# A value in the shape of what it is assigned to: repeated, if it is shorter.
+fitted_value <- function(value, counts) {
+  if (ndims(value) == 0L) return(value)
+  kept <- counts[counts != 1L]
+  count <- prod(counts)
+  if (count %% length(value) != 0 || !length(value)) {
+    abort_arg(
+      "value", paste("of a length that divides the number of elements it is assigned to,", count),
+      paste("of length", length(value))
+    )
+  }
+  flat <- as_flat(value)
+  if (length(flat) != count) flat <- taken(flat, rep_len(seq_along(flat), count))
+  nv_reshape(flat, kept)
+}
+
+# A vector that is assigned beyond its end grows, with NaN in between.
+grown <- function(x, subscript) {
+  if (!is_numeric(subscript) || !length(subscript) || anyNA(subscript)) return(x)
+  count <- max(subscript)
+  if (count <= length(x)) return(x)
+  gap <- setdiff(seq(length(x) + 1, count), subscript)
+  if (length(gap) && !is_float(dtype(x))) {
+    abort("anvil_error_index", paste0(
+      "A vector of dtype ", as.character(dtype(x)), " has no value for element ", gap[1L],
+      ", which is not assigned."
+    ))
+  }
+  more <- rep(if (is_float(dtype(x))) NaN else 0L, count - length(x))
+  from_r(c(x, more))
+}

@@ -1,0 +1,362 @@
+# What the mask of a traced function binds, see mask.R. Each looks at all of its arguments, or at what the
+# function gives that it calls; without a traced value among these it calls base R's own.
+
+is_traced <- function(x) inherits(x, "AnvilTracer")
+
+# Of arguments that are not left out.
+any_traced <- function(...) {
+  for (i in seq_len(...length())) if (is_traced(...elt(i))) return(TRUE)
+  FALSE
+}
+
+any_traced_in <- function(values) {
+  for (x in values) if (is_traced(x)) return(TRUE)
+  FALSE
+}
+
+# What would be an R vector or array, were its elements known: its subscripts keep the meaning that they have
+# for these, see mask-assign.R and src/rust/src/subset.rs.
+from_r <- function(x) {
+  if (is_traced(x)) attr(x, "from_r") <- TRUE
+  x
+}
+
+# The elements of all values in one vector, with names as c() makes them.
+joined <- function(values) {
+  values <- values[lengths(values) > 0L | vapply(values, is_traced, NA)]
+  from_r(do.call(c.AnvilValue, values, quote = TRUE))
+}
+
+# Answers of one function, some of them traced, as simplify2array() puts them together: a vector, an array with
+# a last axis for the calls, or a list where they differ in length.
+simplified <- function(answers, higher = FALSE) {
+  size <- unique(lengths(answers))
+  if (length(size) != 1L || size == 0L || any(vapply(answers, is.list, NA))) return(answers)
+  out <- joined(if (size == 1L) answers else unname(answers))
+  if (size == 1L) return(out)
+  sizes <- unique(lapply(answers, dim))
+  each <- if (higher && length(sizes) == 1L && !is.null(sizes[[1L]])) sizes[[1L]] else size
+  out <- nv_reshape(out, c(each, length(answers)))
+  if (length(each) == 1L) out <- with_dimnames(out, list(names(answers[[1L]]), names(answers)))
+  from_r(out)
+}
+
+with_dimnames <- function(x, names) {
+  if (!all(vapply(names, is.null, NA))) dimnames(x) <- names
+  x
+}
+
+# Further arguments of a function that is called for one element after the other: `[[i]]` takes those of a
+# vector.
+as_vectors <- function(values) lapply(values, function(x) if (is_traced(x)) as_flat(x) else x)
+
+as_flat <- function(x) if (ndims(x) == 1L) x else nv_reshape(x, length(x), order = "column")
+
+# Calls that one function makes of another, recorded: `call(f)` makes them with a function f that keeps what
+# the user's gives, and then, if nothing of that is traced, again with one that gives it.
+recorded <- function(FUN, call, combine) {
+  answers <- list()
+  call(function(...) {
+    answers[[length(answers) + 1L]] <<- list(FUN(...))
+    NULL
+  })
+  values <- lapply(answers, `[[`, 1L)
+  if (any_traced_in(values)) return(combine(values))
+  at <- 0L
+  call(function(...) values[[at <<- at + 1L]])
+}
+
+# Those that reduce all of their arguments.
+reducing <- function(name) {
+  eval(bquote(function(..., na.rm = FALSE) {
+    if (...length() < 2L || is.object(..1) || !any_traced(...)) {
+      return(.(as.name(name))(..., na.rm = na.rm))
+    }
+    values <- do.call(nv_promote_to_common, lapply(Filter(length, list(...)), as_operand))
+    do.call(.(name), c(values, na.rm = na.rm))
+  }))
+}
+
+mask_functions <- list(
+  `[<-` = function(x, ..., value) assigned(x, value, one = FALSE, ...),
+
+  `[[<-` = function(x, ..., value) assigned(x, value, one = TRUE, ...),
+
+  `diag<-` = function(x, value) {
+    if (is_traced(value) && is_r_vector(x)) x <- turned(x, value)
+    from_r_too(x, `diag<-`(x, value))
+  },
+
+  replace = function(x, list, values) assigned(x, values, one = FALSE, list),
+
+  c = function(...) {
+    if (!...length() || is.object(..1) || !any_traced(...)) return(c(...))
+    values <- list(...)
+    if (any(vapply(values, is.list, NA))) return(do.call(c, lapply(values, listed_if_traced), quote = TRUE))
+    joined(values)
+  },
+
+  append = function(x, values, after = length(x)) {
+    if (!is_traced(values) || is.object(x)) return(append(x, values, after))
+    first <- seq_len(min(max(after, 0), length(x)))
+    parts <- list(x[first], values, x[setdiff(seq_along(x), first)])
+    if (is.list(x)) do.call(c, lapply(parts, listed_if_traced)) else joined(parts)
+  },
+
+  unlist = function(x, recursive = TRUE, use.names = TRUE) {
+    if (!is.list(x) || !holds_tracer(x)) return(unlist(x, recursive, use.names))
+    if (!recursive && any(vapply(x, is.list, NA))) {
+      return(unlist(lapply(x, listed_if_traced), FALSE, use.names))
+    }
+    names <- if (use.names) names(unlist(map_leaves(x, function(leaf) {
+      structure(rep(0L, length(leaf)), names = names(leaf))
+    })))
+    out <- joined(unname(unlist_leaves(x)))
+    if (!is.null(names)) names(out) <- names
+    out
+  },
+
+  as.numeric = function(x, ...) if (is.list(x) && holds_tracer(x)) numbers_of(x) else as.numeric(x, ...),
+
+  as.double = function(x, ...) if (is.list(x) && holds_tracer(x)) numbers_of(x) else as.double(x, ...),
+
+  sum = reducing("sum"), prod = reducing("prod"), max = reducing("max"), min = reducing("min"),
+  range = reducing("range"), any = reducing("any"), all = reducing("all"),
+
+  do.call = function(what, args, quote = FALSE, envir = parent.frame()) {
+    force(envir)
+    if (is.function(what)) what <- reached(what, parent.frame())
+    if (is.character(what) && length(what) == 1L) {
+      f <- get0(what, envir, mode = "function")
+      if (!is.null(f) && !identical(f, reached(f, parent.frame()))) what <- reached(f, parent.frame())
+    }
+    do.call(what, reached_elements(args, parent.frame()), quote, envir)
+  },
+
+  lapply = function(X, FUN, ...) {
+    frame <- parent.frame()
+    FUN <- reached(match.fun(FUN), frame)
+    lapply(X = reached_elements(X, frame), FUN = FUN, ...)
+  },
+
+  sapply = function(X, FUN, ..., simplify = TRUE, USE.NAMES = TRUE) {
+    frame <- parent.frame()
+    FUN <- reached(match.fun(FUN), frame)
+    X <- reached_elements(X, frame)
+    answers <- sapply(X = X, FUN = FUN, ..., simplify = FALSE, USE.NAMES = USE.NAMES)
+    if (isFALSE(simplify)) return(answers)
+    if (any_traced_in(answers)) return(simplified(answers, simplify == "array"))
+    simplify2array(answers, higher = simplify == "array")
+  },
+
+  vapply = function(X, FUN, FUN.VALUE, ..., USE.NAMES = TRUE) {
+    frame <- parent.frame()
+    FUN <- reached(match.fun(FUN), frame)
+    X <- reached_elements(X, frame)
+    answers <- sapply(X = X, FUN = FUN, ..., simplify = FALSE, USE.NAMES = USE.NAMES)
+    if (!any_traced_in(answers)) {
+      return(vapply(answers, function(value) value, FUN.VALUE, USE.NAMES = USE.NAMES))
+    }
+    for (i in seq_along(answers)) {
+      if (length(answers[[i]]) == length(FUN.VALUE)) next
+      abort_arg(
+        "FUN", paste("a function of results of length", length(FUN.VALUE), "as `FUN.VALUE`"),
+        paste0("one of length ", length(answers[[i]]), " for element ", i)
+      )
+    }
+    simplified(answers, !is.null(dim(FUN.VALUE)))
+  },
+
+  mapply = function(FUN, ..., MoreArgs = NULL, SIMPLIFY = TRUE, USE.NAMES = TRUE) {
+    FUN <- reached(match.fun(FUN), parent.frame())
+    answers <- if (any_traced(...)) {
+      more <- list(MoreArgs = MoreArgs, SIMPLIFY = FALSE, USE.NAMES = USE.NAMES)
+      do.call(mapply, c(list(FUN = FUN), as_vectors(list(...)), more), quote = TRUE)
+    } else {
+      mapply(FUN, ..., MoreArgs = MoreArgs, SIMPLIFY = FALSE, USE.NAMES = USE.NAMES)
+    }
+    if (isFALSE(SIMPLIFY)) return(answers)
+    if (any_traced_in(answers)) return(simplified(answers, SIMPLIFY == "array"))
+    simplify2array(answers, higher = SIMPLIFY == "array")
+  },
+
+  Map = function(f, ...) {
+    f <- reached(match.fun(f), parent.frame())
+    if (any_traced(...)) do.call(Map, c(list(f), as_vectors(list(...))), quote = TRUE) else Map(f, ...)
+  },
+
+  Filter = function(f, x) Filter(reached(match.fun(f), parent.frame()), x),
+
+  Reduce = function(f, x, init, right = FALSE, accumulate = FALSE, simplify = TRUE) {
+    f <- reached(match.fun(f), parent.frame())
+    x <- reached_elements(x, parent.frame())
+    # Without an answer for each element, nothing is put together.
+    if (!accumulate || !length(x)) return(Reduce(f, x, init, right, accumulate))
+    boxed <- function(a, b) list(f(a[[1L]], b[[1L]]))
+    boxes <- lapply(x, list)
+    answers <- if (missing(init)) {
+      Reduce(boxed, boxes, right = right, accumulate = TRUE)
+    } else {
+      Reduce(boxed, boxes, list(init), right, TRUE)
+    }
+    if (!simplify || !all(lengths(answers) == 1L)) return(answers)
+    if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
+  },
+
+  apply = function(X, MARGIN, FUN, ..., simplify = TRUE) {
+    FUN <- reached(match.fun(FUN), parent.frame())
+    if (!is_traced(X)) {
+      call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
+      sizes <- function() if (is.character(MARGIN)) dim(X)[match(MARGIN, names(dimnames(X)))] else dim(X)[MARGIN]
+      return(recorded(FUN, call, function(answers) over_margin(answers, sizes(), simplify)))
+    }
+    sizes <- dim(X)
+    axes <- seq_along(sizes)
+    if (!is_numeric(MARGIN) || !length(MARGIN) || !all(MARGIN %in% axes)) {
+      abort_arg("MARGIN", paste("axes from 1 to", length(sizes)), describe(MARGIN))
+    }
+    rest <- setdiff(axes, MARGIN)
+    if (is_reduction(FUN) && !...length() && !is.unsorted(MARGIN) && length(rest)) return(FUN(X, axes = rest))
+    columns <- nv_reshape(nv_transpose(X, c(rest, MARGIN)), c(prod(sizes[rest]), prod(sizes[MARGIN])))
+    answers <- lapply(seq_len(ncol(columns)), function(i) {
+      one <- columns[, i]
+      FUN(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, ...)
+    })
+    over_margin(answers, sizes[MARGIN], simplify)
+  },
+
+  tapply = function(X, INDEX, FUN = NULL, ..., default = NA, simplify = TRUE) {
+    if (is.null(FUN)) return(tapply(X, INDEX, FUN, ..., default = default, simplify = simplify))
+    FUN <- reached(match.fun(FUN), parent.frame())
+    groups <- function() tapply(seq_along(X), INDEX, function(at) at, simplify = FALSE)
+    if (!is_traced(X)) {
+      call <- function(f) tapply(X, INDEX, f, ..., default = default, simplify = simplify)
+      return(recorded(FUN, call, function(answers) over_groups(answers, groups(), default, simplify)))
+    }
+    groups <- groups()
+    answers <- lapply(groups[lengths(groups) > 0L], function(at) FUN(X[array(at)], ...))
+    over_groups(unname(answers), groups, default, simplify)
+  },
+
+  replicate = function(n, expr, simplify = "array") {
+    answers <- lapply(integer(n), eval.parent(substitute(function(...) expr)))
+    if (isFALSE(simplify)) return(answers)
+    if (any_traced_in(answers)) return(simplified(answers, simplify == "array"))
+    simplify2array(answers, higher = simplify == "array")
+  },
+
+  Vectorize = function(FUN, vectorize.args = arg.names, SIMPLIFY = TRUE, USE.NAMES = TRUE) {
+    arg.names <- as.list(formals(FUN))
+    arg.names[["..."]] <- NULL
+    arg.names <- names(arg.names)
+    out <- Vectorize(reached(match.fun(FUN), parent.frame()), vectorize.args, SIMPLIFY, USE.NAMES)
+    # It calls mapply() by this name.
+    if (!identical(out, FUN)) assign("mapply", mask_functions$mapply, environment(out))
+    out
+  },
+
+  matrix = function(data = NA, nrow = 1, ncol = 1, byrow = FALSE, dimnames = NULL) {
+    if (!is_traced(data)) {
+      given <- !c(missing(data), missing(nrow), missing(ncol), missing(byrow), missing(dimnames))
+      arguments <- c("data", "nrow", "ncol", "byrow", "dimnames")[given]
+      return(eval(as.call(c(quote(matrix), sapply(arguments, as.name, simplify = FALSE)))))
+    }
+    count <- length(data)
+    size <- function(arg, given) {
+      if (is_whole(given) && given >= 0) return(given)
+      abort_arg(arg, "a whole number, at least 0", describe(given))
+    }
+    sizes <- if (missing(nrow) && missing(ncol)) {
+      c(count, 1)
+    } else if (missing(nrow)) {
+      c(ceiling(count / size("ncol", ncol)), ncol)
+    } else if (missing(ncol)) {
+      c(size("nrow", nrow), ceiling(count / nrow))
+    } else {
+      c(size("nrow", nrow), size("ncol", ncol))
+    }
+    check_flag("byrow", byrow)
+    out <- nv_reshape(filling(data, sizes), sizes, order = if (byrow) "row" else "column")
+    from_r(if (is.null(dimnames)) out else with_dimnames(out, dimnames))
+  },
+
+  array = function(data = NA, dim = length(data), dimnames = NULL) {
+    if (!is_traced(data)) return(array(data, dim, dimnames))
+    out <- nv_reshape(filling(data, dim), dim)
+    from_r(if (is.null(dimnames)) out else with_dimnames(out, dimnames))
+  }
+)
+
+# What takes a part of a list or an environment, where it is called: a function that is masked, too.
+mask_parts <- list(
+  `$` = function(x, name) {
+    part <- eval(call("$", quote(x), substitute(name)))
+    if (is.function(part)) reached(part, parent.frame()) else part
+  },
+  `[[` = function(x, ...) {
+    part <- x[[...]]
+    if (is.function(part)) reached(part, parent.frame()) else part
+  }
+)
+
+listed_if_traced <- function(x) if (is_traced(x)) as.list(x) else x
+
+# A list of single values as one vector.
+numbers_of <- function(x) {
+  long <- which(lengths(x) != 1L)
+  if (length(long)) {
+    abort_arg(
+      "x", "a list of single values", paste("one whose element", long[1L], "has", length(x[[long[1L]]])),
+      "`unlist(x)` joins all elements."
+    )
+  }
+  joined(unname(unlist_leaves(x)))
+}
+
+# Elements for an array of these sizes, repeated as often as they fit.
+filling <- function(data, sizes) {
+  count <- prod(sizes)
+  if (length(data) == count) return(as_flat(data))
+  if (!length(data) || count %% length(data) != 0) {
+    abort_arg(
+      "data", paste("values whose number divides that of the elements,", count),
+      paste("a traced value with", length(data))
+    )
+  }
+  taken(as_flat(data), rep_len(seq_along(data), count))
+}
+
+# Functions with an argument `axes`.
+is_reduction <- function(f) {
+  for (name in c("sum", "prod", "max", "min", "any", "all", "mean")) {
+    if (identical(f, get(name, baseenv())) || identical(f, mask_functions[[name]])) return(TRUE)
+  }
+  FALSE
+}
+
+# Answers for each position along some axes of these sizes, as apply() puts them together.
+over_margin <- function(answers, sizes, simplify) {
+  size <- unique(lengths(answers))
+  if (!isTRUE(simplify) || length(size) != 1L || any(vapply(answers, is.list, NA))) {
+    if (length(sizes) > 1L) dim(answers) <- sizes
+    return(answers)
+  }
+  out <- joined(unname(answers))
+  sizes <- c(if (size != 1L) size, sizes)
+  if (length(sizes) > 1L) from_r(nv_reshape(out, sizes)) else out
+}
+
+# Answers for each group that has elements, as tapply() puts them together.
+over_groups <- function(answers, groups, default, simplify) {
+  filled <- lengths(groups) > 0L
+  if (!simplify || !all(lengths(answers) == 1L)) {
+    groups[filled] <- answers
+    return(groups)
+  }
+  values <- rep(list(default), length(groups))
+  values[filled] <- answers
+  out <- joined(values)
+  if (length(dim(groups)) > 1L) return(from_r(nv_reshape(out, dim(groups))))
+  names(out) <- names(groups)
+  out
+}

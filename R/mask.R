@@ -1,0 +1,224 @@
+# What a traced function sees in the place of functions of base R's that look at their first argument alone, or
+# read what a function gives that they call. The function is evaluated as a copy whose environment is a mask
+# between its own environment and its calls. What the mask binds, is in mask-functions.R.
+
+#' R code in a traced function
+#'
+#' Functions of base R look for a method for their first argument: `c(1, x)`, `y[2] <- x[1]` with an R vector
+#' `y`, `sapply(1:3, function(i) x[i])` see no tensor there. Eagerly that is right, since a tensor is an R
+#' vector whose elements they take. In a traced function there are no elements yet. So what is traced sees
+#' other functions of these names, which look at all arguments and at what functions give, and make tensors
+#' of them. Without a traced value among these, they call base R's own.
+#'
+#' @section What is masked:
+#' * assignment: `[<- [[<- diag<- replace`. An R vector or array that is assigned a traced value becomes a
+#'   traced value: of the dtype that [common_dtype()] gives its numbers, which are ambiguous as those of other
+#'   R data, and the value. A list stays a list. `NULL` and vectors grow as R's do, values are recycled, a
+#'   matrix of logicals and a matrix with a row of positions for each element select elements. `NA` becomes
+#'   NaN; it is an error where integers or logicals are assigned.
+#' * what joins values: `c append unlist sum prod max min range any all do.call`.
+#' * what calls a function: `lapply sapply vapply mapply Map Reduce Filter apply tapply outer replicate Vectorize
+#'   match.fun`. `sapply()` and its like call it for each element of a traced vector too: the program holds
+#'   each of these calls. Where what it gives is traced, it is joined to a vector, or to a matrix with a column
+#'   for each call, as R does.
+#' * what makes arrays: `matrix array`.
+#'
+#' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
+#' [nv_subset()].
+#'
+#' @section Reach:
+#' Masked are the function that is traced, what is defined in it, and the functions that it calls by name and
+#' that are defined in the workspace, in other functions or, for a function of a package, in the same package;
+#' S3 methods among them. A function in a list or an environment is reached where it is called as
+#' `model$loss(x)` or `losses[[i]](x)`, where it is an argument, and where a masked function, such as
+#' `sapply()`, is given it. Functions of other packages see base R's functions: where they read a
+#' traced value, it is an error of class `anvil_error_concrete`, which names the function. A function of
+#' these names that is the user's own is never masked. A name is looked up when the function is traced.
+#'
+#' `for`, `if`, `while` and `switch` cannot be masked: `for (i in seq_along(x))` with `x[i]` works, and
+#' [nv_for()], [nv_if()] and [nv_while()] say the others.
+#'
+#' A masked function is a copy: `sys.function()` has the environment of the mask. All else is as in the
+#' original: its source references, its default arguments, `<<-`, recursion, `missing()`, `match.arg()`,
+#' `match.call()`, `on.exit()`.
+#'
+#' @examples
+#' f <- jit(function(x) {
+#'   e <- numeric(3)
+#'   for (t in 2:3) e[t] <- x[t] - 0.5 * e[t - 1]
+#'   c(0, e, sapply(1:2, function(i) x[i]^2))
+#' })
+#' f(nv_tensor(c(1, 2, 3)))
+#' L <- jit(function(x) {
+#'   L <- matrix(0, 2, 2)
+#'   L[lower.tri(L, diag = TRUE)] <- x
+#'   diag(L) <- exp(diag(L))
+#'   L
+#' })
+#' L(nv_tensor(c(1, 2, 3)))
+#' @seealso [base-functions] for what the functions of R give for tensors
+#' @name masked-functions
+NULL
+
+# A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
+# there are, one for each enclosure.
+masked <- function(f, masks = new_masks(f)) {
+  home <- environment(f)
+  if (!is_masked_kind(f, masks) || !is.null(masks_of(home))) return(f)
+  mask <- mask_of(home, masks)
+  bind_callees(f, mask, masks)
+  # Its compiled code, in which calls of base R's functions are inlined, is dropped by this.
+  environment(f) <- mask
+  f
+}
+
+# `homes` are the packages whose functions are masked: those of functions that are traced.
+new_masks <- function(f) {
+  masks <- new.env(parent = emptyenv())
+  masks$all <- list()
+  masks$homes <- list()
+  if (!is.primitive(f)) {
+    top <- topenv(environment(f))
+    if (is_of_package(f) && !is_of_r(top)) masks$homes <- list(top)
+  }
+  masks
+}
+
+# The masks that a function defined here sees.
+masks_of <- function(env) get0(".anvil_masks", env)
+
+# Whether a package is part of R, or this one: their functions are never masked.
+is_of_r <- function(namespace) {
+  if (identical(namespace, baseenv()) || !isNamespace(namespace)) return(TRUE)
+  getNamespaceName(namespace) %in% c(
+    "base", "stats", "utils", "methods", "graphics", "grDevices", "tools", "parallel", "compiler", "splines",
+    "stats4", "tcltk", "grid", getNamespaceName(topenv())
+  )
+}
+
+is_masked_kind <- function(f, masks) {
+  if (typeof(f) != "closure" || isS4(f) || is_jitted(f)) return(FALSE)
+  if (!is_of_package(f)) return(TRUE)
+  any(vapply(masks$homes, identical, NA, topenv(environment(f))))
+}
+
+# The mask between an environment and the functions that are defined in it.
+mask_of <- function(home, masks) {
+  for (mask in masks$all) if (identical(parent.env(mask), home)) return(mask)
+  mask <- new.env(parent = home)
+  mask$.anvil_masks <- masks
+  names <- names(mask_functions)
+  # A variable of the name that cannot be read, such as a missing argument, is not base R's.
+  seen <- if_it_fails(
+    mget(names, envir = home, inherits = TRUE, ifnotfound = list(NULL)),
+    lapply(names, function(name) if_it_fails(get0(name, home), NULL))
+  )
+  own <- mget(names, envir = baseenv())
+  generics <- mget(names, envir = topenv(), inherits = TRUE)
+  is_base <- function(seen, own, generic) identical(seen, own) || identical(seen, generic)
+  list2env(mask_functions[mapply(is_base, seen, own, generics)], mask)
+  masks$all <- c(masks$all, list(mask))
+  mask
+}
+
+# Binds masked copies of the functions that a function calls: they are made when they are first called.
+bind_callees <- function(f, mask, masks) {
+  names <- unique(c(all.names(body(f), unique = TRUE), unlist(lapply(formals(f), all.names, unique = TRUE))))
+  names <- setdiff(names, ls(mask, all.names = TRUE, sorted = FALSE))
+  code <- if (any(c("<<-", "UseMethod", "$", "[[", "@") %in% names)) code_facts(f)
+  # What is assigned by `<<-` is a variable of the enclosure's.
+  names <- setdiff(names, code$assigned)
+  if (isTRUE(code$calls_parts)) bind_parts(mask)
+  bind <- function(name, value) {
+    force(value)
+    delayedAssign(name, masked(value, masks), environment(), mask)
+  }
+  at <- parent.env(mask)
+  repeat {
+    if (is_outside(at, masks)) break
+    methods <- methods_in(at, names)
+    here <- c(names[vapply(names, exists, NA, envir = at, inherits = FALSE)], methods)
+    for (name in here) {
+      if (bindingIsActive(as.name(name), at)) next
+      # If it fails, it will do so again where it is used, with the user's call.
+      value <- if_it_fails(get(name, envir = at, inherits = FALSE), NULL)
+      if (is.function(value) && is_masked_kind(value, masks) && is.null(masks_of(environment(value)))) {
+        bind(name, value)
+      }
+    }
+    names <- setdiff(names, here)
+    if (identical(at, topenv(at))) break
+    at <- parent.env(at)
+  }
+}
+
+# Whether an environment is beyond the mask's reach.
+is_outside <- function(env, masks) {
+  top <- topenv(env)
+  if (identical(env, emptyenv())) return(TRUE)
+  !identical(top, globalenv()) && identical(top, env) && !any(vapply(masks$homes, identical, NA, top))
+}
+
+# S3 methods of the user's, of generics among these names.
+methods_in <- function(env, names) {
+  all <- ls(env, all.names = TRUE, sorted = FALSE)
+  all <- all[grepl(".", all, fixed = TRUE)]
+  of_generic <- function(name) any(startsWith(name, paste0(names, ".")))
+  setdiff(all[vapply(all, of_generic, NA)], names)
+}
+
+# What the code of a function says: the variables that it assigns by `<<-`, and whether it calls parts of lists
+# or of environments, as `model$loss(x)`.
+code_facts <- function(f) {
+  assigned <- character()
+  calls_parts <- FALSE
+  visit <- function(code) {
+    if (!is.call(code)) return()
+    head <- code[[1L]]
+    if (is.call(head)) {
+      if (as.character(head[[1L]])[1L] %in% c("$", "[[", "@")) calls_parts <<- TRUE
+    } else if (identical(head, quote(`<<-`))) {
+      target <- code[[2L]]
+      while (is.call(target)) target <- target[[2L]]
+      assigned <<- c(assigned, as.character(target))
+    }
+    for (part in as.list(code)) if (!missing(part)) visit(part)
+  }
+  visit(body(f))
+  for (default in as.list(formals(f))) if (!missing(default)) visit(default)
+  list(assigned = assigned, calls_parts = calls_parts)
+}
+
+# In code that calls parts of lists, these are functions that are masked when they are taken.
+bind_parts <- function(mask) {
+  for (name in c("$", "[[")) {
+    if (identical(get(name, parent.env(mask)), get(name, baseenv()))) assign(name, mask_parts[[name]], mask)
+  }
+}
+
+is_mask_function <- function(f) any(vapply(c(mask_functions, mask_parts), identical, NA, f))
+
+# Functions among arguments, alone or in a list.
+masked_arguments <- function(args, masks) {
+  lapply(args, function(x) {
+    if (is.function(x)) return(masked(x, masks))
+    if (is.list(x) && !is.object(x)) masked_elements(x, masks) else x
+  })
+}
+
+masked_elements <- function(x, masks) {
+  functions <- vapply(x, is.function, NA)
+  x[functions] <- lapply(x[functions], masked, masks)
+  x
+}
+
+# For masked functions: what they are given, with the masks of the function that calls them.
+reached <- function(f, frame) {
+  masks <- masks_of(frame)
+  if (is.null(masks)) f else masked(f, masks)
+}
+
+reached_elements <- function(x, frame) {
+  masks <- masks_of(frame)
+  if (is.null(masks) || !is.list(x) || is.object(x)) x else masked_elements(x, masks)
+}
