@@ -201,7 +201,7 @@ as.list.AnvilValue <- function(x, ...) {
     if (ndims(x) == 1L) names(out) <- names(x)
     return(out)
   }
-  as.list(elements(x, "as.list()"))
+  as.list(array_names(as_array(x)))
 }
 
 #' @export

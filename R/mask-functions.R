@@ -23,8 +23,15 @@ from_r <- function(x) {
 
 # The elements of all values in one vector, with names as c() makes them.
 joined <- function(values) {
-  values <- values[lengths(values) > 0L | vapply(values, is_traced, NA)]
+  values <- lapply(values[lengths(values) > 0L | vapply(values, is_traced, NA)], with_missing, values)
   from_r(do.call(c.AnvilValue, values, quote = TRUE))
+}
+
+# `NA` next to floats is one.
+with_missing <- function(x, values) {
+  if (is.object(x) || !is.logical(x) && !is.integer(x) || !anyNA(x)) return(x)
+  if (any(vapply(values, function(y) is_traced(y) && is_float(dtype(y)), NA))) storage.mode(x) <- "double"
+  x
 }
 
 # Answers of one function, some of them traced, as simplify2array() puts them together: a vector, an array with

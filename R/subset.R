@@ -31,7 +31,7 @@
 #' `A[mask]` with an R logical or a boolean tensor of the shape of `A`, in column-major order, and `A[cbind(i, j)]`
 #' with a matrix of R numbers that has a column for each axis, and a row for each element. `A[2]` is an element
 #' in R, and a position of the first axis in tensor libraries, so that it is an error, which shows what to write
-#' for either: `A[2, ]` and `nv_flatten(A)[2]`. (What a traced function has made of R's vectors, as
+#' for either: `A[2, ]` and `nv_flatten(A)[2]`. Of one column, such as `A %*% b`, it is an element. (What a traced function has made of R's vectors, as
 #' [masked-functions] do, keeps R's meaning.)
 #'
 #' How many elements a mask selects must be known when a function is traced: a mask is an R logical or a boolean
@@ -90,6 +90,7 @@ NULL
 # Called by Rust: a 0-d tensor with a subscript is a vector of one element, as any number of R.
 as_vector_of_one <- function(x) nv_reshape(x, 1L)
 as_number <- function(x) nv_reshape(x, integer())
+as_vector_subscript <- function(i) if (inherits(i, "AnvilValue")) as_flat(i) else array(i)
 
 # The expressions of the subscripts go to Rust with the frame that holds them: only they say what was left
 # out, and what is written as a range.
@@ -156,6 +157,7 @@ as_update <- function(value) {
 
 # The range of positions that head() and tail() take of each axis.
 ends <- function(x, n, last) {
+  if (ndims(x) == 0L) x <- as_vector_of_one(x)
   sizes <- shape(x)
   if (!is_numeric(n) || !length(n) || length(n) > length(sizes) || any(n != round(n), na.rm = TRUE)) {
     abort_arg("n", paste0("1 to ", length(sizes), " whole numbers, one for each axis"), describe(n))

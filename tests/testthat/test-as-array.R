@@ -172,6 +172,30 @@ test_that("dim() and its like know a tensor's shape", {
   expect_identical(length(nv_tensor(array(1:24, 2:4))), 24L)
 })
 
+test_that("conversions of a traced value are traced values", {
+  type <- function(f, x) paste0(as.character(dtype(out <- jit(f)(x))), if (ambiguous(out)) "?", "[", toString(shape(out)), "]")
+  m <- nv_tensor(matrix(c(1.5, -2, 0, 4), 2), "f64")
+  expect_identical(type(function(x) as.vector(x), m), "f64[4]")
+  expect_identical(type(function(x) as.numeric(x), m), "f64[4]")
+  expect_identical(type(function(x) as.vector(x, "numeric"), nv_tensor(1:2)), "f32?[2]")
+  expect_identical(type(function(x) as.double(x), nv_tensor(c(TRUE, FALSE))), "f32?[2]")
+  expect_identical(type(function(x) as.integer(x), m), "i32?[4]")
+  expect_identical(type(function(x) as.integer(x), nv_tensor(1:2, "i8")), "i8[2]")
+  expect_identical(type(function(x) as.logical(x), m), "i1[4]")
+  expect_identical(type(function(x) as.matrix(x), nv_tensor(1:3)), "i32[3, 1]")
+  expect_identical(type(function(x) as.matrix(x), m), "f64[2, 2]")
+  expect_identical(type(function(x) as.numeric(x), nv_scalar(1, "f32")), "f32[1]")
+  for (f in list(as.vector, as.numeric, as.integer, as.logical)) {
+    of <- user_env(function(x) f(x), f = f)
+    expect_identical(as.vector(as_array(jit(of)(m))), f(as_array(m)))
+  }
+  expect_identical(lapply(jit(function(x) as.list(x))(m), as_array), as.list(as_array(m)))
+  expect_identical(jit(function(x) as.list(x)$b)(nv_tensor(c(a = 1, b = 2))), nv_scalar(2, "f32"))
+  expect_error(jit(function(x) as.numeric(x))(nv_tensor(1i)), class = "anvil_error_dtype", "imaginary")
+  # Eagerly they are R's, with names.
+  expect_identical(as.list(nv_tensor(c(a = 1, b = 2))), list(a = 1, b = 2))
+})
+
 test_that("only tensors have elements to give", {
   for (bad in list(1, NULL, "a", list(1), mean)) {
     expect_fields(as_array(bad), "anvil_error_arg", arg = "x", expected = "a tensor")
@@ -179,9 +203,7 @@ test_that("only tensors have elements to give", {
   error <- expect_error(jit(function(x) as_array(x))(nv_scalar(1)), class = "anvil_error_concrete")
   expect_identical(error$where, "as_array()")
   expect_match(conditionMessage(error), "AnvilTracer(dtype=f32?, shape=)", fixed = TRUE)
-  for (convert in list(
-    as.double, as.integer, as.logical, as.vector, as.array, as.matrix, as.character, as.list
-  )) {
+  for (convert in list(as.array, as.character, as.complex, function(x) as.vector(x, "character"))) {
     expect_error(
       jit(function(x, convert) convert(x), static = "convert")(nv_scalar(1), convert),
       class = "anvil_error_concrete"

@@ -61,7 +61,7 @@ test_that("anvil_error_axis", {
 test_that("anvil_error_concrete", {
   expect_conditions({
     jit(function(x) if (x > 0) x else -x)(nv_scalar(1))
-    jit(function(x) as.numeric(x))(nv_scalar(1))
+    jit(function(x) as.character(x))(nv_scalar(1))
   })
 })
 
@@ -130,7 +130,7 @@ test_that("every error is an anvil_error with fields that a program can read", {
   expect_fields(nv_broadcast_to(nv_matrix(1:4, 2), 2), "anvil_error_shape", from = c(2, 2), to = 2)
   expect_fields(nv_reduce_sum(x, 5), "anvil_error_axis", op = "nv_reduce_sum", axis = 5, rank = 1)
   expect_fields(nv_reduce_max(x, c(1, 1)), "anvil_error_axis", axis = 1)
-  expect_fields(jit(function(x) as.integer(x))(x), "anvil_error_concrete", where = "as.integer()")
+  expect_fields(jit(function(x) as.character(x))(x), "anvil_error_concrete", where = "as.character()")
   expect_fields(jit(function(x) if (x) 1)(nv_scalar(TRUE)), "anvil_error_concrete", where = "if")
   expect_fields(x$a, "anvil_error_unsupported", generic = "$")
   expect_fields(.Call(anvil:::anvil_fail, "error"), "anvil_error_internal", detail = "100% on purpose: %s")

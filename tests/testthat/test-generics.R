@@ -348,8 +348,7 @@ test_that("dim, length, nrow, ncol on tensors and tracers", {
 
 test_that("a function of R without a method gives an R value, and refuses traced values by its name", {
   calls <- alist(
-    signif(x, 2),
-    sort(as.vector(x)), median(as.vector(x)), c(1, x)
+    signif(x, 2), as.character(x)
   )
   for (call in calls) {
     expect_equal(eval(call), eval(call, list(x = as_array(x))), label = deparse1(call))

@@ -215,7 +215,7 @@ test_that("conditions and loops on a traced value say what to do", {
   )
   # Before R 4.3, R warns of a condition of more than one element and goes on to read it.
   reads <- alist(
-    FALSE || x > 1, 1:x, seq_len(x), switch(x, 1, 2), list(1, 2)[[x]], cat(x), min(1, x), rep(1, x)
+    FALSE || x > 1, 1:x, seq_len(x), switch(x, 1, 2), list(1, 2)[[x]], cat(x), rep(1, x)
   )
   for (expr in reads) {
     e <- suppressWarnings(traced_error(expr))
@@ -239,8 +239,7 @@ test_that("an error of `if` that has another cause is R's own", {
 
 test_that("conversions of a traced value say what to do", {
   conversions <- alist(
-    as.numeric(x), as.double(x), as.integer(x), as.logical(x), as.character(x), as.vector(x), as.array(x),
-    as_array(x), as.matrix(x), as.list(x)
+    as.character(x), as.vector(x, "character"), as.array(x), as_array(x), as.complex(x)
   )
   for (expr in conversions) {
     e <- traced_error(expr)
@@ -250,7 +249,6 @@ test_that("conversions of a traced value say what to do", {
   }
   traced_error(quote(paste(x)))
   traced_error(quote(ifelse(x > 1, 1, 2)))
-  traced_error(quote(sapply(x, identity)))
 })
 
 test_that("what is known of a traced value can be asked and shown", {

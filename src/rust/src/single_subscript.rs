@@ -1,7 +1,7 @@
 //! `x[i]` where `x` has several axes. A mask of the shape of `x`, and a matrix with a row of positions for each
 //! element, are R's alone and select elements. Numbers and other masks are elements to R, positions of the first
-//! axis to tensor libraries: they are refused, by a message that has what to write for either, unless `x` was
-//! made of R vectors in a traced function.
+//! axis to tensor libraries: they are refused, by a message that has what to write for either, unless `x` is one
+//! column, or was made of R vectors in a traced function.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -9,7 +9,7 @@ use crate::tensor;
 use crate::trace;
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::selection::{select, select_mask, select_rows, Numbers, Selection};
+use anvil_core::apply::selection::{select_mask, select_rows, Selection};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::kernels::cast;
@@ -24,12 +24,12 @@ pub fn is_computed_mask(i: SEXP, shape: &Shape) -> Outcome<bool> {
     Ok(aval.dtype == DType::I1 && aval.shape == *shape && shape.rank() > 0)
 }
 
-/// The elements of `x`, in R's order, that a single subscript selects; `None` where it has two meanings or is
-/// none that is known.
+/// The elements, in R's order, that a mask of this shape selects, or a matrix with a row of positions for each;
+/// `None` for another subscript.
 ///
 /// # Errors
 /// [`Error::Subscript`] and [`Error::IndexOutOfBounds`] for positions that `x` does not have.
-pub fn elements(x: SEXP, shape: &Shape, i: SEXP, scope: &Scope) -> Outcome<Option<Selection>> {
+pub fn elements(shape: &Shape, i: SEXP, scope: &Scope) -> Outcome<Option<Selection>> {
     let i = if value::is_tensor(i) { element(tensor::to_r(i, value::flag(false), scope)?, 0) } else { i };
     if is_object(i) || !matches!(kind(i), LGLSXP | INTSXP | REALSXP) {
         return Ok(None);
@@ -43,18 +43,21 @@ pub fn elements(x: SEXP, shape: &Shape, i: SEXP, scope: &Scope) -> Outcome<Optio
     if kind(i) != LGLSXP && sizes.len() == 2 && sizes[1] == shape.rank() {
         return Ok(Some(select_rows(numbers(i)?.as_slice(), shape)?));
     }
+    Ok(None)
+}
+
+/// Whether `x` is a vector to a single subscript: all but its first axis have size 1, so that elements are positions
+/// of the first axis, or it was made of vectors of R's, see `from_r()` in R/mask-functions.R.
+///
+/// # Errors
+/// A jump if memory cannot be allocated.
+pub fn is_vector(x: SEXP, shape: &Shape) -> Outcome<bool> {
+    if shape[1..].iter().all(|&size| size == 1) {
+        return Ok(true);
+    }
     // SAFETY: inside `protected`; a symbol is never collected.
     let mark = protected(|| unsafe { Rf_install(c"from_r".as_ptr()) })?;
-    if attribute(x, mark) == nil() || sizes.len() > 1 {
-        return Ok(None);
-    }
-    Ok(Some(match kind(i) {
-        LGLSXP => {
-            let mask = vector::bytes(i, 4)?;
-            select_mask(cast::slice::<i32>(mask.as_slice()), axis, count)?
-        }
-        _ => select(Numbers::Doubles(numbers(i)?.as_slice()), false, axis, count)?,
-    }))
+    Ok(attribute(x, mark) != nil())
 }
 
 /// The elements of a vector of R's numbers.

@@ -102,6 +102,17 @@ fn as_vector(x: SEXP, dots: SEXP, scope: &Scope) -> Outcome<(SEXP, bool)> {
     Ok((scope.keep(vector), true))
 }
 
+/// A subscript of a vector: several axes of it are none to R.
+fn as_vector_subscript(i: SEXP, scope: &Scope) -> Outcome {
+    let is_value = value::is_tensor(i) || value::is_tracer(i);
+    let vector = is_value || !is_object(i) && matches!(kind(i), LGLSXP | INTSXP | REALSXP);
+    if !vector || (if is_value { shape_of(i)?.rank() } else { ints(value::sizes_of(i)).len() }) < 2 {
+        return Ok(i);
+    }
+    // SAFETY: inside `protected`; the function gives it another shape.
+    Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"as_vector_subscript".as_ptr(), i) })?))
+}
+
 /// The arguments after the entry point.
 fn arguments(args: SEXP) -> [SEXP; 6] {
     let mut rest = pairs(args).skip(1);
@@ -150,7 +161,7 @@ impl Subscripts {
         assigns: bool,
         scope: &Scope,
     ) -> Outcome<Subscripts> {
-        let shape = &shape_of(x)?;
+        let mut shape = shape_of(x)?;
         let one = value::flag_of(one) == Some(true);
         let mut expressions = Vec::with_capacity(4);
         for (tag, expression) in pairs(dots) {
@@ -177,25 +188,34 @@ impl Subscripts {
                 known(evaluated(expression, i, frame, scope)?, names, i, scope)?
             });
         }
-        if assigns && !one && values.len() == 1 && single_subscript::is_computed_mask(values[0], shape)? {
+        if assigns && !one && values.len() == 1 && single_subscript::is_computed_mask(values[0], &shape)? {
             subscripts.chosen.push(Chosen::Where(values[0]));
             return Ok(subscripts);
         }
         if !one && values.len() == 1 && shape.rank() > 1 {
-            if let Some(selection) = single_subscript::elements(x, shape, values[0], scope)? {
+            if let Some(selection) = single_subscript::elements(&shape, values[0], scope)? {
                 subscripts.chosen.push(Chosen::Known(selection));
                 subscripts.flat = true;
                 return Ok(subscripts);
             }
+            if !is_missing(values[0]) && single_subscript::is_vector(x, &shape)? {
+                subscripts.flat = true;
+                shape = Shape::try_new(vec![shape.size()])?;
+            }
+        }
+        if !one && values.len() == 1 && shape.rank() == 1 && !is_missing(values[0]) {
+            values[0] = as_vector_subscript(values[0], scope)?;
+        }
+        if !one && values.len() == 1 && shape.rank() > 1 {
             if value::has_s4_bit() {
                 expressions = as_written(expressions, frame, scope)?;
             }
             let (i, expression) = (values[0], expressions[0]);
-            if let Some(error) = single_subscript::refused(shape, i, expression, frame, assigns, scope)? {
+            if let Some(error) = single_subscript::refused(&shape, i, expression, frame, assigns, scope)? {
                 return Err(error.into());
             }
         }
-        check_count(expressions.len(), shape)?;
+        check_count(expressions.len(), &shape)?;
         if one && expressions.len() < shape.rank() {
             let each = single_subscript::letters(shape.rank());
             let hint = format!("An element has a subscript for each axis: `x[[{each}]]`.");
