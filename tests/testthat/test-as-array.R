@@ -186,7 +186,7 @@ test_that("conversions of a traced value are traced values", {
   expect_identical(type(function(x) as.matrix(x), m), "f64[2, 2]")
   expect_identical(type(function(x) as.numeric(x), nv_scalar(1, "f32")), "f32[1]")
   for (f in list(as.vector, as.numeric, as.integer, as.logical)) {
-    of <- user_env(function(x) f(x), f = f)
+    of <- user_env(function(x) as_mode(x), as_mode = f)
     expect_identical(as.vector(as_array(jit(of)(m))), f(as_array(m)))
   }
   expect_identical(lapply(jit(function(x) as.list(x))(m), as_array), as.list(as_array(m)))

@@ -152,9 +152,9 @@ test_that("a single subscript of several axes is an error that shows both meanin
   # Of more axes, and of none.
   refused_single(quote(mat[2]), nv_fill(0, c(2, 3, 4)), "`mat[2, , ]` for the first axis")
   refused_single(quote(mat[2] <- 1), nv_fill(0, c(2, 3, 4)), "`x[[i, j, k]] <- value`")
-  refused_single(quote(mat[matrix(1, 2, 3)]), nv_fill(0, c(2, 3, 4)), "nv_gather()")
+  refused_single(quote(mat[matrix(1, 2, 2)]), nv_fill(0, c(2, 3, 4)), "nv_gather()")
   refused_single(quote(mat[1]), nv_fill(0, c(0, 3)), "`mat[1, ]`")
-  refused_single(quote(mat[1]), nv_fill(0, c(1, 1)), "`mat[1, ]`")
+  refused_single(quote(mat[1]), nv_fill(0, c(1, 2)), "`mat[1, ]`")
   # The tensor need not be a variable.
   expect_error((mat + 1L)[2], class = "anvil_error_index", "`x[2, ]`", fixed = TRUE)
   # An error of its own comes first.
