@@ -13,11 +13,11 @@
 #'   `i64` but the smallest, and those of `ui64` up to 2^63 - 1.
 #' @param mode A mode of R vectors, as in [as.vector()].
 #' @param ... Not used.
-#' In a traced function there are no elements yet: `as_array()` and `as.array()` are errors there. The methods of
-#' base R's functions give traced values: `as.vector()`, `as.double()` and `as.numeric()`, `as.integer()` and
-#' `as.logical()` vectors of floats, integers and booleans, `as.list()` the elements as 0-d values, `as.matrix()`
-#' of a vector one column. Floats keep their dtype where floats are asked for, integers theirs; others become
-#' ambiguous, as R data are.
+#' In a traced function there are no elements yet: `as_array()` and `as.array()` are errors there. The methods
+#' of base R's functions give traced values: `as.vector()`, `as.double()` and `as.numeric()`, `as.integer()`
+#' and `as.logical()` vectors of floats, integers and booleans, `as.list()` the elements as 0-d values,
+#' `as.matrix()` of a vector one column. Floats keep their dtype where floats are asked for, integers theirs;
+#' others become ambiguous, as R data are.
 #'
 #' @return An R array with `dim` equal to `shape(x)`, first axis fastest; a plain vector of length 1 for
 #'   a 0-d tensor. `as.vector()`, `as.double()`, `as.integer()`, `as.logical()` and `as.complex()` give

@@ -32,6 +32,15 @@ abort_concrete <- function(what, x) {
 abort_reading <- function(reader, x) {
   line <- reader$line
   advice <- instead_of[reader$name]
+  if (reader$name %in% names(mask_functions)) {
+    # A masked function reads what cannot hold a traced value; another one is base R's, beyond the mask's
+    # reach.
+    advice <- if (isTRUE(reader$masked)) {
+      "A traced value is a number: use it with numbers, or in a list."
+    } else {
+      paste(advice, "`?masked-functions` says where R code works as it stands.")
+    }
+  }
   if (is.na(advice)) {
     advice <- paste(
       "Use tensor ops on it, call the function outside of the traced one, or name the argument in",
@@ -245,7 +254,8 @@ reading_call <- function(at, statement) {
   while (within > 0L && is_ours(sys.function(within)) && !is_mask_function(sys.function(within))) {
     within <- parents[within]
   }
-  if (within > 0L && is_mask_function(sys.function(within))) at <- within
+  masked <- within > 0L && is_mask_function(sys.function(within))
+  if (masked) at <- within
   # What this package calls is the user's, wherever it was defined.
   while (
     at > 0L && is_of_package(sys.function(at)) &&
@@ -273,7 +283,9 @@ reading_call <- function(at, statement) {
     # R's match() calls it from C.
     if (name == "mtfrm") name <- "match"
     if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
-    return(list(what = what, name = name, call = call, line = line %||% "", in_function = TRUE))
+    return(list(
+      what = what, name = name, call = call, line = line %||% "", in_function = TRUE, masked = masked
+    ))
   }
   if (at > 0L) {
     fun <- sys.function(at)

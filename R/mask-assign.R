@@ -28,7 +28,8 @@ is_r_vector <- function(x) {
 }
 
 mode_of <- function(value) {
-  if (is_float(dtype(value))) "double" else if (inherits(dtype(value), "ComplexType")) "complex" else "integer"
+  if (is_float(dtype(value))) return("double")
+  if (inherits(dtype(value), "ComplexType")) "complex" else "integer"
 }
 
 # The result of an assignment to something that was of R's.
@@ -72,7 +73,7 @@ assigned_in <- function(x, value, one, ...) {
   subscripts <- subscripts_of(...)
   if (!is_operand(value)) return(if (one) `[[<-`(x, ..., value = value) else `[<-`(x, ..., value = value))
   # `NA` is a number to R.
-  if (is.logical(value) && !is.object(value) && is_float(dtype(x)) && anyNA(value)) storage.mode(value) <- "double"
+  value <- with_missing(value, list(x))
   common <- nv_promote_to_common(x, as_operand(value))
   if (!is_same_type(common[[1L]], x)) x <- from_r(with_names_of(common[[1L]], x))
   value <- common[[2L]]

@@ -34,8 +34,8 @@ with_missing <- function(x, values) {
   x
 }
 
-# Answers of one function, some of them traced, as simplify2array() puts them together: a vector, an array with
-# a last axis for the calls, or a list where they differ in length.
+# Answers of one function, some of them traced, as simplify2array() puts them together: a vector, an array
+# with a last axis for the calls, or a list where they differ in length.
 simplified <- function(answers, higher = FALSE) {
   size <- unique(lengths(answers))
   if (length(size) != 1L || size == 0L || any(vapply(answers, is.list, NA))) return(answers)
@@ -214,8 +214,10 @@ mask_functions <- list(
     FUN <- reached(match.fun(FUN), parent.frame())
     if (!is_traced(X)) {
       call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
-      sizes <- function() if (is.character(MARGIN)) dim(X)[match(MARGIN, names(dimnames(X)))] else dim(X)[MARGIN]
-      return(recorded(FUN, call, function(answers) over_margin(answers, sizes(), simplify)))
+      return(recorded(FUN, call, function(answers) {
+        if (is.character(MARGIN)) MARGIN <- match(MARGIN, names(dimnames(X)))
+        over_margin(answers, dim(X)[MARGIN], simplify)
+      }))
     }
     sizes <- dim(X)
     axes <- seq_along(sizes)

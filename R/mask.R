@@ -1,6 +1,6 @@
-# What a traced function sees in the place of functions of base R's that look at their first argument alone, or
-# read what a function gives that they call. The function is evaluated as a copy whose environment is a mask
-# between its own environment and its calls. What the mask binds, is in mask-functions.R.
+# What a traced function sees in the place of functions of base R's that look at their first argument alone,
+# or read what a function gives that they call. The function is evaluated as a copy whose environment is a
+# mask between its own environment and its calls. What the mask binds, is in mask-functions.R.
 
 #' R code in a traced function
 #'
@@ -16,11 +16,11 @@
 #'   R data, and the value. A list stays a list. `NULL` and vectors grow as R's do, values are recycled, a
 #'   matrix of logicals and a matrix with a row of positions for each element select elements. `NA` becomes
 #'   NaN; it is an error where integers or logicals are assigned.
-#' * what joins values: `c append unlist sum prod max min range any all do.call`.
-#' * what calls a function: `lapply sapply vapply mapply Map Reduce Filter apply tapply outer replicate Vectorize
-#'   match.fun`. `sapply()` and its like call it for each element of a traced vector too: the program holds
-#'   each of these calls. Where what it gives is traced, it is joined to a vector, or to a matrix with a column
-#'   for each call, as R does.
+#' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`.
+#' * what calls a function: `lapply sapply vapply mapply Map Reduce Filter apply tapply replicate
+#'   Vectorize`. `sapply()` and its like call it for each element of a traced vector too: the
+#'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
+#'   matrix with a column for each call, as R does.
 #' * what makes arrays: `matrix array`.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
@@ -67,8 +67,10 @@ masked <- function(f, masks = new_masks(f)) {
   if (!is_masked_kind(f, masks) || !is.null(masks_of(home))) return(f)
   mask <- mask_of(home, masks)
   bind_callees(f, mask, masks)
+  is_debugged <- isdebugged(f)
   # Its compiled code, in which calls of base R's functions are inlined, is dropped by this.
   environment(f) <- mask
+  if (is_debugged) debug(f)
   f
 }
 
@@ -162,13 +164,16 @@ is_outside <- function(env, masks) {
 # S3 methods of the user's, of generics among these names.
 methods_in <- function(env, names) {
   all <- ls(env, all.names = TRUE, sorted = FALSE)
-  all <- all[grepl(".", all, fixed = TRUE)]
-  of_generic <- function(name) any(startsWith(name, paste0(names, ".")))
+  first <- sub("[.].*", "", all)
+  # A workspace may hold thousands.
+  all <- all[first != all & first %in% sub("[.].*", "", names)]
+  generics <- paste0(names, ".")
+  of_generic <- function(name) any(startsWith(name, generics))
   setdiff(all[vapply(all, of_generic, NA)], names)
 }
 
-# What the code of a function says: the variables that it assigns by `<<-`, and whether it calls parts of lists
-# or of environments, as `model$loss(x)`.
+# What the code of a function says: the variables that it assigns by `<<-`, and whether it calls parts of
+# lists or of environments, as `model$loss(x)`.
 code_facts <- function(f) {
   assigned <- character()
   calls_parts <- FALSE

@@ -28,14 +28,14 @@
 #' If a position is written twice, the value that comes last in R's order is kept.
 #'
 #' A single subscript of a tensor of several axes selects elements, as in R, where it can mean nothing else:
-#' `A[mask]` with an R logical or a boolean tensor of the shape of `A`, in column-major order, and `A[cbind(i, j)]`
-#' with a matrix of R numbers that has a column for each axis, and a row for each element. `A[2]` is an element
-#' in R, and a position of the first axis in tensor libraries, so that it is an error, which shows what to write
-#' for either: `A[2, ]` and `nv_flatten(A)[2]`. Of one column, such as `A %*% b`, it is an element. (What a traced function has made of R's vectors, as
-#' [masked-functions] do, keeps R's meaning.)
+#' `A[mask]` with an R logical or a boolean tensor of the shape of `A`, in column-major order, and `A[cbind(i,
+#' j)]` with a matrix of numbers that has a column for each axis, and a row for each element. `A[2]` is an
+#' element in R, and a position of the first axis in tensor libraries, so that it is an error, which shows
+#' what to write for either: `A[2, ]` and `nv_flatten(A)[2]`. Of one column, such as `A %*% b`, it is an
+#' element. (What a traced function has made of R's vectors, as [masked-functions] do, keeps R's meaning.)
 #'
-#' How many elements a mask selects must be known when a function is traced: a mask is an R logical or a boolean
-#' tensor. With one that the program computes, `x[mask] <- value` assigns one number, as
+#' How many elements a mask selects must be known when a function is traced: a mask is an R logical or a
+#' boolean tensor. With one that the program computes, `x[mask] <- value` assigns one number, as
 #' `x <- nv_ifelse(mask, value, x)` does; all else is an error.
 #'
 #' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0, `NA` or names.
@@ -63,8 +63,8 @@
 #'   positions; that of an assignment is `x`'s.
 #' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, and for one
 #' that a program computed the `value`; for too many subscripts, a single one of several axes, and for what is
-#' no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a computed boolean included, and
-#' for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another shape.
+#' no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a computed boolean included,
+#' and for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another shape.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
 #' x[1, ]
@@ -90,6 +90,22 @@ NULL
 # Called by Rust: a 0-d tensor with a subscript is a vector of one element, as any number of R.
 as_vector_of_one <- function(x) nv_reshape(x, 1L)
 as_number <- function(x) nv_reshape(x, integer())
+
+# Called by Rust with a matrix of positions that the program computes, a row for each element, and the sizes
+# of the axes: the positions among all elements, in column-major order, 0 where one is beyond its axis.
+positions_of_rows <- function(given) {
+  rows <- nv_convert(given[[1L]], "i32")
+  sizes <- given[[2L]]
+  at <- 1L
+  inside <- TRUE
+  for (axis in seq_along(sizes)) {
+    one <- rows[, axis]
+    inside <- inside & one >= 1L & one <= sizes[axis]
+    at <- at + (one - 1L) * as.integer(prod(sizes[seq_len(axis - 1L)]))
+  }
+  nv_ifelse(inside, at, 0L)
+}
+
 as_vector_subscript <- function(i) if (inherits(i, "AnvilValue")) as_flat(i) else array(i)
 
 # The expressions of the subscripts go to Rust with the frame that holds them: only they say what was left

@@ -173,7 +173,10 @@ test_that("dim() and its like know a tensor's shape", {
 })
 
 test_that("conversions of a traced value are traced values", {
-  type <- function(f, x) paste0(as.character(dtype(out <- jit(f)(x))), if (ambiguous(out)) "?", "[", toString(shape(out)), "]")
+  type <- function(f, x) {
+    out <- jit(f)(x)
+    paste0(as.character(dtype(out)), if (ambiguous(out)) "?", "[", toString(shape(out)), "]")
+  }
   m <- nv_tensor(matrix(c(1.5, -2, 0, 4), 2), "f64")
   expect_identical(type(function(x) as.vector(x), m), "f64[4]")
   expect_identical(type(function(x) as.numeric(x), m), "f64[4]")

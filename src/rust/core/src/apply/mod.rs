@@ -9,6 +9,7 @@ mod conversion;
 mod convolve;
 mod covariance;
 mod einsum;
+mod elements;
 mod indexed;
 mod linalg;
 mod matrices;

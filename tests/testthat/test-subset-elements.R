@@ -1,0 +1,84 @@
+# Single subscripts that select elements in R's order: masks, matrices of positions, and those of one column.
+
+# R's data, vectors as vectors.
+plain <- function(x) {
+  a <- as_array(x)
+  if (length(dim(a)) == 1L) as.vector(a) else a
+}
+
+test_that("a mask that the program computes takes one value", {
+  a <- matrix(c(1.5, -2, 3, 0.5, -1, 4), 2)
+  x <- nv_tensor(a, "f64")
+  expect_jit_equal(function(x) { x[x < 0] <- 0; x }, x, r = pmax(a, 0))
+  expect_jit_equal(function(x) { x[x < 0 | x > 3] <- x[1, 1]; x }, x, r = replace(a, a < 0 | a > 3, 1.5))
+  expect_jit_equal(function(x) { x[x < 0] <- 0; x }, nv_tensor(c(1, -1), "f64"), r = c(1, 0))
+  expect_jit_equal(function(x) { x[is.nan(x)] <- 9L; x }, nv_tensor(c(1, NaN)), r = c(1, 9))
+  expect_identical(as_array(gradient(function(x) { x[x < 0] <- 0; sum(x^2) })(x)$x), 2 * pmax(a, 0))
+  f <- function(x) { x[x < 0] <- c(1, 2); x }
+  expect_error(jit(f)(x), class = "anvil_error_arg", "one value")
+  expect_error(jit(function(x) { x[x > 0] <- 0.5; x })(nv_tensor(1:2)), class = "anvil_error_dtype")
+  expect_error(jit(function(x) x[x > 0])(x), class = "anvil_error_index", "nv_ifelse")
+})
+
+test_that("masks of the same shape and matrices of positions select elements, as in R", {
+  set.seed(4)
+  for (sizes in list(c(2, 3), c(3, 1, 2), c(4, 1), c(2, 2, 2, 2), c(0, 3))) {
+    a <- array(sample(100L, prod(sizes)), sizes)
+    x <- nv_tensor(a)
+    mask <- array(sample(c(TRUE, FALSE), prod(sizes), TRUE), sizes)
+    expect_jit_equal(function(x) x[mask], x, r = a[mask])
+    expect_jit_equal(function(x) nv_subset(x, mask), x, r = a[mask])
+    expect_identical(plain(x[nv_tensor(mask)]), a[mask])
+    b <- a
+    b[mask] <- seq_len(sum(mask))
+    values <- seq_len(sum(mask))
+    if (length(values) != 1L) expect_jit_equal(function(x) { x[mask] <- values; x }, x, r = b)
+    expect_jit_equal(function(x) { x[mask] <- 7L; x }, x, r = replace(a, mask, 7L))
+    if (prod(sizes) == 0) next
+    at <- arrayInd(sample(prod(sizes), 2), sizes)
+    expect_jit_equal(function(x) x[at], x, r = a[at])
+    expect_identical(plain(x[at + 0]), a[at])
+    expect_identical(plain(x[nv_tensor(at, "i64")]), a[at])
+    expect_jit_equal(function(x) { x[at] <- c(-1L, -2L); x }, x, r = { a[at] <- c(-1L, -2L); a })
+  }
+  # Positions that the program computes.
+  a <- array(1:12, c(2, 3, 2))
+  at <- rbind(c(2L, 1L, 2L), c(1L, 3L, 1L))
+  expect_jit_equal(function(x, at) x[at], nv_tensor(a), nv_tensor(at), r = a[at])
+  expect_jit_equal(function(x, at) x[at], nv_tensor(a), nv_tensor(at, "i8"), r = a[at])
+  expect_jit_equal(function(x, at) { x[at] <- 0L; x }, nv_tensor(a), nv_tensor(at), r = { a[at] <- 0L; a })
+  picks <- function(x, y) x[cbind(1:2, y)]
+  m <- nv_tensor(matrix(1:6, 2))
+  expect_jit_equal(picks, m, nv_tensor(c(3L, 1L)), r = c(5L, 2L))
+  expect_error(jit(picks)(m, nv_tensor(c(4L, 1L))), class = "anvil_error_index")
+  expect_error(jit(picks)(m, nv_tensor(c(0L, 1L))), class = "anvil_error_index")
+  x <- nv_tensor(matrix(1:6, 2))
+  e <- expect_error(x[cbind(3, 1)], class = "anvil_error_index")
+  expect_identical(e[c("axis", "size")], list(axis = 1, size = 2))
+  e <- expect_error(x[cbind(1, 4)], class = "anvil_error_index")
+  expect_identical(e[c("axis", "size")], list(axis = 2, size = 3))
+  for (bad in list(cbind(0, 1), cbind(-1, 1), cbind(1.5, 1), cbind(NA_real_, 1))) {
+    expect_error(x[bad], class = "anvil_error_index")
+    expect_error({ y <- x; y[bad] <- 0L }, class = "anvil_error_index")
+  }
+  expect_error(x[matrix(c(TRUE, NA), 2, 3)], class = "anvil_error_index", "NA")
+  expect_identical(shape(x[matrix(integer(), 0, 2)]), 0L)
+  loss <- function(x) sum(x[cbind(1:2, c(3, 1))]^2)
+  slope <- gradient(loss)(nv_tensor(matrix(1:6, 2), "f64"))$x
+  expect_identical(as_array(slope), rbind(c(0, 0, 10), c(4, 0, 0)))
+})
+
+test_that("one column is a vector to a single subscript, and a vector takes subscripts of any shape", {
+  a <- matrix(c(5, 6, 7, 8), 4)
+  x <- nv_tensor(a, "f64")
+  expect_jit_equal(function(x) x[2:3], x, r = a[2:3])
+  expect_jit_equal(function(x) x[c(TRUE, FALSE, TRUE, FALSE)], x, r = a[c(1, 3)])
+  expect_jit_equal(function(x) x[-1], x, r = a[-1])
+  expect_jit_equal(function(x) { x[2] <- 0; x }, x, r = replace(a, 2, 0))
+  expect_jit_equal(function(x, i) x[i], x, nv_tensor(c(4L, 1L)), r = c(8, 5))
+  expect_identical(x[2], nv_scalar(6, "f64"))
+  v <- nv_tensor(c(5, 6, 7), "f64")
+  i <- matrix(c(1L, 3L, 2L, 1L), 2)
+  expect_jit_equal(function(v) v[i], v, r = c(5, 6, 7)[i])
+  expect_jit_equal(function(v, i) v[i], v, nv_tensor(i), r = c(5, 6, 7)[i])
+})
