@@ -37,7 +37,7 @@
 #' integers, `i64` as doubles, which hold 53 bits.
 #'
 #' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
-#' `sum(1, x)` R values.
+#' `sum(1, x)` R values. In a traced function they are traced values, see [masked-functions].
 #'
 #' Plots are of the elements, see [base-graphics].
 #'
