@@ -12,8 +12,8 @@
 #'
 #' A function of R that has no method for tensors takes them as the vectors that they are, and gives an R
 #' value: `c(0, x)`, `table(x)`, `quantile(x)`, `lm(y ~ x)`. In a traced function there are no elements to
-#' take: what joins, fills and maps R's vectors makes traced values of them, see [masked-functions]; what reads
-#' elements is an `anvil_error_concrete` that names the function and says what to write.
+#' take: what joins, fills and maps R's vectors makes traced values of them, see [masked-functions]; what
+#' reads elements is an `anvil_error_concrete` that names the function and says what to write.
 #'
 #' `x / y` of integers and booleans is their quotient as floats, of the dtype that the promotion rules give a
 #' float and them; `x %/% y` is the whole quotient rounded down, [nv_div()] the one rounded toward zero.

@@ -59,6 +59,8 @@ as_vectors <- function(values) lapply(values, function(x) if (is_traced(x)) as_f
 
 as_flat <- function(x) if (ndims(x) == 1L) x else nv_reshape(x, length(x), order = "column")
 
+# nolint start: object_name_linter. Arguments have the names that they have in base R.
+
 # Calls that one function makes of another, recorded: `call(f)` makes them with a function f that keeps what
 # the user's gives, and then, if nothing of that is traced, again with one that gives it.
 recorded <- function(FUN, call, combine) {
@@ -295,6 +297,8 @@ mask_functions <- list(
     from_r(if (is.null(dimnames)) out else with_dimnames(out, dimnames))
   }
 )
+
+# nolint end
 
 # What takes a part of a list or an environment, where it is called: a function that is masked, too.
 mask_parts <- list(

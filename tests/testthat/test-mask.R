@@ -1,4 +1,6 @@
 # What a traced function sees in the place of base R's functions that look at their first argument alone.
+# R code as people write it has names of its own.
+# nolint start: object_name_linter.
 
 x <- nv_tensor(c(1.5, -2, 0.5), "f64")
 values <- c(1.5, -2, 0.5)
@@ -365,3 +367,4 @@ test_that("thousands of assignments are traced and run", {
   par <- c(0.1, 0.5, 0.2)
   expect_equal(plain(jit(f)(nv_tensor(par, "f64"), nv_tensor(y, "f64"))), f(par, y), tolerance = 1e-12)
 })
+# nolint end
