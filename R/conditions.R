@@ -98,7 +98,7 @@ user_frame <- function(above) {
 is_callback <- function(fun) {
   identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running) ||
     identical(fun, warn_of_digits) || identical(fun, flatten_object) || identical(fun, unflatten_object) ||
-    identical(fun, unflatten_checked) || identical(fun, run_callback)
+    identical(fun, unflatten_checked) || identical(fun, frame_of_columns) || identical(fun, run_callback)
 }
 
 # File and line of the statement that a frame was called from, as text; empty where R does not know them.

@@ -145,7 +145,7 @@ nv_switch <- function(index, ..., mode = "error") {
   branches <- lapply(seq_len(...length()), function(i) function() ...elt(i))
   at_once(function() {
     # A read at the index, which checks it.
-    numbers <- nv_seq(1L, length(branches))
+    numbers <- nv_seq(1L, length(branches), dtype = "i32")
     chosen <- nv_subset(numbers, index, mode = mode)
     switch_among(chosen, branches, 1L)$value
   })
@@ -248,7 +248,7 @@ nv_for <- function(n, init, body, checkpoint = FALSE, progress = FALSE) {
 
 # The state after `step(state, i)` for each i up to n.
 for_each <- function(n, init, step, checkpoint) {
-  numbers <- if (n > 0) nv_seq(1L, n) else nv_empty("i32", 0L)
+  numbers <- if (n > 0) nv_seq(1L, n, dtype = "i32") else nv_empty("i32", 0L)
   scan_along(
     function(state, i) list(step(state, i), NULL), list, init, numbers, n, FALSE, checkpoint, "body"
   )$carry

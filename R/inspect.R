@@ -62,12 +62,10 @@ check_jitted <- function(f) {
 # How a call differs from the most similar earlier one.
 explain_miss <- function(new, earlier) {
   if (!length(earlier)) return("the first call")
-  # Rules other than anvil's own are listed.
   rules <- "promotion rules"
-  with_rules <- function(x) if (rules %in% names(x)) x else c(x, setNames("anvil", rules))
-  new <- with_rules(new)
+  new <- with_usual_settings(new)
   differences <- lapply(earlier, function(old) {
-    old <- with_rules(old)
+    old <- with_usual_settings(old)
     Filter(nzchar, vapply(union(names(new), names(old)), function(name) {
       if (!name %in% names(old)) return(paste0(name, " is new: ", new[[name]]))
       if (!name %in% names(new)) return(paste0(name, " is gone: ", old[[name]]))
@@ -80,6 +78,17 @@ explain_miss <- function(new, earlier) {
   nearest <- which.min(lengths(differences))
   if (!length(differences[[nearest]])) return("a static argument of another value")
   paste0(paste(differences[[nearest]], collapse = "; "), " (as in ", nearest, ")")
+}
+
+# Settings other than these are listed with the arguments.
+usual_settings <- c("promotion rules" = "anvil", "default float" = "f32", "default int" = "i32")
+
+with_usual_settings <- function(x) c(x, usual_settings[setdiff(names(usual_settings), names(x))])
+
+# The default dtypes that are not the usual ones.
+described_defaults <- function() {
+  defaults <- setNames(.Call(anvil_default_dtypes), c("default float", "default int"))
+  defaults[defaults != usual_settings[names(defaults)]]
 }
 
 # The arguments of a call as texts by path: `x` -> "f32[2, 3]", `p$w` -> "f32?[]", `n` -> "static 3".

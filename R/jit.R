@@ -202,6 +202,7 @@ jit_miss <- function(arguments, run = TRUE) {
   described <- describe_arguments(given, static, supplied, !named)
   rules <- spec[[7L]] %||% .Call(anvil_rules_name, NULL)
   if (rules != "anvil") described <- c(described, "promotion rules" = rules)
+  described <- c(described, described_defaults())
   # Before the function is traced, which may change variables that they use.
   statics <- .Call(anvil_jit_snapshot, handle, arguments)
   graph <- promoted_as(spec, trace_call(f, given[supplied], !static[supplied], "a jitted function"))

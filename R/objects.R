@@ -4,7 +4,7 @@
 
 listed_classes <- c(
   "AnvilAbstract", "AnvilDtype", "AnvilStablehlo", "AnvilMemoryPlan", "AnvilPlan", "AnvilCacheExplanation",
-  "AnvilDtypeReport",
+  "AnvilDtypeReport", "AnvilModel", "AnvilSitrep",
   "AnvilPromotionTable", "AnvilPromotionComparison"
 )
 

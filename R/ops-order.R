@@ -238,7 +238,7 @@ nv_search_sorted <- function(sorted, operand, side = "left") {
 nv_tabulate <- function(bin, nbins, weights = NULL) {
   if (!is_whole(nbins) || nbins < 0) abort_arg("nbins", "a whole number, at least 0", describe(nbins))
   bin <- nv_flatten(as_index(bin))
-  weights <- if (is.null(weights)) nv_fill(1L, length(bin)) else nv_flatten(weights)
+  weights <- if (is.null(weights)) nv_fill(1L, length(bin), "i32") else nv_flatten(weights)
   if (length(weights) != length(bin)) {
     abort_arg("weights", paste(length(bin), "numbers, one for each element"), paste(length(weights)))
   }

@@ -103,7 +103,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' @param shape Sizes of the axes of the values; `integer()` is 0-d.
 #' @param state A state, see [nv_rng_state()].
 #' @param dtype Dtype of the values: its name, or a dtype object. A float for `nv_runif()` and `nv_rnorm()`,
-#'   an integer for `nv_sample_int()`, either for `nv_rbinom()`.
+#'   an integer for `nv_sample_int()`, either for `nv_rbinom()`. `NULL` is the default of floats, and for the
+#'   last two that of integers, see [default_dtypes()].
 #' @param min,max Bounds: finite R numbers with `min <= max`, or tensors; of all elements, or one for each.
 #' @param mean,sd Mean and standard deviation: finite R numbers with `sd >= 0`, or tensors; of all elements,
 #'   or one for each.
@@ -131,7 +132,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' first <- roll(state)
 #' second <- roll(first$state)
 #' @export
-nv_runif <- function(shape, state, dtype = "f32", min = 0, max = 1) {
+nv_runif <- function(shape, state, dtype = NULL, min = 0, max = 1) {
+  dtype <- dtype %||% default_float()
   check_parameter("min", min, "finite", is.finite)
   check_parameter("max", max, "finite", is.finite)
   if (is_numeric(min) && is_numeric(max) && any(min > max)) {
@@ -153,7 +155,8 @@ nv_runif <- function(shape, state, dtype = "f32", min = 0, max = 1) {
 
 #' @rdname nv_runif
 #' @export
-nv_rnorm <- function(shape, state, dtype = "f32", mean = 0, sd = 1) {
+nv_rnorm <- function(shape, state, dtype = NULL, mean = 0, sd = 1) {
+  dtype <- dtype %||% default_float()
   check_parameter("mean", mean, "finite", is.finite)
   check_parameter("sd", sd, "finite, and at least 0", function(x) is.finite(x) & x >= 0)
   dtype <- .Call(anvil_dtype_name, dtype)
@@ -168,7 +171,8 @@ nv_rnorm <- function(shape, state, dtype = "f32", mean = 0, sd = 1) {
 
 #' @rdname nv_runif
 #' @export
-nv_rbinom <- function(shape, state, size = 1L, prob = 0.5, dtype = "i32") {
+nv_rbinom <- function(shape, state, size = 1L, prob = 0.5, dtype = NULL) {
+  dtype <- dtype %||% default_int()
   check_parameter("prob", prob, "from 0 to 1", is_probability)
   if (inherits(size, "AnvilValue") || length(size) > 1L || !is_single(prob)) {
     return(draw_quantiles(distributions$binom, shape, state, dtype, list(size = size, prob = prob)))
@@ -191,7 +195,8 @@ check_trials <- function(size, dtype) {
 
 #' @rdname nv_runif
 #' @export
-nv_sample_int <- function(shape, state, n, dtype = "i32") {
+nv_sample_int <- function(shape, state, n, dtype = NULL) {
+  dtype <- dtype %||% default_int()
   dtype <- .Call(anvil_dtype_name, dtype)
   drawn(.External(anvil_ops, "sample_int", state, shape = shape, n = n, dtype = dtype))
 }

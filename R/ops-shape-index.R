@@ -56,7 +56,7 @@ nv_put <- function(operand, indices, value, axis = NULL, mode = "error", update_
 #'   the vector is 0 everywhere.
 #' @param num_classes The length of the vectors.
 #' @param axis The axis of the vectors, as numbered in the result, from 1 or negative from the end.
-#' @param dtype A dtype: its name, or a dtype object.
+#' @param dtype A dtype: its name, or a dtype object; `NULL` is the default float, see [default_dtypes()].
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @return A tensor with one axis more than `operand`.
 #' @section Errors: `anvil_error_dtype` for positions that are no integers, `anvil_error_axis` for an axis out
@@ -65,8 +65,8 @@ nv_put <- function(operand, indices, value, axis = NULL, mode = "error", update_
 #' nv_one_hot(c(1, 3), 3)
 #' nv_one_hot(nv_tensor(2:1), 2, axis = 1, dtype = "i1")
 #' @export
-nv_one_hot <- function(operand, num_classes, axis = -1L, dtype = "f32", ambiguous = FALSE) {
-  dtype <- .Call(anvil_dtype_name, dtype)
+nv_one_hot <- function(operand, num_classes, axis = -1L, dtype = NULL, ambiguous = FALSE) {
+  dtype <- .Call(anvil_dtype_name, dtype %||% default_float())
   .External(
     anvil_op, "one_hot", as_operand(as_index(operand)), num_classes = num_classes, axis = axis, dtype = dtype,
     ambiguous = ambiguous

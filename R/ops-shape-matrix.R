@@ -49,13 +49,13 @@ nv_trace <- function(operand, offset = 0L) .External(anvil_op, "trace", operand,
 
 #' @rdname nv_diag
 #' @export
-nv_eye <- function(n, m = n, offset = 0L, dtype = "f32", ambiguous = FALSE, device = "cpu") {
+nv_eye <- function(n, m = n, offset = 0L, dtype = NULL, ambiguous = FALSE, device = "cpu") {
   check_device(device)
   for (arg in c("n", "m")) {
     size <- get(arg)
     if (!is_whole(size) || size < 0) abort_arg(arg, "a whole number, at least 0", describe(size))
   }
-  dtype <- .Call(anvil_dtype_name, dtype)
+  dtype <- .Call(anvil_dtype_name, dtype %||% default_float())
   .External(anvil_op, "eye", shape = c(n, m), offset = offset, dtype = dtype, ambiguous = ambiguous)
 }
 

@@ -64,7 +64,8 @@ nv_promote_to_common <- function(...) {
 #' integer to narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float,
 #' ties to even, beyond its range to an infinity; real numbers become complex with an imaginary part of 0.
 #' Complex numbers do not become real: [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant.
-#' To import R data with checks instead, use [nv_tensor()].
+#' `NA` of R is no number in any dtype, and an error for those without NaN; to import R data with all checks, use
+#' [nv_tensor()]. In a tensor `NA` is a NaN.
 #'
 #' An ambiguous float or complex number is of double precision whatever its `dtype`, see [common_dtype()]: a
 #' conversion to one keeps all digits, and one from it rounds once. Its bits are those of the dtype that it
@@ -88,7 +89,8 @@ nv_promote_to_common <- function(...) {
 #'     * `nv_convert()`: Differentiable, linear in `operand`.
 #'     * `nv_bitcast_convert()`: Zero everywhere.
 #' @section Errors: `anvil_error_dtype` for an unknown dtype, complex numbers and a dtype that is not, or bits
-#' that cannot be read as the dtype; `anvil_error_arg` for an argument of another type.
+#' that cannot be read as the dtype; `anvil_error_value` for `NA` of R and a dtype without NaN; `anvil_error_arg`
+#' for an argument of another type.
 #' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA
 #'   defines them.
 #' @examples
@@ -96,7 +98,23 @@ nv_promote_to_common <- function(...) {
 #' nv_bitcast_convert(nv_scalar(1, dtype = "f32"), "ui32")
 #' @export
 nv_convert <- function(operand, dtype, ambiguous = FALSE) {
-  .External(anvil_op, "convert", operand, dtype = .Call(anvil_dtype_name, dtype), ambiguous = ambiguous)
+  dtype <- .Call(anvil_dtype_name, dtype)
+  if (!is.object(operand) && is.double(operand) && anyNA(operand)) check_no_missing(operand, dtype)
+  .External(anvil_op, "convert", operand, dtype = dtype, ambiguous = ambiguous)
+}
+
+# R's NA is no number: that of doubles would become 0 or TRUE in a dtype that has no NaN.
+check_no_missing <- function(operand, dtype) {
+  count <- sum(is.na(operand) & !is.nan(operand))
+  if (count == 0L || grepl("^(b?f|c)[0-9]", dtype)) return()
+  abort(
+    "anvil_error_value",
+    paste0(
+      "`operand` holds ", count, " missing value", if (count != 1L) "s", ", which ", dtype,
+      " cannot represent.\ni Replace ", if (count == 1L) "it" else "them", " first, or convert to a float."
+    ),
+    arg = "operand", dtype = dtype, count = count
+  )
 }
 
 #' @rdname nv_convert

@@ -40,33 +40,48 @@
 #' dtype(ratio(nv_scalar(1L), nv_scalar(2L)))
 #' @export
 with_promotion_rules <- function(rules, code) {
-  run <- function(opened) withVisible(code) # nolint: object_usage_linter. Rust calls it by its name.
-  out <- .Call(anvil_by_rules, rules, sys.nframe(), quote(run), environment())
-  if (out$visible) out$value else invisible(out$value)
+  with_settings(list(.Call(anvil_rules_name, rules), NULL, NULL), code)
 }
 
 #' @rdname with_promotion_rules
 #' @export
 local_promotion_rules <- function(rules, frame = parent.frame()) {
   rules <- .Call(anvil_rules_name, rules)
-  expected <- "the environment of a function, or of `local()`, that is running"
-  if (!is.environment(frame)) abort_arg("frame", expected, describe(frame))
-  number <- if (identical(frame, globalenv())) 0L else number_of_frame(frame, sys.nframe() - 1L)
-  if (number == 0L) {
-    abort_arg(
-      "frame", expected,
-      if (identical(frame, globalenv())) "the global environment" else "an environment of another kind",
-      "Use `with_promotion_rules()`, or `options(anvil.promotion_rules = )` for the session."
-    )
-  }
   held <- .Call(anvil_rules_name, NULL)
-  .Call(anvil_rules_choose, rules, number, frame)
-  # The rules end with the frame by themselves. This lets go of the frame as well, whose values R would keep.
-  do.call(on.exit, list(as.call(list(forget_rules, number)), add = TRUE, after = FALSE), envir = frame)
+  local_settings(
+    list(rules, NULL, NULL), frame, sys.nframe() - 1L,
+    "Use `with_promotion_rules()`, or `options(anvil.promotion_rules = )` for the session."
+  )
   invisible(held)
 }
 
-forget_rules <- function(number) .Call(anvil_rules_forget, number)
+# The value of an expression with settings of its own: `list(rules, float, int)`, each a string, or NULL for
+# what stays as it is.
+with_settings <- function(settings, code) {
+  run <- function(opened) withVisible(code) # nolint: object_usage_linter. Rust calls it by its name.
+  out <- .Call(anvil_by_settings, settings, sys.nframe(), quote(run), environment())
+  if (out$visible) out$value else invisible(out$value)
+}
+
+# Chooses such settings for the rest of the function with this frame, which is no deeper than the one with the
+# number `from`.
+local_settings <- function(settings, frame, from, hint) {
+  expected <- "the environment of a function, or of `local()`, that is running"
+  if (!is.environment(frame)) abort_arg("frame", expected, describe(frame))
+  number <- if (identical(frame, globalenv())) 0L else number_of_frame(frame, from)
+  if (number == 0L) {
+    abort_arg(
+      "frame", expected,
+      if (identical(frame, globalenv())) "the global environment" else "an environment of another kind", hint
+    )
+  }
+  .Call(anvil_settings_choose, settings, number, frame)
+  # The settings end with the frame by themselves. This lets go of the frame as well, whose values R would
+  # keep.
+  do.call(on.exit, list(as.call(list(forget_settings, number)), add = TRUE, after = FALSE), envir = frame)
+}
+
+forget_settings <- function(number) .Call(anvil_settings_forget, number)
 
 # The number on the stack of a frame that is no deeper than the one with the number `from`, the innermost if
 # there are several, as eval() makes them; 0 if there is none. Frames are asked for one by one: in a list, R

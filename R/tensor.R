@@ -14,7 +14,8 @@
 #' and `(x + 1)["a"]` an error. They are not printed; `as_array(x)` shows them.
 #'
 #' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
-#' `bit64::integer64` becomes `i64`, raw becomes `ui8`. Doubles as `f64`, integers as `i32` and complex
+#' `bit64::integer64` becomes `i64`, raw becomes `ui8`; [with_default_dtypes()] makes it `f64`, `i64` and
+#' `c128`. Doubles as `f64`, integers as `i32` and complex
 #' numbers as `c128` are not copied where R's own vector can serve.
 #'
 #' Data must fit: a value outside the range of an integer dtype, a fraction or a missing value is an error and
@@ -173,23 +174,54 @@ is_whole <- function(x) is_numeric(x) && length(x) == 1L && is.finite(x) && x ==
 
 format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 
-#' Convert a value to a tensor
+#' Convert data to a tensor
 #'
-#' @param x A tensor, which is returned as it is, or an R number (complex ones too), logical, vector or array.
-#'   A number without `dim` becomes what it would be as an operand: a 0-d tensor, ambiguous unless
-#'   logical.
+#' Numbers, vectors and arrays of R become what they would be as operands. Data of R's classes become numbers
+#' as follows:
+#'
+#' * **Data frames** a matrix with a column for each of theirs, in one dtype: `i1` if all are logicals, the
+#'   default of integers for integers, factors and logicals, and else that of floats. The names of columns, and
+#'   of rows if they have any, stay with the tensor as `dimnames`. A matrix in a column becomes several columns,
+#'   `name.1` and so on, as in [as.matrix()].
+#' * **Factors** their codes from 1, the positions in `levels(x)`; or with `factors = "one_hot"` a matrix with a
+#'   column of 0 and 1 for each level, which the columns are named by (in a data frame by the name of the factor
+#'   and the level).
+#' * **Dates** days since 1970-01-01, **POSIXct** seconds since then, **difftime** numbers in their own units:
+#'   all as `f64` if no `dtype` is given, since an `f32` counts seconds only up to 194 days. `dtype = "i32"` takes
+#'   whole days.
+#' * **`bit64::integer64`** `i64`.
+#'
+#' `NA` of integers, logicals, factors and times becomes no number in any dtype: `na` says what else. In bare
+#' vectors of doubles it is a NaN, as [nv_tensor()] has it, unless `na` is given.
+#'
+#' @param x A tensor, which is returned as it is; an R number (complex ones too), logical, vector or array; a
+#'   data frame, factor or vector of times. A number without `dim` becomes a 0-d tensor, ambiguous unless
+#'   logical or of a class.
 #' @param dtype A dtype that the result is to have: its name, or a dtype object; `NULL` is the default.
+#' @param na What becomes of missing values (`NA` and NaN): `"error"`; `"nan"`, where logicals, integers and
+#'   factors become doubles; or `"omit"`, which leaves out elements, or rows of a matrix or data frame, that
+#'   have one. `NULL` is `"error"` for data of a class, and for others as [nv_tensor()] has it.
+#' @param factors `"codes"` or `"one_hot"`.
 #' @return A tensor; of dtype `dtype` if that is given, and known then.
-#' @section Errors:
-#' As [nv_tensor()].
+#' @section Errors: As [nv_tensor()]. `anvil_error_value` for missing values with `na = "error"`: it counts them,
+#' by column in a data frame. `anvil_error_arg` for columns of text or of other objects.
+#' @seealso [nv_model()] for the design matrix of a formula. Data frames are arguments of jitted functions, see
+#'   [jit()].
 #' @examples
 #' as_nv_tensor(1)
 #' as_nv_tensor(c(1, 2, 3), "f64")
+#' as_nv_tensor(head(cars, 3))
+#' as_nv_tensor(factor(c("b", "a", "b")))
+#' as_nv_tensor(factor(c("b", "a", "b")), factors = "one_hot")
+#' as_nv_tensor(as.Date("2024-02-29"))
+#' as_nv_tensor(c(1L, NA, 3L), na = "nan")
+#' as_nv_tensor(airquality[1:6, 1:3], na = "omit")
 #' @export
-as_nv_tensor <- function(x, dtype = NULL) {
+as_nv_tensor <- function(x, dtype = NULL, na = NULL, factors = "codes") {
   if (inherits(x, "AnvilValue")) {
     return(if (is.null(dtype)) x else nv_convert(x, dtype))
   }
+  if (is.object(x) || !is.null(na)) return(tensor_of_data(x, dtype, na, factors))
   if (length(x) == 1L && is.null(dim(x))) nv_scalar(x, dtype) else nv_tensor(x, dtype)
 }
 
@@ -204,7 +236,7 @@ as_nv_tensor <- function(x, dtype = NULL) {
 #' @param value One R number or logical, or a 0-d tensor.
 #' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for
-#'   `nv_seq()` it is `i32`, or `f32` with `steps`. `nv_iota()` and `nv_seq()` take integers and floats.
+#'   `nv_seq()` it is that of integers, or that of floats with `steps`, see [default_dtypes()]. `nv_iota()` and `nv_seq()` take integers and floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()]: an ambiguous float keeps all digits
 #'   of `value`.
 #' @param device `"cpu"`.
@@ -288,7 +320,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
   }
   if (!is_whole(start)) abort_arg("start", "a whole number", describe(start))
   if (!is_whole(end) || end < start) abort_arg("end", "a whole number, at least `start`", describe(end))
-  nv_iota(1L, dtype %||% "i32", end - start + 1, start, ambiguous)
+  nv_iota(1L, dtype %||% default_int(), end - start + 1, start, ambiguous)
 }
 
 #' Abstract tensors
@@ -296,7 +328,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' The type of a tensor without its data, as an argument of [trace_fn()], [eval_shape()], [compile_for()] and
 #' their like.
 #'
-#' @param dtype A dtype: its name, or a dtype object.
+#' @param dtype A dtype: its name, or a dtype object; `NULL` is the default float, see [default_dtypes()].
 #' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param ambiguous Whether the dtype is ambiguous.
 #' @return An object of class `AnvilAbstract`. `==` and `!=` compare two of them: dtype, shape and ambiguity;
@@ -308,8 +340,8 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' nv_abstract("f32", 3) == nv_abstract("f32", 3)
 #' trace_fn(function(x) x + 1, nv_abstract("f32", 3))
 #' @export
-nv_abstract <- function(dtype = "f32", shape = integer(), ambiguous = FALSE) {
-  dtype <- as_dtype(dtype)
+nv_abstract <- function(dtype = NULL, shape = integer(), ambiguous = FALSE) {
+  dtype <- as_dtype(dtype %||% default_float())
   x <- structure(list(dtype = dtype, shape = shape, ambiguous = ambiguous), class = "AnvilAbstract")
   # Reading the shape checks all parts.
   x$shape <- .Call(anvil_shape, x)

@@ -75,11 +75,15 @@ register_tree_class <- function(class, flatten, unflatten) {
   check_function(unflatten, "unflatten", c("children", "static"))
   settle_function(flatten)
   settle_function(unflatten)
+  add_tree_class(class, flatten, unflatten)
+  invisible(class)
+}
+
+add_tree_class <- function(class, flatten, unflatten) {
   tree_classes$count <- tree_classes$count + 1L
   at <- match(class, tree_classes$names, nomatch = length(tree_classes$names) + 1L)
   tree_classes$names[at] <- class
   tree_classes$entries[[at]] <- list(flatten = flatten, unflatten = unflatten, number = tree_classes$count)
-  invisible(class)
 }
 
 # Registered classes, their functions, and how many registrations there were.
@@ -99,9 +103,10 @@ is_tree_object <- function(x) is.object(x) && oldClass(x)[1L] %in% tree_classes$
 
 # Called by Rust for an object that is no tensor: NULL if its class is not registered, or
 # list(children, kind), whose kind says with the children what it is: list(class, static part, number of the
-# registration).
+# registration). A data frame is a list of its columns, list(columns, NULL, names of rows or their number).
 flatten_object <- function(x) {
   class <- oldClass(x)
+  if ("data.frame" %in% class && !class[1L] %in% tree_classes$names) return(columns_of_frame(x))
   at <- match(class[1L], tree_classes$names)
   if (is.na(at)) return(NULL)
   entry <- tree_classes$entries[[at]]

@@ -6,6 +6,8 @@ dtype_objects <- new.env(parent = emptyenv())
   .Call(anvil_load, topenv(), getRversion() < "4.3.0")
   if (getRversion() < "4.3.0") set_matmul_methods()
   settle_threads()
+  settle_options()
+  add_tree_class("AnvilModel", flatten_model, unflatten_model)
   table <- .Call(wrap__anvil_dtypes)
   for (i in seq_along(table$name)) {
     assign(table$name[i], new_dtype(table$name[i], table$class[i], table$bits[i]), envir = dtype_objects)

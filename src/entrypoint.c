@@ -219,8 +219,9 @@ ENTRY1(ambiguous)
 ENTRY1(dtype_name)
 ENTRY5(common_dtype)
 ENTRY1(rules_name)
-ENTRY3(rules_choose)
-ENTRY1(rules_forget)
+ENTRY3(settings_choose)
+ENTRY1(settings_forget)
+ENTRY0(default_dtypes)
 ENTRY1(audit_entries)
 ENTRY1(graph_types)
 ENTRY3(promotable)
@@ -248,7 +249,7 @@ ENTRY1(init)
 /* ---- extents: what holds while a function of R runs (extent.rs) ---- */
 
 struct marks {
-  size_t traces, rules, audits;
+  size_t traces, settings, audits;
 };
 struct marks rs_extent_marks(void);
 void rs_extent_end(struct marks);
@@ -294,7 +295,7 @@ static SEXP within(struct extent extent, int status) {
   }
 
 EXTENT2(in_trace, trace_open)
-EXTENT2(by_rules, rules_open)
+EXTENT2(by_settings, settings_open)
 EXTENT0(in_audit, audit_open)
 
 /* Called once by .onLoad(): where to find the functions that C and Rust call, such as signal_error(). */
@@ -323,7 +324,7 @@ static const R_CallMethodDef calls[] = {
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2), CALL(tensor_data, 1),        CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
-    CALL(by_rules, 4),     CALL(rules_choose, 3), CALL(rules_forget, 1), CALL(in_audit, 2), CALL(audit_entries, 1),
+    CALL(by_settings, 4),  CALL(settings_choose, 3), CALL(settings_forget, 1), CALL(default_dtypes, 0), CALL(in_audit, 2), CALL(audit_entries, 1),
     CALL(graph_types, 1),
     CALL(pull_back, 3),    CALL(push_forward, 3), CALL(linearize, 2),    CALL(inline, 2),       CALL(stack, 4),
     CALL(branch, 3),     CALL(repeat, 4),       CALL(scan, 4),       CALL(custom, 3),     CALL(callback, 4),

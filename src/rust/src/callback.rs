@@ -11,7 +11,6 @@ use crate::transform::{innermost, node};
 use crate::tree::Out;
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::number_type;
 use anvil_core::boundary::{import, Filling, Source};
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::error::{Error, Result};
@@ -224,7 +223,7 @@ impl Called {
             return Ok(());
         }
         let Some((dtype, shape)) = vector::number(x) else { return Err(wrong(value::describe(x), "")) };
-        let given = Aval::new(number_type(dtype), shape);
+        let given = Aval::new(crate::settings::current()?.defaults.number_type(dtype), shape);
         let got = format!("R's {given}");
         // SAFETY: reads an attribute.
         let bare = attribute(x, unsafe { R_DimSymbol }) == nil();

@@ -106,6 +106,8 @@ extern "C" {
     pub fn Rf_lang2(f: SEXP, x: SEXP) -> SEXP;
     pub fn Rf_eval(x: SEXP, env: SEXP) -> SEXP;
     pub fn Rf_GetOption1(tag: SEXP) -> SEXP;
+    pub fn Rf_length(x: SEXP) -> c_int;
+    pub fn Rf_nthcdr(list: SEXP, n: c_int) -> SEXP;
 
     /// The list of all attributes; a null pointer if this version of R does not give it (entrypoint.c).
     pub fn anvil_attributes(x: SEXP) -> SEXP;

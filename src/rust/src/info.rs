@@ -5,7 +5,7 @@ use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Exit, Outcome, Scope};
 use crate::handle;
 use crate::jit;
-use crate::rules;
+use crate::settings;
 use crate::trace;
 use crate::tree;
 use crate::value::{self, Tensor};
@@ -96,7 +96,7 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
         Some(aval) => (aval.ranked(), aval.shape),
         None => {
             let (dtype, shape) = trace::number_argument(x).map_err(|e| e.for_argument("x"))?;
-            (anvil_core::apply::number_type(dtype), shape)
+            (settings::current()?.defaults.number_type(dtype), shape)
         }
     };
     // SAFETY: inside `protected`.
@@ -142,7 +142,7 @@ pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope:
     };
     let lhs = ranked(lhs, ["lhs_dtype", "lhs_ambiguous"], lhs_ambiguous)?;
     let rhs = ranked(rhs, ["rhs_dtype", "rhs_ambiguous"], rhs_ambiguous)?;
-    let join = common_dtype(lhs, rhs, rules::argument(rules)?)?;
+    let join = common_dtype(lhs, rhs, settings::rules_argument(rules)?)?;
     // SAFETY: inside `protected`.
     let out = protected(|| unsafe {
         let out = Rf_allocVector(VECSXP, 2);
@@ -155,19 +155,25 @@ pub fn common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules]: [SEXP; 5], scope:
 
 /// The name of rules of promotion.
 pub fn rules_name(rules: SEXP, scope: &Scope) -> Outcome {
-    r_string(rules::argument(rules)?.name(), scope)
+    r_string(settings::rules_argument(rules)?.name(), scope)
+}
+
+/// The default dtypes in force, of floats and of integers.
+pub fn default_dtypes(scope: &Scope) -> Outcome {
+    let defaults = settings::current()?.defaults;
+    r_strings(&[defaults.float, defaults.int].map(|dtype| dtype.name().to_string()), scope)
 }
 
 /// Whether a type may be promoted to another.
 pub fn promotable(from: SEXP, to: SEXP, rules: SEXP) -> Outcome {
     let (from, to) = (ranked_argument("from", from)?, ranked_argument("to", to)?);
-    Ok(value::flag(rules::argument(rules)?.promotes(from, to)))
+    Ok(value::flag(settings::rules_argument(rules)?.promotes(from, to)))
 }
 
 /// A shortest chain from one type to another in the lattice of the rules.
 pub fn promotion_path(from: SEXP, to: SEXP, rules: SEXP, scope: &Scope) -> Outcome {
     let (from, to) = (ranked_argument("from", from)?, ranked_argument("to", to)?);
-    let path = rules::argument(rules)?.path(from, to)?;
+    let path = settings::rules_argument(rules)?.path(from, to)?;
     r_strings(&path.into_iter().map(String::from).collect::<Vec<_>>(), scope)
 }
 

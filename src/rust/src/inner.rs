@@ -1,5 +1,5 @@
-//! The inner nodes of nested lists: bare lists, and objects of the classes that users have registered
-//! (R/tree-class.R), each with a list of children and a static part.
+//! The inner nodes of nested lists: bare lists, data frames, which are lists of their columns, and objects of
+//! the classes that users have registered (R/tree-class.R), each with a list of children and a static part.
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -17,8 +17,10 @@ pub struct Inner {
     /// Its elements, a bare list. That of an object is kept by the scope.
     pub items: SEXP,
     /// Of an object `list(class, static part, number of the registration)`, which decides with the elements
-    /// what it is; `NULL` for a list.
+    /// what it is; `NULL` for a list, and for a data frame, which is taken as one.
     pub kind: SEXP,
+    /// Of a data frame its row names, or as an integer their number; `NULL` otherwise.
+    pub rows: SEXP,
 }
 
 impl Inner {
@@ -28,7 +30,7 @@ impl Inner {
     /// A jump with the error of the user's function that gives the children of an object.
     pub fn of(x: SEXP, scope: &Scope) -> Outcome<Option<Inner>> {
         if is_list(x) {
-            return Ok(Some(Inner { items: x, kind: nil() }));
+            return Ok(Some(Inner { items: x, kind: nil(), rows: nil() }));
         }
         if !is_object(x) || value::is_tensor(x) || value::is_tracer(x) {
             return Ok(None);
@@ -38,12 +40,30 @@ impl Inner {
         if parts == nil() {
             return Ok(None);
         }
-        Ok(Some(Inner { items: element(parts, 0), kind: element(parts, 1) }))
+        let rows = if len(parts) > 2 { element(parts, 2) } else { nil() };
+        Ok(Some(Inner { items: element(parts, 0), kind: element(parts, 1), rows }))
     }
 
-    /// Whether it is an object.
+    /// Whether it is an object of a registered class.
     pub fn is_object(&self) -> bool {
         self.kind != nil()
+    }
+
+    /// The data frame of these columns: what a traced function sees of one. A list, or an object, as it is.
+    pub fn framed(&self, columns: SEXP, scope: &Scope) -> Outcome {
+        if self.rows == nil() {
+            return Ok(columns);
+        }
+        // SAFETY: inside `protected`; the parts are alive, and the pair is protected by what it is given to.
+        let made = protected(|| unsafe {
+            let pair = Rf_protect(Rf_allocVector(VECSXP, 2));
+            SET_VECTOR_ELT(pair, 0, columns);
+            SET_VECTOR_ELT(pair, 1, self.rows);
+            let made = anvil_call_r(c"frame_of_columns".as_ptr(), pair);
+            Rf_unprotect(1);
+            made
+        })?;
+        Ok(scope.keep(made))
     }
 
     /// A fresh copy of its elements, to be replaced one by one.

@@ -10,7 +10,7 @@ use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
 use crate::path;
 use crate::program::Program;
-use crate::rules;
+use crate::settings::{self, Settings};
 use crate::statics;
 use crate::trace;
 use crate::tree::{self, Flat, Leaf, Out};
@@ -103,7 +103,7 @@ impl JitFunction {
         let cache = RefCell::new(Cache::new(number(size).max(1)));
         let dots = number(dots).checked_sub(1);
         let own = RefCell::default();
-        let rules = if rules == nil() { None } else { Some(rules::argument(rules)?) };
+        let rules = if rules == nil() { None } else { Some(settings::rules_argument(rules)?) };
         Ok(JitFunction { statics: flags(statics), donate: flags(donate), dots, rules, cache, own })
     }
 
@@ -139,8 +139,9 @@ impl JitFunction {
         scope: &Scope,
     ) -> Outcome<Flat> {
         let mut flat = Flat { may_be_abstract: types, ..Flat::default() };
-        let rules = self.rules.map_or_else(rules::current, Ok)?;
-        flat.words.push(std::ptr::from_ref(rules) as u64);
+        let around = settings::current()?;
+        let settings = Settings { rules: self.rules.unwrap_or(around.rules), ..around };
+        flat.words.push(settings.word());
         for (i, &(tag, x)) in arguments.iter().enumerate() {
             let formal = self.formal(i, arguments.len());
             let is_static = formal.is_some_and(|f| self.statics[f]);

@@ -28,9 +28,10 @@
 //! | `transform` | derivatives and control flow, from nested traces |
 //! | `tensor` | tensors from R data, R data from tensors, their text |
 //! | `info` | types, promotion, texts of graphs |
-//! | `rules` | the rules of promotion in force |
+//! | `options` | R's options that are read at every call |
+//! | `settings` | the rules of promotion and the default dtypes in force |
 //! | `audit` | records of what promotion converted, and where |
-//! | `extent` | dynamic extents of R functions: traces, rules, audits |
+//! | `extent` | dynamic extents of R functions: traces, settings, audits |
 //! | `path` | paths of values in nested lists, for messages |
 //! | `files` | files and links, for functions that write |
 //! | `mixer` | the hash of signatures |
@@ -61,14 +62,14 @@ mod jit;
 mod large;
 mod mixer;
 mod narrow;
-
 mod op;
+mod options;
 mod path;
 mod plan;
 mod printing;
 mod program;
 mod reserve;
-mod rules;
+mod settings;
 mod single_subscript;
 mod statics;
 mod subset;
@@ -83,6 +84,8 @@ mod value;
 mod vector;
 
 use anvil_core::dtype::{promote, DType, Ranked};
+use anvil_core::kernels::math::Level;
+use anvil_core::kernels::memory::block_allocator::usage;
 use anvil_core::ops;
 use extendr_api::metadata::{Arg, Func};
 use extendr_api::prelude::*;
@@ -143,9 +146,10 @@ entry! {
     rs_common_dtype(lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules) scope =>
         info::common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules], scope);
     rs_rules_name(rules) scope => info::rules_name(rules, scope);
-    rs_rules_open(rules, frame) _scope => rules::open(rules, frame);
-    rs_rules_choose(rules, number, frame) _scope => rules::choose(rules, number, frame);
-    rs_rules_forget(number) _scope => Ok(rules::forget(number));
+    rs_settings_open(settings, frame) _scope => settings::open(settings, frame);
+    rs_settings_choose(settings, number, frame) _scope => settings::choose(settings, number, frame);
+    rs_settings_forget(number) _scope => Ok(settings::forget(number));
+    rs_default_dtypes() scope => info::default_dtypes(scope);
     rs_promotable(from, to, rules) _scope => info::promotable(from, to, rules);
     rs_promotion_path(from, to, rules) scope => info::promotion_path(from, to, rules, scope);
     rs_audit_open() scope => audit::open(scope);
@@ -189,6 +193,16 @@ fn anvil_dtypes() -> List {
         class = all.iter().map(|d| d.r_class()).collect::<Vec<_>>(),
         bits = all.iter().map(|d| d.bits() as i32).collect::<Vec<_>>()
     )
+}
+
+/// The engine on this machine, for reports: the level of instructions, processors, and bytes of memory: what the process may
+/// use, what large results have taken from the system, and what of it they hold.
+#[extendr]
+fn anvil_engine() -> List {
+    let usage = usage();
+    let memory = [usage.limit, usage.taken, usage.held].map(|bytes| bytes as f64);
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as i32);
+    list!(simd = Level::current().name(), processors = processors, memory = memory.to_vec())
 }
 
 /// The systems of promotion: their names, the default first.
@@ -237,6 +251,7 @@ extendr_module! {
     mod anvil;
     use tensor_files;
     fn anvil_dtypes;
+    fn anvil_engine;
     fn anvil_promotion_rules;
     fn anvil_promotion;
     fn anvil_ops_table;

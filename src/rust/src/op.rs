@@ -11,20 +11,19 @@ use crate::inner::is_list;
 use crate::jit;
 use crate::mixer::Mixer;
 use crate::program::Program;
-use crate::rules;
+use crate::settings::{self, Settings};
 use crate::trace::{self, Trace};
 use crate::tree::{deeper, Leaf, Out};
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::{applies_at_positions, number_type, Applier, Conversion};
-use anvil_core::dtype::promote::Rules;
+use anvil_core::apply::{applies_at_positions, Applier, Conversion};
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::kernels::cast;
 use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::{Builder, Site};
-use anvil_core::tensor::{Aval, Literal};
+use anvil_core::tensor::Literal;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -92,12 +91,12 @@ impl Call {
         Ok(applier.apply(&text(self.name), operands, &self.attrs()?)?)
     }
 
-    /// The signature of an eager program: name, rules, parameters, types of the operands. `None` if a
+    /// The signature of an eager program: name, settings, parameters, types of the operands. `None` if a
     /// parameter has no words, so that the program is not cached.
-    fn words(&self, rules: &'static Rules, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
+    fn words(&self, settings: Settings, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
         let mut words = Vec::with_capacity(8 + 4 * leaves.len());
         words.push(self.name as u64);
-        words.push(std::ptr::from_ref(rules) as u64);
+        words.push(settings.word());
         for &(tag, x) in &self.attrs {
             words.push(tag as u64);
             if !attr_words(x, 0, &mut words)? {
@@ -194,9 +193,9 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
         return traced(&trace, handle, site, list, scope, |applier| call.apply(applier, &operands));
     }
     let leaves: Vec<Leaf> = call.operands.iter().map(|&x| leaf(x)).collect::<Outcome<_>>()?;
-    let rules = rules::current()?;
+    let settings = settings::current()?;
     // An audited call is compiled anew: a cached program does not record conversions.
-    let words = if audit::is_open() { None } else { call.words(rules, &leaves)? };
+    let words = if audit::is_open() { None } else { call.words(settings, &leaves)? };
     eager(&leaves, words, call.name, list, scope, |applier, operands| call.apply(applier, operands))
 }
 
@@ -272,7 +271,7 @@ fn compile(
             Leaf::Tensor(tensor, _) => builder.input(tensor.aval()),
             Leaf::Number(x, dtype) => {
                 let shape = trace::number_argument(*x)?.1;
-                builder.input(Aval::new(number_type(*dtype), shape))
+                trace::number_input(&mut builder, *dtype, shape, settings::current()?.defaults)?
             }
         });
     }
@@ -313,7 +312,8 @@ fn applied(
     site: Site,
     build: impl FnOnce(&mut Applier) -> Outcome<Vec<Value>>,
 ) -> Outcome<(Vec<Value>, Vec<Conversion>)> {
-    let mut applier = Applier::new(builder, rules::current()?).at(site);
+    let settings = settings::current()?;
+    let mut applier = Applier::new(builder, settings.rules).by_default(settings.defaults).at(site);
     if audit::is_open() {
         applier = applier.noting();
     }

@@ -8,6 +8,7 @@ use crate::tree::Leaf;
 use crate::value;
 use crate::vector;
 use anvil_core::error::Error;
+use std::ffi::CStr;
 
 /// An error about a leaf, with the path of the leaf for its name. `find` searches the first leaf with a
 /// property. It runs only in case of an error, so that paths cost nothing otherwise.
@@ -73,9 +74,14 @@ pub fn subscript(list: SEXP, i: usize) -> String {
     }
 }
 
-/// What to write in place of a list that was given as an operand; empty for anything but a bare list with
-/// elements.
+/// What to write in place of a list that was given as an operand, or of a vector of a class that has a
+/// conversion; empty for anything but a bare list with elements and such a vector.
 pub fn advice(x: SEXP) -> String {
+    /// The classes of vectors that `as_nv_tensor()` converts.
+    const CONVERTED: [&CStr; 6] = [c"factor", c"Date", c"POSIXct", c"POSIXlt", c"difftime", c"integer64"];
+    if CONVERTED.iter().any(|class| inherits(x, class)) {
+        return "Make it a tensor with `as_nv_tensor()`.".into();
+    }
     /// Elements that are listed.
     const LISTED: usize = 3;
     if !is_list(x) || len(x) == 0 {

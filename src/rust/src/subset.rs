@@ -9,7 +9,7 @@ use crate::axis_names::{self, Left};
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::op::{attr, eager, leaf, site, traced};
-use crate::rules;
+use crate::settings;
 use crate::single_subscript;
 use crate::tensor;
 use crate::trace;
@@ -329,18 +329,13 @@ impl Subscripts {
     fn eager(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
         let mut leaves: Vec<Leaf> = [x].into_iter().chain(new).map(leaf).collect::<Outcome<_>>()?;
         let before = leaves.len();
-        let rules = rules::current()?;
+        let settings = settings::current()?;
         // The address of this text is the first word of no other signature.
         static SUBSET: &str = "subset";
         let flags =
             u64::from(new.is_some()) | u64::from(drop) << 1 | u64::from(self.flat) << 2 | (mode as u64) << 3;
         let mut words = Vec::with_capacity(16 + 2 * self.chosen.len());
-        words.extend([
-            SUBSET.as_ptr() as u64,
-            std::ptr::from_ref(rules) as u64,
-            flags,
-            self.chosen.len() as u64,
-        ]);
+        words.extend([SUBSET.as_ptr() as u64, settings.word(), flags, self.chosen.len() as u64]);
         let mut starts = Vec::new();
         for chosen in &self.chosen {
             match chosen {

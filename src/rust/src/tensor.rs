@@ -5,6 +5,8 @@ use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Outcome, Scope};
 use crate::info::{dtype_argument, filling_argument, flag_argument, shape_argument};
 use crate::large;
+use crate::path;
+use crate::settings;
 use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::boundary::{
@@ -25,22 +27,22 @@ fn is_integer64(x: SEXP) -> bool {
 }
 
 /// The default dtype of R data.
-fn default_dtype(x: SEXP) -> Result<DType> {
-    match kind(x) {
-        _ if is_integer64(x) => Ok(DType::I64),
-        REALSXP => Ok(DType::F32),
-        INTSXP => Ok(DType::I32),
-        LGLSXP => Ok(DType::I1),
-        CPLXSXP => Ok(DType::C64),
-        RAWSXP => Ok(DType::UI8),
-        _ => Err(Error::Arg {
-            arg: "dtype".into(),
-            expected: format!("given for {}", value::describe(x)),
-            got: "NULL".into(),
-            hint: "Strings hold integers that R's numbers cannot: say of which dtype, such as \"i64\"."
-                .into(),
-        }),
-    }
+fn default_dtype(x: SEXP) -> Outcome<DType> {
+    let stored = match kind(x) {
+        _ if is_integer64(x) => return Ok(DType::I64),
+        REALSXP => DType::F64,
+        INTSXP => DType::I32,
+        LGLSXP => DType::I1,
+        CPLXSXP => DType::C128,
+        RAWSXP => return Ok(DType::UI8),
+        _ => {
+            let hint = "Strings hold integers that R's numbers cannot: say of which dtype, such as \"i64\".";
+            let expected = format!("given for {}", value::describe(x));
+            let (arg, got) = ("dtype".into(), "NULL".into());
+            return Err(Error::Arg { arg, expected, got, hint: hint.into() }.into());
+        }
+    };
+    Ok(settings::current()?.defaults.number_type(stored).dtype)
 }
 
 fn check_data(x: SEXP) -> Result<()> {
@@ -49,6 +51,10 @@ fn check_data(x: SEXP) -> Result<()> {
         return Ok(());
     }
     let hint = match kind(x) {
+        _ if !path::advice(x).is_empty() && is_object(x) => {
+            "Use `as_nv_tensor()`, which says what it becomes."
+        }
+        VECSXP if inherits(x, c"data.frame") => "Use `as_nv_tensor()`, which makes a matrix of its columns.",
         VECSXP => "Use `unlist()` or `as.matrix()` first.",
         _ if is_object(x) => "Use `unclass()` or `as.numeric()` first.",
         _ => "",

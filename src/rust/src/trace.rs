@@ -7,15 +7,16 @@ use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome, Scope};
 use crate::handle::{self, Held};
 use crate::path;
+use crate::settings;
 use crate::tracer;
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::number_type;
+use anvil_core::apply::Defaults;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::graph::{Def, Value};
 use anvil_core::ops::layout::Order;
-use anvil_core::ops::{Builder, Graph, Reshape};
+use anvil_core::ops::{Builder, Convert, Graph, Op, Reshape};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::{Cell, RefCell};
@@ -257,14 +258,45 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Value> {
         return capture(trace, &Tensor::read(x)?);
     }
     let (dtype, shape) = number_argument(x)?;
-    let aval = Aval::new(number_type(dtype), shape);
+    let ranked = settings::current()?.defaults.number_type(dtype);
     let bytes = vector::number_bytes(x, dtype)?;
-    if aval.shape.rank() == 0 {
-        let literal = Literal::from_bytes(dtype, bytes.as_slice());
-        return Ok(trace.builder().literal(literal, aval.ambiguous));
+    if shape.rank() == 0 {
+        let literal = Literal::from_bytes(dtype, bytes.as_slice()).convert(ranked.stored());
+        return Ok(trace.builder().literal(literal, ranked.default()));
     }
-    let tensor = new_tensor(&aval, bytes.as_slice(), scope)?;
-    capture(trace, &Tensor::read(tensor)?)
+    let tensor = new_tensor(&Aval::new(as_stored(ranked, dtype), shape), bytes.as_slice(), scope)?;
+    let value = capture(trace, &Tensor::read(tensor)?)?;
+    widened(&mut trace.builder(), value, ranked)
+}
+
+/// The type of an R number or array as R stores it: an integer that is `i64?` by default is one of 32 bits.
+fn as_stored(ranked: Ranked, stored: DType) -> Ranked {
+    if ranked.stored() == stored {
+        ranked
+    } else {
+        Ranked { dtype: stored, ..ranked }
+    }
+}
+
+/// A value of type [`as_stored`], converted to its type.
+fn widened(builder: &mut Builder, value: Value, to: Ranked) -> Outcome<Value> {
+    if builder.graph().aval(value).dtype == to.stored() {
+        return Ok(value);
+    }
+    Ok(builder.node1(Op::Convert(Convert { to }), &[value])?)
+}
+
+/// A new input of a graph for an R number or array, stored in this dtype, as a value of the type that it has
+/// by default.
+pub fn number_input(
+    builder: &mut Builder,
+    stored: DType,
+    shape: Shape,
+    defaults: Defaults,
+) -> Outcome<Value> {
+    let ranked = defaults.number_type(stored);
+    let value = builder.input(Aval::new(as_stored(ranked, stored), shape));
+    widened(builder, value, ranked)
 }
 
 /// Type and shape of an R number, vector or array.
@@ -357,6 +389,13 @@ pub fn opened(handle: SEXP) -> Outcome<Rc<Trace>> {
     of_handle(handle)
         .filter(|trace| trace.open.get())
         .ok_or_else(|| Exit::Error(Error::Internal { detail: "the trace is not open".into() }))
+}
+
+/// A new input of a trace for an R number or array, as a tracer.
+pub fn number(trace: &Trace, handle: SEXP, stored: DType, shape: Shape, scope: &Scope) -> Outcome {
+    let defaults = settings::current()?.defaults;
+    let value = number_input(&mut trace.builder(), stored, shape, defaults)?;
+    tracer(trace, handle, value, scope)
 }
 
 /// A new input of a trace, as a tracer.

@@ -14,11 +14,9 @@ use crate::path;
 use crate::trace;
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::number_type;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
 use anvil_core::shape::Shape;
-use anvil_core::tensor::Aval;
 use std::os::raw::c_int;
 
 /// Depth of nested lists, at most, since walks are recursive.
@@ -99,6 +97,8 @@ const ABSENT: u64 = 5;
 const TAG: u64 = 6;
 const NAMES: u64 = 7;
 const OBJECT: u64 = 8;
+const ROWS: u64 = 9;
+const NAMED_ROWS: u64 = 10;
 
 /// Whether a value stands for an argument that the caller left out.
 pub fn is_absent(x: SEXP) -> bool {
@@ -189,12 +189,27 @@ impl Flat {
             let Err(Error::Arg { arg, expected, got, .. }) = argument(x) else {
                 return Err(Error::Internal { detail: "an object that is a number".into() }.into());
             };
-            let hint = "Name the argument in `static = ` if it is not data, or register the class with \
-                        `register_tree_class()` if data are in it.";
-            return Err(Error::Arg { arg, expected, got, hint: hint.into() }.into());
+            let hint = match path::advice(x) {
+                advice if advice.is_empty() => {
+                    "Name the argument in `static = ` if it is not data, or register \
+                    the class with `register_tree_class()` if data are in it."
+                        .to_string()
+                }
+                advice => format!("{advice} Name the argument in `static = ` if it is not data."),
+            };
+            return Err(Error::Arg { arg, expected, got, hint }.into());
         };
-        self.words.push(OBJECT);
-        self.statics.push(node.kind);
+        if node.is_object() {
+            self.words.push(OBJECT);
+            self.statics.push(node.kind);
+        }
+        if kind(node.rows) == STRSXP {
+            self.names.push(node.rows);
+            self.words.push(NAMED_ROWS);
+            self.names_along(node.rows);
+        } else if node.rows != nil() {
+            self.words.extend(ints(node.rows).iter().map(|&n| ROWS | (n as u64) << 8));
+        }
         // The object refers to its children, and so does the list of them.
         self.list(owner, node.items, false, depth, scope)
     }
@@ -211,15 +226,19 @@ impl Flat {
             let lists = if kind(names) == VECSXP { len(names) } else { 1 };
             self.words.push(NAMES | (lists as u64) << 8);
             for i in 0..lists {
-                let axis = if kind(names) == VECSXP { element(names, i) } else { names };
-                let count = if kind(axis) == STRSXP { len(axis) } else { 0 };
-                self.words.push(count as u64);
-                // SAFETY: index in range. As for the names of lists.
-                self.words.extend((0..count).map(|i| unsafe { STRING_ELT(axis, i as Length) } as u64));
+                self.names_along(if kind(names) == VECSXP { element(names, i) } else { names });
             }
             // The names of a vector of one axis are those of the axis.
             return;
         }
+    }
+
+    /// Adds the names along one axis, or of rows, if there are any. Something in `names` keeps them alive.
+    fn names_along(&mut self, names: SEXP) {
+        let count = if kind(names) == STRSXP { len(names) } else { 0 };
+        self.words.push(count as u64);
+        // SAFETY: index in range. As for the names of lists.
+        self.words.extend((0..count).map(|i| unsafe { STRING_ELT(names, i as Length) } as u64));
     }
 
     fn leaf(&mut self, owner: usize, leaf: Leaf) {
@@ -283,10 +302,10 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
             // SAFETY: index in range; `out` is a list that this call made.
             unsafe { SET_VECTOR_ELT(out, i as Length, child) };
         }
-        return node.with_checked(out, scope);
+        return node.framed(node.with_checked(out, scope)?, scope);
     }
     let (dtype, shape) = argument(x)?;
-    named(trace::input(trace, handle, Aval::new(number_type(dtype), shape), scope)?, x, scope)
+    named(trace::number(trace, handle, dtype, shape, scope)?, x, scope)
 }
 
 /// A tracer with the names of an argument's axes.
@@ -340,8 +359,10 @@ impl Out {
         let items = node.items;
         let mut child = |i| Out::at(element(items, i), depth, count, leaf, scope);
         let children = (0..len(items)).map(&mut child).collect::<Outcome<Vec<_>>>()?;
+        // The names of a data frame are its own, which the program keeps alive.
+        let named = if node.is_object() { items } else { x };
         // SAFETY: reads an attribute.
-        let list = Out::List(children, attribute(items, unsafe { R_NamesSymbol }));
+        let list = Out::List(children, attribute(named, unsafe { R_NamesSymbol }));
         if !node.is_object() {
             return Ok(list);
         }

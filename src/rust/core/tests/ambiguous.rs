@@ -3,7 +3,7 @@
 mod common;
 mod writer;
 
-use anvil_core::apply::{number_type, Applier};
+use anvil_core::apply::{Applier, Defaults};
 use anvil_core::dtype::promote::{self, by_name, names, rules};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::graph::{Def, Operation, Value};
@@ -225,7 +225,7 @@ fn a_text_of_ambiguous_floats_is_read_back_with_all_digits() {
 #[test]
 fn a_number_of_r_is_stored_as_its_type_says() {
     for dtype in [DType::I1, DType::I32, DType::F64, DType::C128] {
-        assert_eq!(number_type(dtype).stored(), dtype);
+        assert_eq!(Defaults::default().number_type(dtype).stored(), dtype);
     }
 }
 

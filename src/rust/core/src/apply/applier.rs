@@ -2,6 +2,7 @@
 //! graph.
 
 use super::conversion::Conversion;
+use super::promote::Defaults;
 use crate::dtype::promote::Rules;
 use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
@@ -15,10 +16,11 @@ use crate::tensor::Aval;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A graph under construction, and the rules that operands of its ops are promoted by.
+/// A graph under construction, the rules that operands of its ops are promoted by, and the default dtypes.
 pub struct Applier<'a> {
     pub(super) builder: &'a mut Builder,
     pub(super) rules: &'static Rules,
+    pub(super) defaults: Defaults,
     pub(super) log: Option<Vec<Conversion>>,
     pub(super) site: Site,
 }
@@ -26,7 +28,12 @@ pub struct Applier<'a> {
 impl<'a> Applier<'a> {
     /// An applier that adds to `builder`.
     pub fn new(builder: &'a mut Builder, rules: &'static Rules) -> Applier<'a> {
-        Applier { builder, rules, log: None, site: Site::default() }
+        Applier { builder, rules, defaults: Defaults::default(), log: None, site: Site::default() }
+    }
+
+    /// The applier with these default dtypes.
+    pub fn by_default(self, defaults: Defaults) -> Applier<'a> {
+        Applier { defaults, ..self }
     }
 
     /// The applier, recording conversions from here on.

@@ -29,7 +29,7 @@ pub mod subset;
 pub use applier::Applier;
 pub use conversion::{Conversion, Loss};
 pub use indexed::applies_at_positions;
-pub use promote::number_type;
+pub use promote::Defaults;
 
 use crate::error::Result;
 use crate::graph::Value;

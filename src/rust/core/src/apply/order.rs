@@ -224,7 +224,7 @@ impl Applier<'_> {
         })?;
         let mut out = made[0];
         if ties == "average" {
-            out = self.cast(out, Ranked::ambiguous(DType::F32))?;
+            out = self.cast(out, self.defaults.number_type(DType::F64))?;
         }
         let Some(shape) = shape.filter(|shape| *shape != self.aval(out).shape) else { return Ok(vec![out]) };
         self.builder.node(Reshape { shape, order: layout::Order::Column }, &[out])

@@ -9,13 +9,31 @@ use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::{Convert, Entry, Mode, Op, Promotion, Role, Row};
 
-/// The type of an R number or logical, which is stored as f64, i32, i1 or c128.
-pub fn number_type(stored: DType) -> Ranked {
-    match stored.kind() {
-        Kind::Boolean => Ranked::known(DType::I1),
-        Kind::Float => Ranked::ambiguous(DType::F32),
-        Kind::Complex => Ranked::ambiguous(DType::C64),
-        Kind::Integer | Kind::Unsigned => Ranked::ambiguous(DType::I32),
+/// The dtypes that numbers of R have by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Defaults {
+    /// Of doubles: `f32` or `f64`. The parts of complex numbers are such floats.
+    pub float: DType,
+    /// Of integers: `i32` or `i64`.
+    pub int: DType,
+}
+
+impl Default for Defaults {
+    fn default() -> Defaults {
+        Defaults { float: DType::F32, int: DType::I32 }
+    }
+}
+
+impl Defaults {
+    /// The type of an R number or logical, which is stored as f64, i32, i1 or c128.
+    pub fn number_type(self, stored: DType) -> Ranked {
+        match stored.kind() {
+            Kind::Boolean => Ranked::known(DType::I1),
+            Kind::Float => Ranked::ambiguous(self.float),
+            Kind::Complex if self.float == DType::F64 => Ranked::ambiguous(DType::C128),
+            Kind::Complex => Ranked::ambiguous(DType::C64),
+            Kind::Integer | Kind::Unsigned => Ranked::ambiguous(self.int),
+        }
     }
 }
 
@@ -79,7 +97,18 @@ impl Applier<'_> {
     pub(super) fn join(&self, operands: &[Value]) -> Result<Ranked> {
         let mut ranked = operands.iter().map(|&x| self.ranked(x));
         let first = ranked.next().ok_or_else(|| Error::arg("...", "at least one tensor", "nothing"))?;
-        ranked.try_fold(first, |so_far, next| common_dtype(so_far, next, self.rules))
+        ranked.try_fold(first, |so_far, next| self.common(so_far, next))
+    }
+
+    /// The common type of two. Rules whose ambiguous types have no width give the default one.
+    fn common(&self, lhs: Ranked, rhs: Ranked) -> Result<Ranked> {
+        let common = common_dtype(lhs, rhs, self.rules)?;
+        let has_width = !common.ambiguous || self.rules.has_ambiguous_widths();
+        Ok(if has_width || common.dtype == DType::I1 {
+            common
+        } else {
+            self.defaults.number_type(common.dtype)
+        })
     }
 
     /// Converts all operands to one dtype.
@@ -167,7 +196,7 @@ impl Applier<'_> {
     fn join_of_parts(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         let mut common = self.join(operands)?;
         if common.dtype.is_integer() || common.dtype == DType::I1 {
-            common = common_dtype(common, number_type(DType::F64), self.rules)?;
+            common = self.common(common, self.defaults.number_type(DType::F64))?;
         }
         if common.dtype.is_float() && common.dtype.bits() < 32 {
             common.dtype = DType::F32;
@@ -208,7 +237,7 @@ impl Applier<'_> {
         }
     }
 
-    /// Converts operands to a common dtype: the join of theirs, and of `f32?` if the op accepts floats alone.
+    /// Converts operands to a common dtype: the join of theirs, and of R's floats if the op accepts floats alone.
     pub(super) fn promote(&mut self, operands: &[Value], accepts: Class) -> Result<Vec<Value>> {
         let common = self.join(operands)?;
         let rules = self.rules;
@@ -216,8 +245,8 @@ impl Applier<'_> {
         let floats_alone = accepts.contains(DType::F32) && !accepts.contains(DType::I32);
         let whole = common.dtype.is_integer() || common.dtype == DType::I1;
         let (to, values) = if whole && floats_alone && !accepts.contains(common.dtype) {
-            let float = number_type(DType::F64);
-            let to = common_dtype(common, float, rules)?;
+            let float = self.defaults.number_type(DType::F64);
+            let to = self.common(common, float)?;
             let rule = || format!("for an op on floats, {}", why(&[common, float], to, rules));
             (to, self.convert_all(operands, to, rule)?)
         } else {

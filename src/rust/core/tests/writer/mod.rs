@@ -7,7 +7,7 @@ mod windows;
 
 use crate::common::{random_element, Rng};
 use anvil_core::apply::subset::{Start, Subscript};
-use anvil_core::apply::{number_type, Applier};
+use anvil_core::apply::{Applier, Defaults};
 use anvil_core::dtype::promote::{by_name, names, Rules};
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
@@ -120,7 +120,7 @@ impl Writer {
     fn number(&mut self) -> Value {
         let dtype = *self.rng.choose(&[DType::F64, DType::I32, DType::I1]);
         let literal = self.literal(dtype);
-        self.b.literal(literal, number_type(dtype).default())
+        self.b.literal(literal, Defaults::default().number_type(dtype).default())
     }
 
     fn literal(&mut self, dtype: DType) -> Literal {

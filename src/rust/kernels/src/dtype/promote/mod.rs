@@ -95,6 +95,11 @@ impl Rules {
         operands.try_fold(first, |so_far, next| self.join(so_far, next))
     }
 
+    /// Whether ambiguous types have a width.
+    pub fn has_ambiguous_widths(&self) -> bool {
+        matches!(self.ambiguous, Ambiguous::OfEachWidth)
+    }
+
     /// Whether the system has this dtype, that is, promotes it with anything.
     pub fn knows(&self, dtype: DType) -> bool {
         ranked().any(|x| self.join(known(dtype), x).is_some())

@@ -120,6 +120,25 @@ fn memory() -> usize {
     })
 }
 
+/// Memory in bytes, for reports.
+pub struct Usage {
+    /// What this process may use.
+    pub limit: usize,
+    /// What was taken from the system for blocks.
+    pub taken: usize,
+    /// What blocks hold of it.
+    pub held: usize,
+}
+
+/// The memory of all blocks.
+pub fn usage() -> Usage {
+    with_store(|store| {
+        let taken = store.chunks.iter().map(|chunk| chunk.size).sum::<usize>();
+        let free = store.chunks.iter().flat_map(|chunk| chunk.free.values()).sum::<usize>();
+        Usage { limit: memory(), taken, held: taken - free }
+    })
+}
+
 /// Memory that blocks are cut from.
 struct Chunk {
     start: *mut u8,

@@ -1,0 +1,179 @@
+# Tensors of data frames, factors and times.
+
+# The kinds of numbers, in the order in which those of several columns become one.
+number_kinds <- c("logical", "integer", "integer64", "double", "time", "complex")
+
+# A vector or a column as list(kind, data), data being bare numbers with shape and names. `arg` says which it is.
+numbers_of <- function(x, arg) {
+  refuse <- function(hint) abort_arg(arg, "numbers, logicals, a factor or times", describe(x), hint)
+  if (inherits(x, "factor")) return(list(kind = "integer", data = bare(as.integer(x), x)))
+  if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
+  if (inherits(x, c("Date", "POSIXct", "difftime"))) return(list(kind = "time", data = bare(as.double(x), x)))
+  if (inherits(x, "integer64")) return(list(kind = "integer64", data = x))
+  if (is.character(x)) refuse("Make it a factor with `factor()`, or leave it out.")
+  if (!is.atomic(x) || is.null(x)) refuse("Leave it out, or take numbers out of it.")
+  if (is.object(x) && !inherits(x, "AsIs")) refuse("Use `unclass()` or `as.numeric()` first.")
+  kind <- switch(typeof(x), logical = , integer = , complex = typeof(x), raw = "integer", "double")
+  list(kind = kind, data = bare(if (is.raw(x)) as.integer(x) else as.vector(x), x))
+}
+
+# Values with the shape and the names of an object.
+bare <- function(values, x) {
+  if (is.null(dim(x))) return(setNames(values, names(x)))
+  array(values, dim(x), dimnames(x))
+}
+
+# A factor as a matrix with a column for each level, by which it is named. A missing one is a row of NA.
+one_hot <- function(x) {
+  columns <- outer(as.integer(x), seq_along(levels(x)), "==")
+  list(kind = "double", data = array(as.double(columns), dim(columns), list(names(x), levels(x))))
+}
+
+# integer64 keeps NA as the smallest integer, whose bits are those of -0.
+are_missing <- function(x) {
+  if (!inherits(x, "integer64")) return(is.na(x))
+  bits <- unclass(x)
+  bits == 0 & 1 / bits < 0
+}
+
+# The elements, or the rows of a matrix, that are kept.
+keep_of <- function(x, keep) {
+  bits <- unclass(x)
+  structure(if (length(dim(x)) == 2L) bits[keep, , drop = FALSE] else bits[keep], class = oldClass(x))
+}
+
+as_doubles <- function(x, missing) {
+  if (!inherits(x, "integer64")) return(bare(as.double(x), x))
+  values <- structure(replace(as.vector(unclass(x)), missing, 0), class = "integer64")
+  bare(replace(as.double(nv_tensor(values, "f64")), missing, NA), x)
+}
+
+# The dtype of a kind of numbers if none is said; NULL is that of R's vectors. Times have more digits than an
+# `f32`.
+dtype_of_kind <- function(kind) switch(kind, time = "f64", integer64 = "i64", NULL)
+
+# A tensor of a vector or a data frame as as_nv_tensor() makes it.
+tensor_of_data <- function(x, dtype, na, factors) {
+  na <- check_choice("na", na %||% "error", c("error", "nan", "omit"))
+  factors <- check_choice("factors", factors, c("codes", "one_hot"))
+  if (inherits(x, "data.frame")) return(tensor_of_frame(x, dtype, na, factors))
+  given <- if (factors == "one_hot" && inherits(x, "factor")) one_hot(x) else numbers_of(x, "x")
+  data <- given$data
+  missing <- are_missing(data)
+  if (any(missing)) {
+    if (na == "error") {
+      shown <- paste(utils::head(which(missing), 5L), collapse = ", ")
+      abort_missing_values("x", sum(missing), paste0(", first at position ", shown))
+    }
+    if (na == "omit") data <- keep_of(data, if (is.matrix(data)) rowSums(missing) == 0 else !missing)
+  }
+  if (na == "nan" && given$kind %in% c("logical", "integer", "integer64")) {
+    given$kind <- "double"
+    data <- as_doubles(data, missing)
+  }
+  is_number <- length(x) == 1L && is.null(dim(data)) && na != "omit"
+  nv_tensor(data, dtype %||% dtype_of_kind(given$kind), if (is_number) integer())
+}
+
+abort_missing_values <- function(arg, count, where) {
+  abort(
+    "anvil_error_value",
+    paste0(
+      "`", arg, "` has ", count, " missing value", if (count != 1L) "s", where, ".\ni Replace ",
+      if (count == 1L) "it" else "them", ", or choose `na = \"omit\"`, which leaves out ",
+      "what has one, or `na = \"nan\"`, which makes it NaN."
+    ),
+    arg = arg, count = count
+  )
+}
+
+# Signals an error for missing values in columns, or variables, that are named.
+check_columns <- function(arg, missing, names) {
+  counts <- vapply(missing, function(m) as.double(sum(m)), 0)
+  if (!any(counts > 0)) return()
+  has <- which(counts > 0)
+  shown <- paste0("`", names[has], "` (", counts[has], ")", collapse = ", ")
+  abort_missing_values(arg, sum(counts), paste0(", in ", shown))
+}
+
+# The columns of a data frame side by side, in one dtype.
+tensor_of_frame <- function(x, dtype, na, factors) {
+  columns <- lapply(seq_along(x), function(i) column_of(x[[i]], names(x)[i], factors))
+  missing <- lapply(columns, function(column) are_missing(column$data))
+  if (na == "error") check_columns("x", missing, names(x))
+  count <- nrow(x)
+  rows <- if (.row_names_info(x) > 0L) as.character(attr(x, "row.names"))
+  if (na == "omit") {
+    keep <- Reduce(`&`, lapply(missing, function(m) rowSums(as.matrix(m)) == 0), rep(TRUE, count))
+    for (i in seq_along(columns)) columns[[i]]$data <- keep_of(columns[[i]]$data, keep)
+    count <- sum(keep)
+    rows <- rows[keep]
+  }
+  kind <- number_kinds[max(0L, match(vapply(columns, function(column) column$kind, ""), number_kinds))]
+  if (!length(columns) || na == "nan" && match(kind, number_kinds) < 4L) kind <- "double"
+  if (kind != "integer64") {
+    for (i in seq_along(columns)) {
+      if (columns[[i]]$kind == "integer64") {
+        columns[[i]]$data <- as_doubles(columns[[i]]$data, are_missing(columns[[i]]$data))
+      }
+    }
+  }
+  dtype <- dtype %||% dtype_of_kind(kind)
+  names <- list(rows, as.character(unlist(lapply(columns, function(column) column$names))))
+  if (kind == "integer64") {
+    parts <- lapply(columns, function(column) {
+      nv_tensor(column$data, dtype, c(count, length(column$names)))
+    })
+    out <- do.call(nv_concatenate, c(parts, list(axis = 2L)))
+    dimnames(out) <- names
+    return(out)
+  }
+  data <- unlist(lapply(columns, function(column) as.vector(column$data)))
+  if (kind == "double" && !is.double(data)) data <- as.double(data)
+  nv_tensor(array(data, c(count, length(names[[2L]])), names), dtype)
+}
+
+# One column of a data frame: its numbers, and the names of what it becomes.
+column_of <- function(x, name, factors) {
+  if (factors == "one_hot" && inherits(x, "factor")) {
+    return(c(one_hot(x), list(names = paste0(name, levels(x)))))
+  }
+  arg <- paste0("x$", name)
+  given <- numbers_of(x, arg)
+  count <- length(dim(given$data))
+  if (count > 2L) abort_arg(arg, "a vector or a matrix", describe(given$data))
+  if (count == 2L) {
+    own <- colnames(given$data) %||% seq_len(ncol(given$data))
+    return(c(given, list(names = paste(rep(name, length(own)), own, sep = ".", recycle0 = TRUE))))
+  }
+  c(given, list(names = name))
+}
+
+# ---- data frames as arguments ----
+
+# The columns of a data frame as arguments, for flatten_object(): NULL as the kind of a list, and what its rows
+# are called.
+columns_of_frame <- function(x) {
+  columns <- lapply(seq_along(x), function(i) {
+    column <- x[[i]]
+    if (inherits(column, "AnvilValue")) return(column)
+    if (is.character(column)) {
+      abort_arg(
+        names(x)[i], "a column of numbers, logicals, a factor or times", describe(column),
+        "Make it a factor with `factor()`, or leave the column out; a static argument may have any columns."
+      )
+    }
+    given <- numbers_of(column, names(x)[i])
+    if (given$kind == "integer64") nv_tensor(given$data) else given$data
+  })
+  rows <- attr(x, "row.names")
+  list(setNames(columns, names(x)), NULL, if (is.character(rows)) rows else length(rows))
+}
+
+# Called by Rust with list(columns, rows): the data frame that a traced function sees.
+frame_of_columns <- function(parts) {
+  rows <- parts[[2L]]
+  structure(
+    parts[[1L]], class = "data.frame", row.names = if (is.character(rows)) rows else .set_row_names(rows)
+  )
+}

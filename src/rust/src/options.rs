@@ -1,0 +1,86 @@
+//! R's options that are read at every call.
+//!
+//! R looks an option up by walking a list of all options, which takes 75 ns for 66 of them: for three options
+//! that would be a fifth of a warm call. So it is remembered where in the list they are, and one walk of R's
+//! own passes all three. Their places are checked at every call, since options come and go. An option that is
+//! not there could be anywhere next time, so the package sets those that nobody has set when it is loaded.
+
+use crate::ffi::*;
+use crate::value;
+use std::cell::Cell;
+use std::os::raw::c_int;
+
+/// Number of options.
+pub const OPTIONS: usize = 3;
+
+thread_local! {
+    /// The option with this number is so many cells behind the one before it in the order of the list.
+    static PLACES: Cell<[(usize, c_int); OPTIONS]> = const { Cell::new([(0, -1); OPTIONS]) };
+}
+
+/// The values of the options for rules of promotion, default floats and default integers; R's `NULL` for one
+/// that is not set.
+pub fn values() -> [SEXP; OPTIONS] {
+    let symbols = value::option_symbols();
+    // SAFETY: base R has a variable of this name, whose value is found without allocation.
+    let list = unsafe { Rf_eval(value::options_symbol(), R_BaseEnv) };
+    if let Some(values) = at_places(list, &symbols) {
+        return values;
+    }
+    PLACES.set(places(list, &symbols));
+    // SAFETY: symbols; looking an option up allocates nothing.
+    symbols.map(|symbol| unsafe { Rf_GetOption1(symbol) })
+}
+
+/// The values, if all options are where they were.
+fn at_places(list: SEXP, symbols: &[SEXP; OPTIONS]) -> Option<[SEXP; OPTIONS]> {
+    let places = PLACES.get();
+    if places[0].1 < 0 || kind(list) != LISTSXP {
+        return None;
+    }
+    // R's error for a list that is too short must not come here.
+    // SAFETY: a pairlist.
+    if unsafe { Rf_length(list) } <= places.iter().map(|&(_, cells)| cells).sum::<c_int>() {
+        return None;
+    }
+    let mut found = [nil(); OPTIONS];
+    let mut cell = list;
+    for (option, cells) in places {
+        // SAFETY: within the length of the list.
+        unsafe {
+            cell = Rf_nthcdr(cell, cells);
+            if TAG(cell) != symbols[option] {
+                return None;
+            }
+            found[option] = CAR(cell);
+        }
+    }
+    Some(found)
+}
+
+/// Where the options are, in the order of the list; not valid if one is missing.
+fn places(list: SEXP, symbols: &[SEXP; OPTIONS]) -> [(usize, c_int); OPTIONS] {
+    const UNKNOWN: [(usize, c_int); OPTIONS] = [(0, -1); OPTIONS];
+    if kind(list) != LISTSXP {
+        return UNKNOWN;
+    }
+    let mut out = UNKNOWN;
+    let (mut count, mut last) = (0, 0);
+    for (i, (tag, _)) in pairs(list).enumerate() {
+        if let Some(option) = symbols.iter().position(|&symbol| symbol == tag) {
+            let i = i as c_int;
+            out[count] = (option, i - last);
+            (count, last) = (count + 1, i);
+            if count == OPTIONS {
+                return out;
+            }
+        }
+    }
+    UNKNOWN
+}
+
+/// An option as messages have it.
+pub fn shown(option: usize) -> String {
+    // SAFETY: a symbol.
+    format!("options({} = )", text(unsafe { PRINTNAME(value::option_symbols()[option]) }))
+}
