@@ -2,6 +2,7 @@
 
 # The kinds of numbers, in the order in which those of several columns become one.
 number_kinds <- c("logical", "integer", "integer64", "double", "time", "complex")
+whole_kinds <- number_kinds[1:3]
 
 # A vector or a column as list(kind, data), data being bare numbers with shape and names. `arg` says which it is.
 numbers_of <- function(x, arg) {
@@ -33,7 +34,7 @@ one_hot <- function(x) {
 are_missing <- function(x) {
   if (!inherits(x, "integer64")) return(is.na(x))
   bits <- unclass(x)
-  bits == 0 & 1 / bits < 0
+  !is.na(bits) & bits == 0 & 1 / bits < 0
 }
 
 # The elements, or the rows of a matrix, that are kept.
@@ -67,9 +68,12 @@ tensor_of_data <- function(x, dtype, na, factors) {
     }
     if (na == "omit") data <- keep_of(data, if (is.matrix(data)) rowSums(missing) == 0 else !missing)
   }
-  if (na == "nan" && given$kind %in% c("logical", "integer", "integer64")) {
-    given$kind <- "double"
-    data <- as_doubles(data, missing)
+  if (na == "nan") {
+    if (given$kind %in% whole_kinds) {
+      given$kind <- "double"
+      data <- as_doubles(data, missing)
+    }
+    data[missing] <- NaN
   }
   is_number <- length(x) == 1L && is.null(dim(data)) && na != "omit"
   nv_tensor(data, dtype %||% dtype_of_kind(given$kind), if (is_number) integer())
@@ -110,7 +114,7 @@ tensor_of_frame <- function(x, dtype, na, factors) {
     rows <- rows[keep]
   }
   kind <- number_kinds[max(0L, match(vapply(columns, function(column) column$kind, ""), number_kinds))]
-  if (!length(columns) || na == "nan" && match(kind, number_kinds) < 4L) kind <- "double"
+  if (!length(columns) || na == "nan" && kind %in% whole_kinds) kind <- "double"
   if (kind != "integer64") {
     for (i in seq_along(columns)) {
       if (columns[[i]]$kind == "integer64") {
@@ -130,6 +134,7 @@ tensor_of_frame <- function(x, dtype, na, factors) {
   }
   data <- unlist(lapply(columns, function(column) as.vector(column$data)))
   if (kind == "double" && !is.double(data)) data <- as.double(data)
+  if (na == "nan") data[is.na(data)] <- NaN
   nv_tensor(array(data, c(count, length(names[[2L]])), names), dtype)
 }
 

@@ -71,12 +71,13 @@ nv_model <- function(
   used <- attributes(design)[c("assign", "contrasts")]
   columns <- as.character(colnames(design))
   dtype <- dtype %||% default_float()
+  numbers <- function(x) if (na == "nan") replace(as.double(x), is.na(x), NaN) else as.double(x)
   part <- function(x, arg) if (!is.null(x)) response_tensor(x, arg, dtype, na)
   response <- stats::model.response(frame)
   structure(
     list(
       response = part(response, "response"),
-      design = nv_tensor(array(as.double(design), dim(design), list(NULL, columns)), dtype),
+      design = nv_tensor(array(numbers(design), dim(design), list(NULL, columns)), dtype),
       offset = part(as_numbers(stats::model.offset(frame)), "offset"),
       weights = part(as_numbers(stats::model.weights(frame)), "weights"),
       columns = columns, assign = used$assign, contrasts = used$contrasts,
@@ -105,10 +106,11 @@ response_tensor <- function(x, arg, dtype, na) {
   if (!inherits(x, c("factor", "Date", "POSIXct", "difftime", "integer64"))) x <- unclass(x)
   given <- numbers_of(x, arg)
   data <- given$data
-  if (na == "nan" && given$kind %in% c("logical", "integer", "integer64")) {
+  if (na == "nan" && given$kind %in% whole_kinds) {
     given$kind <- "double"
     data <- as_doubles(data, are_missing(data))
   }
+  if (na == "nan") data[is.na(data)] <- NaN
   sizes <- dim(data) %||% length(data)
   names <- colnames(data)
   data <- structure(as.vector(unclass(data)), class = oldClass(data))
@@ -131,7 +133,9 @@ format.AnvilModel <- function(x, ...) {
       "AnvilModel", formula, ", ", length(x$rows), " rows", if (omitted) paste0(" (", omitted, " left out)")
     ),
     about("response"), about("design"),
-    strwrap(paste(x$columns, collapse = ", "), getOption("width") - 2L, indent = 2L, exdent = 2L),
+    if (length(x$columns)) {
+      strwrap(paste(x$columns, collapse = ", "), getOption("width") - 2L, indent = 2L, exdent = 2L)
+    },
     about("offset"), about("weights")
   )
 }

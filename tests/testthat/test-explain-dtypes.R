@@ -219,7 +219,7 @@ test_that("rules are chosen as for ops", {
   expect_error(
     explain_dtypes(f, one_of("i32"), one_of("f32"), rules = "strict"), class = "anvil_error_promotion"
   )
-  expect_null(getOption("anvil.promotion_rules"))
+  expect_identical(getOption("anvil.promotion_rules"), "anvil")
 })
 
 test_that("jitted functions are traced with their own rules and static arguments", {

@@ -140,7 +140,7 @@ test_that("scopes nest, and end with the old rules, errors included", {
     expect_identical(rules_now(), "numpy")
   })
   expect_identical(rules_now(), "anvil")
-  expect_null(getOption("anvil.promotion_rules"))
+  expect_identical(getOption("anvil.promotion_rules"), "anvil")
 })
 
 test_that("with_promotion_rules() gives the value of the code, visible or not", {
