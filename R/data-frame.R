@@ -4,7 +4,8 @@
 number_kinds <- c("logical", "integer", "integer64", "double", "time", "complex")
 whole_kinds <- number_kinds[1:3]
 
-# A vector or a column as list(kind, data), data being bare numbers with shape and names. `arg` says which it is.
+# A vector or a column as list(kind, data), data being bare numbers with shape and names. `arg` says which it
+# is.
 numbers_of <- function(x, arg) {
   refuse <- function(hint) abort_arg(arg, "numbers, logicals, a factor or times", describe(x), hint)
   if (inherits(x, "factor")) return(list(kind = "integer", data = bare(as.integer(x), x)))
@@ -156,8 +157,8 @@ column_of <- function(x, name, factors) {
 
 # ---- data frames as arguments ----
 
-# The columns of a data frame as arguments, for flatten_object(): NULL as the kind of a list, and what its rows
-# are called.
+# The columns of a data frame as arguments, for flatten_object(): NULL as the kind of a list, and what its
+# rows are called.
 columns_of_frame <- function(x) {
   columns <- lapply(seq_along(x), function(i) {
     column <- x[[i]]
@@ -175,9 +176,13 @@ columns_of_frame <- function(x) {
   list(setNames(columns, names(x)), NULL, if (is.character(rows)) rows else length(rows))
 }
 
-# Called by Rust with list(columns, rows): the data frame that a traced function sees.
+# Called by Rust with list(columns, rows): the data frame that a traced function sees. Tensors, which R cannot
+# print as columns, and what is not as long as the rows stay a list.
 frame_of_columns <- function(parts) {
   rows <- parts[[2L]]
+  count <- if (is.character(rows)) length(rows) else rows
+  fits <- vapply(parts[[1L]], function(x) !inherits(x, "AnvilTensor") && NROW(x) == count, NA)
+  if (!all(fits)) return(parts[[1L]])
   structure(
     parts[[1L]], class = "data.frame", row.names = if (is.character(rows)) rows else .set_row_names(rows)
   )

@@ -5,8 +5,8 @@
 #' * data without a `dtype`: [nv_tensor()], [nv_scalar()], [nv_matrix()], [as_nv_tensor()], [nv_model()];
 #' * [nv_fill()], [nv_seq()], [nv_linspace()], [nv_eye()], [nv_one_hot()], [nv_abstract()] and the functions
 #'   that draw random numbers, without a `dtype`;
-#' * R numbers, vectors and arrays as operands and arguments: they are ambiguous, see [common_dtype()], and the
-#'   default is what they are where they meet no known dtype, as `f64?`.
+#' * R numbers, vectors and arrays as operands and arguments: they are ambiguous, see [common_dtype()], and
+#'   the default is what they are where they meet no known dtype, as `f64?`.
 #'
 #' Complex numbers are `c64` or `c128` as floats are `f32` or `f64`. Logicals, raw vectors and
 #' `bit64::integer64` say what they are. Known dtypes are never changed, nor do ops give others: counts and
@@ -22,7 +22,8 @@
 #' without an integer, and the other way round. A jitted function uses the defaults in force when it is called
 #' and caches a program for each, see [explain_cache()].
 #'
-#' @param float `"f32"` or `"f64"`: the dtype of doubles, its name or a dtype object; `NULL` leaves it as it is.
+#' @param float `"f32"` or `"f64"`: the dtype of doubles, its name or a dtype object; `NULL` leaves it as it
+#'   is.
 #' @param int `"i32"` or `"i64"`: the dtype of integers, likewise.
 #' @param expr An expression. It may be given without its name after any of the others, as in
 #'   `with_default_dtypes(float = "f64", nv_scalar(1))`.
@@ -31,8 +32,8 @@
 #' @return `default_dtypes()` gives the defaults in force, `list(float, int)` of dtype objects;
 #'   `with_default_dtypes()` the value of `expr`; `local_default_dtypes()` the defaults that held before,
 #'   invisibly.
-#' @section Errors: `anvil_error_arg` for another dtype, also in an option, where the next op finds it; and for
-#' a `frame` as [local_promotion_rules()] refuses it.
+#' @section Errors: `anvil_error_arg` for another dtype, also in an option, where the next op finds it; and
+#' for a `frame` as [local_promotion_rules()] refuses it.
 #' @seealso [with_promotion_rules()]
 #' @examples
 #' default_dtypes()

@@ -1,8 +1,9 @@
 #' Tensors of a model formula
 #'
-#' The design matrix of a formula with its response, offset and weights as tensors: what [stats::model.frame()]
-#' and [stats::model.matrix()] make of the same arguments, column by column, with factors, interactions,
-#' contrasts and functions in the formula. For programs that fit a model to data frames.
+#' The design matrix of a formula with its response, offset and weights as tensors: what
+#' [stats::model.frame()] and [stats::model.matrix()] make of the same arguments, column by column, with
+#' factors, interactions, contrasts and functions in the formula. For programs that fit a model to data
+#' frames.
 #'
 #' A model is a list and an argument of jitted functions and of all that takes nested lists: its tensors are
 #' data, all else is static; in a traced function it has all parts but `terms`. So the same program serves
@@ -21,14 +22,14 @@
 #' @param levels A list of the levels of factors by name, for new data.
 #' @param dtype Dtype of the design, the offset, the weights and a response of doubles: its name, or a dtype
 #'   object; `NULL` is the default of floats, see [default_dtypes()].
-#' @param na What becomes of rows with missing values in a variable: `"error"`; `"omit"`, which leaves them out
-#'   of all parts; or `"nan"`, which makes their elements NaN.
+#' @param na What becomes of rows with missing values in a variable: `"error"`; `"omit"`, which leaves them
+#'   out of all parts; or `"nan"`, which makes their elements NaN.
 #' @param x A model.
 #' @param ... Not used.
 #' @return An object of class `AnvilModel`, a list of
 #'   * `response`: a vector, or a matrix if the left side is one; doubles have the dtype, integers the default
-#'     one, logicals are `i1`, a factor is its codes from 1, and with `na = "nan"` all of these are of the dtype;
-#'     `NULL` without a left side;
+#'     one, logicals are `i1`, a factor is its codes from 1, and with `na = "nan"` all of these are of the
+#'     dtype; `NULL` without a left side;
 #'   * `design`: a matrix with a column for each coefficient, the names of which it has;
 #'   * `offset`, `weights`: vectors, or `NULL`;
 #'   * `columns`: the names of the columns; `assign`: for each the number of its term, 0 for the intercept, by
@@ -36,8 +37,8 @@
 #'   * `levels`: the levels of factors by name, `response_levels` those of the response, or `NULL`;
 #'   * `rows`: the names of the rows that are in the tensors; `omitted`: the numbers of those left out;
 #'   * `terms`: the terms of the formula.
-#' @section Errors: `anvil_error_arg` for arguments that are not as above, and with R's message for a formula or
-#' data that R refuses; `anvil_error_value` for missing values with `na = "error"`, counted by variable.
+#' @section Errors: `anvil_error_arg` for arguments that are not as above, and with R's message for a formula
+#' or data that R refuses; `anvil_error_value` for missing values with `na = "error"`, counted by variable.
 #' @seealso [as_nv_tensor()] for data frames without a formula.
 #' @examples
 #' m <- nv_model(dist ~ speed + I(speed^2), cars, dtype = "f64")

@@ -64,8 +64,8 @@ nv_promote_to_common <- function(...) {
 #' integer to narrower integer wraps; anything but 0 (NaN too) is `TRUE`; numbers round to the nearest float,
 #' ties to even, beyond its range to an infinity; real numbers become complex with an imaginary part of 0.
 #' Complex numbers do not become real: [nv_real()], [nv_imag()] and [nv_abs()] say which real number is meant.
-#' `NA` of R is no number in any dtype, and an error for those without NaN; to import R data with all checks, use
-#' [nv_tensor()]. In a tensor `NA` is a NaN.
+#' `NA` of R is no number in any dtype, and an error for those without NaN; to import R data with all checks,
+#' use [nv_tensor()]. In a tensor `NA` is a NaN.
 #'
 #' An ambiguous float or complex number is of double precision whatever its `dtype`, see [common_dtype()]: a
 #' conversion to one keeps all digits, and one from it rounds once. Its bits are those of the dtype that it
@@ -89,8 +89,8 @@ nv_promote_to_common <- function(...) {
 #'     * `nv_convert()`: Differentiable, linear in `operand`.
 #'     * `nv_bitcast_convert()`: Zero everywhere.
 #' @section Errors: `anvil_error_dtype` for an unknown dtype, complex numbers and a dtype that is not, or bits
-#' that cannot be read as the dtype; `anvil_error_value` for `NA` of R and a dtype without NaN; `anvil_error_arg`
-#' for an argument of another type.
+#' that cannot be read as the dtype; `anvil_error_value` for `NA` of R and a dtype without NaN;
+#' `anvil_error_arg` for an argument of another type.
 #' @references StableHLO specification, `convert` and `bitcast_convert`; conversions to integers as XLA
 #'   defines them.
 #' @examples

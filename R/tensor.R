@@ -180,15 +180,15 @@ format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 #' as follows:
 #'
 #' * **Data frames** a matrix with a column for each of theirs, in one dtype: `i1` if all are logicals, the
-#'   default of integers for integers, factors and logicals, and else that of floats. The names of columns, and
-#'   of rows if they have any, stay with the tensor as `dimnames`. A matrix in a column becomes several columns,
-#'   `name.1` and so on, as in [as.matrix()].
-#' * **Factors** their codes from 1, the positions in `levels(x)`; or with `factors = "one_hot"` a matrix with a
-#'   column of 0 and 1 for each level, which the columns are named by (in a data frame by the name of the factor
-#'   and the level).
+#'   default of integers for integers, factors and logicals, and else that of floats. The names of columns,
+#'   and of rows if they have any, stay with the tensor as `dimnames`. A matrix in a column becomes several
+#'   columns, `name.1` and so on, as in [as.matrix()].
+#' * **Factors** their codes from 1, the positions in `levels(x)`; or with `factors = "one_hot"` a matrix with
+#'   a column of 0 and 1 for each level, which the columns are named by (in a data frame by the name of the
+#'   factor and the level).
 #' * **Dates** days since 1970-01-01, **POSIXct** seconds since then, **difftime** numbers in their own units:
-#'   all as `f64` if no `dtype` is given, since an `f32` counts seconds only up to 194 days. `dtype = "i32"` takes
-#'   whole days.
+#'   all as `f64` if no `dtype` is given, since an `f32` counts seconds only up to 194 days. `dtype = "i32"`
+#'   takes whole days.
 #' * **`bit64::integer64`** `i64`.
 #'
 #' `NA` of integers, logicals, factors and times becomes no number in any dtype: `na` says what else. In bare
@@ -203,10 +203,10 @@ format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 #'   have one. `NULL` is `"error"` for data of a class, and for others as [nv_tensor()] has it.
 #' @param factors `"codes"` or `"one_hot"`.
 #' @return A tensor; of dtype `dtype` if that is given, and known then.
-#' @section Errors: As [nv_tensor()]. `anvil_error_value` for missing values with `na = "error"`: it counts them,
-#' by column in a data frame. `anvil_error_arg` for columns of text or of other objects.
-#' @seealso [nv_model()] for the design matrix of a formula. Data frames are arguments of jitted functions, see
-#'   [jit()].
+#' @section Errors: As [nv_tensor()]. `anvil_error_value` for missing values with `na = "error"`: it counts
+#' them, by column in a data frame. `anvil_error_arg` for columns of text or of other objects.
+#' @seealso [nv_model()] for the design matrix of a formula. Data frames are arguments of jitted functions,
+#'   see [jit()].
 #' @examples
 #' as_nv_tensor(1)
 #' as_nv_tensor(c(1, 2, 3), "f64")
@@ -236,7 +236,8 @@ as_nv_tensor <- function(x, dtype = NULL, na = NULL, factors = "codes") {
 #' @param value One R number or logical, or a 0-d tensor.
 #' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param dtype A dtype: its name, or a dtype object. `NULL` is the default of the value's type; for
-#'   `nv_seq()` it is that of integers, or that of floats with `steps`, see [default_dtypes()]. `nv_iota()` and `nv_seq()` take integers and floats.
+#'   `nv_seq()` it is that of integers, or that of floats with `steps`, see [default_dtypes()]. `nv_iota()`
+#'   and `nv_seq()` take integers and floats.
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()]: an ambiguous float keeps all digits
 #'   of `value`.
 #' @param device `"cpu"`.

@@ -1,10 +1,10 @@
 #' Nested lists
 #'
 #' Parameters, states and results are often nested lists. These functions work on all of their *leaves*, the
-#' parts that are no lists, as [jit()] sees them: bare lists and objects of classes of
-#' [register_tree_class()] are taken apart, `NULL` is kept where it is and is no leaf, and anything else is a
-#' leaf, whatever it is. Leaves have the order in which they are printed: the first element with all that is
-#' in it, then the second.
+#' parts that are no lists, as [jit()] sees them: bare lists, data frames (lists of their columns, as
+#' [jit()] has them) and objects of classes of [register_tree_class()] are taken apart, `NULL` is kept where
+#' it is and is no leaf, and anything else is a leaf, whatever it is. Leaves have the order in which they are
+#' printed: the first element with all that is in it, then the second.
 #'
 #' @param f A function: of a leaf of each tree for `tree_map()`, of what was reduced so far and of the next
 #'   leaf for `tree_reduce()`.

@@ -5,7 +5,7 @@ x <- nv_tensor(c(1, 2, 3))
 test_that("other results are refused, and leave no trace open", {
   functions <- list(
     function(x) "a", function(x) sum, function(x) list(x, "b"), function(x) factor("a"), function(x) NA,
-    function(x) quote(a), function(x) data.frame(a = 1)
+    function(x) quote(a), function(x) data.frame(a = "b")
   )
   for (f in functions) {
     expect_error(jit(f)(x), class = "anvil_error")

@@ -49,7 +49,8 @@ impl Inner {
         self.kind != nil()
     }
 
-    /// The data frame of these columns: what a traced function sees of one. A list, or an object, as it is.
+    /// The data frame of these columns: what a traced function sees of one. Of others than columns, of a list
+    /// and of an object, what is given.
     pub fn framed(&self, columns: SEXP, scope: &Scope) -> Outcome {
         if self.rows == nil() {
             return Ok(columns);

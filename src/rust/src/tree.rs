@@ -550,7 +550,7 @@ pub fn refill(x: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
             // SAFETY: index in range; `out` is a list that this call made.
             unsafe { SET_VECTOR_ELT(out, i as Length, child) };
         }
-        node.with(out, scope)
+        node.framed(node.with(out, scope)?, scope)
     }
     let mut used = 0;
     let mut next = || {
