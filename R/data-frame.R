@@ -14,7 +14,7 @@ numbers_of <- function(x, arg) {
   if (inherits(x, "integer64")) return(list(kind = "integer64", data = x))
   if (is.character(x)) refuse("Make it a factor with `factor()`, or leave it out.")
   if (!is.atomic(x) || is.null(x)) refuse("Leave it out, or take numbers out of it.")
-  if (is.object(x) && !inherits(x, "AsIs")) refuse("Use `unclass()` or `as.numeric()` first.")
+  if (is.object(x) && !inherits(x, c("AsIs", "ts", "table"))) refuse("Use `unclass()` or `as.numeric()` first.")
   kind <- switch(typeof(x), logical = , integer = , complex = typeof(x), raw = "integer", "double")
   list(kind = kind, data = bare(if (is.raw(x)) as.integer(x) else as.vector(x), x))
 }
@@ -103,6 +103,7 @@ check_columns <- function(arg, missing, names) {
 
 # The columns of a data frame side by side, in one dtype.
 tensor_of_frame <- function(x, dtype, na, factors) {
+  if (any(vapply(x, inherits, NA, "AnvilValue"))) return(tensor_of_values(x, dtype))
   columns <- lapply(seq_along(x), function(i) column_of(x[[i]], names(x)[i], factors))
   missing <- lapply(columns, function(column) are_missing(column$data))
   if (na == "error") check_columns("x", missing, names(x))
@@ -138,6 +139,22 @@ tensor_of_frame <- function(x, dtype, na, factors) {
   if (na == "nan") data[is.na(data)] <- NaN
   nv_tensor(array(data, c(count, length(names[[2L]])), names), dtype)
 }
+
+# The same of columns that are tensors or traced values, whose elements nobody has read.
+tensor_of_values <- function(x, dtype) {
+  columns <- lapply(seq_along(x), function(i) {
+    column <- x[[i]]
+    if (!inherits(column, "AnvilValue")) column <- numbers_of(column, paste0("x$", names(x)[i]))$data
+    nv_reshape(column, c(nrow(x), length(column) / max(nrow(x), 1)))
+  })
+  out <- do.call(nv_concatenate, c(columns, list(axis = 2L)))
+  out <- nv_convert(out, dtype %||% dtype_of(out))
+  if (ncol(out) == length(x)) dimnames(out) <- list(NULL, names(x))
+  out
+}
+
+# `dtype()`, where that is the name of an argument too.
+dtype_of <- function(x) dtype(x)
 
 # One column of a data frame: its numbers, and the names of what it becomes.
 column_of <- function(x, name, factors) {

@@ -189,7 +189,7 @@ format_shape <- function(shape) paste0("(", paste(shape, collapse = ","), ")")
 #' * **Dates** days since 1970-01-01, **POSIXct** seconds since then, **difftime** numbers in their own units:
 #'   all as `f64` if no `dtype` is given, since an `f32` counts seconds only up to 194 days. `dtype = "i32"`
 #'   takes whole days.
-#' * **`bit64::integer64`** `i64`.
+#' * **`bit64::integer64`** `i64`; `ts()`, `table()` and `I()` the numbers that they hold.
 #'
 #' `NA` of integers, logicals, factors and times becomes no number in any dtype: `na` says what else. In bare
 #' vectors of doubles it is a NaN, as [nv_tensor()] has it, unless `na` is given.

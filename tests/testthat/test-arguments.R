@@ -57,7 +57,8 @@ values <- list(
   AnvilGraph = trace_fn(f, x), AnvilMemoryPlan = memory_plan(f, x), AnvilPlan = explain_plan(f, x),
   AnvilStablehlo = stablehlo(f, x), AnvilPromotionTable = promotion_table("jax"),
   AnvilPromotionComparison = compare_promotion("jax", "torch"), AnvilDtypeReport = report,
-  JitFunction = jit(f), AnvilCacheExplanation = explain_cache(jit(f)), AnvilOp = new_op("f", eval_r = f)
+  JitFunction = jit(f), AnvilCacheExplanation = explain_cache(jit(f)), AnvilOp = new_op("f", eval_r = f),
+  AnvilModel = nv_model(dist ~ speed, cars), AnvilSitrep = anvil_sitrep()
 )
 # Methods by name and class, as R has registered them.
 methods <- local({

@@ -65,6 +65,14 @@ test_that("times are f64 unless a dtype is said", {
   expect_error(as_nv_tensor(day + 0.5, "i32"), class = "anvil_error_value")
 })
 
+test_that("time series and tables are the numbers that they hold", {
+  expect_nv(as_nv_tensor(ts(c(1, 4, 2), start = 2000)), c(1, 4, 2), "f32")
+  expect_nv(as_nv_tensor(EuStockMarkets[1:2, ]), EuStockMarkets[1:2, ], "f32", tolerance = 1e-7)
+  counts <- as_nv_tensor(table(mtcars$cyl, mtcars$gear))
+  expect_nv(counts, table(mtcars$cyl, mtcars$gear), "i32", c(3L, 3L))
+  expect_identical(unname(dimnames(counts)), unname(dimnames(table(mtcars$cyl, mtcars$gear))))
+})
+
 test_that("64-bit integers keep their digits, alone and in data frames", {
   skip_if_not_installed("bit64")
   big <- bit64::as.integer64(c("9007199254740993", "-1"))
@@ -182,7 +190,7 @@ test_that("data of R's classes are errors that say what to write", {
   error <- expect_error(as_nv_tensor(data.frame(a = 1, name = c("u", "v"))), class = "anvil_error_arg")
   expect_match(conditionMessage(error), "`x$name` must be numbers, logicals, a factor or times", fixed = TRUE)
   expect_error(as_nv_tensor(data.frame(a = I(list(1, 2)))), class = "anvil_error_arg")
-  expect_error(as_nv_tensor(ts(1:3)), "unclass", class = "anvil_error_arg")
+  expect_error(as_nv_tensor(structure(1:3, class = "mine")), "unclass", class = "anvil_error_arg")
   expect_error(as_nv_tensor("a"), class = "anvil_error_arg")
 })
 
@@ -253,6 +261,16 @@ test_that("data frames are nested in lists, and in what takes these", {
   expect_identical(jit(function(x) length(x))(data[0, ]) |> as.double(), 2)
   by_row <- vmap(function(data) data$x * data$y)(lapply(data, nv_tensor, "f64"))
   expect_equal(as.double(by_row), data$x * data$y)
+})
+
+test_that("a traced data frame becomes a matrix as any other", {
+  f <- function(data, b) as_nv_tensor(data) %*% b
+  eager <- f(cars, nv_tensor(c(1, 0.5)))
+  expect_identical(as.double(jit(f)(cars, nv_tensor(c(1, 0.5)))), as.double(eager))
+  g <- jit(function(data) as_nv_tensor(data))
+  expect_identical(type_of(g(cars)), type_of(as_nv_tensor(cars)))
+  expect_identical(type_of(g(data.frame(n = 1:3, l = TRUE))), "i32")
+  expect_nv(jit(function(data) as_nv_tensor(data, "f64"))(head(mtcars)), as.matrix(head(mtcars)), "f64")
 })
 
 test_that("tensors in columns are arguments as they are", {

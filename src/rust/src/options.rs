@@ -27,9 +27,12 @@ pub fn values() -> [SEXP; OPTIONS] {
     if let Some(values) = at_places(list, &symbols) {
         return values;
     }
-    PLACES.set(places(list, &symbols));
     // SAFETY: symbols; looking an option up allocates nothing.
-    symbols.map(|symbol| unsafe { Rf_GetOption1(symbol) })
+    let values = symbols.map(|symbol| unsafe { Rf_GetOption1(symbol) });
+    if values.iter().all(|&value| value != nil()) {
+        PLACES.set(places(list, &symbols));
+    }
+    values
 }
 
 /// The values, if all options are where they were.

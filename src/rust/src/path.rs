@@ -78,7 +78,8 @@ pub fn subscript(list: SEXP, i: usize) -> String {
 /// conversion; empty for anything but a bare list with elements and such a vector.
 pub fn advice(x: SEXP) -> String {
     /// The classes of vectors that `as_nv_tensor()` converts.
-    const CONVERTED: [&CStr; 6] = [c"factor", c"Date", c"POSIXct", c"POSIXlt", c"difftime", c"integer64"];
+    const CONVERTED: [&CStr; 8] =
+        [c"factor", c"Date", c"POSIXct", c"POSIXlt", c"difftime", c"integer64", c"ts", c"table"];
     if CONVERTED.iter().any(|class| inherits(x, class)) {
         return "Make it a tensor with `as_nv_tensor()`.".into();
     }

@@ -35,6 +35,33 @@ fn elementwise() -> impl Iterator<Item = &'static Row> {
 }
 
 #[test]
+fn the_default_dtypes_are_what_numbers_show_and_ops_on_floats_give() {
+    let wide = Defaults { float: DType::F64, int: DType::I64 };
+    let shown_as = |defaults: Defaults| {
+        [DType::F64, DType::I32, DType::C128, DType::I1]
+            .map(|stored| defaults.number_type(stored).to_string())
+    };
+    assert_eq!(shown_as(Defaults::default()), ["f32?", "i32?", "c64?", "i1"]);
+    assert_eq!(shown_as(wide), ["f64?", "i64?", "c128?", "i1"]);
+    // Rules whose ambiguous types have no width give that of the default.
+    for rules in [rules(), by_name("jax").unwrap()] {
+        for (defaults, int, float) in [(Defaults::default(), "f32?", "f32?"), (wide, "f64?", "f64?")] {
+            let mut b = Builder::default();
+            let (i, x) =
+                (input(&mut b, "i32"), b.input(Aval::new(defaults.number_type(DType::F64), [3].into())));
+            let mut apply = |name: &str, operands: &[Value]| {
+                let mut applier = Applier::new(&mut b, rules).by_default(defaults);
+                let made = applier.apply(name, operands, &Attrs::new()).unwrap()[0];
+                shown(&b, made)
+            };
+            assert_eq!(apply("sin", &[i]), int, "{rules:?}");
+            assert_eq!(apply("add", &[x, x]), float, "{rules:?}");
+            assert_eq!(apply("add", &[i, x]), float, "{rules:?}");
+        }
+    }
+}
+
+#[test]
 fn ops_compute_doubles_and_show_the_default() {
     let mut count = 0;
     for row in elementwise() {

@@ -174,7 +174,7 @@ pub enum Error {
 
     // --- broken invariants ---
     /// A bug in anvil.
-    #[error("Internal error in anvil: {detail}\ni Please report this, with the code that led here.")]
+    #[error("Internal error in anvil: {detail}\ni Please report this, with the code that led here and `anvil_sitrep()`.")]
     Internal { detail: String },
 }
 
