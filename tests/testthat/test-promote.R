@@ -286,7 +286,9 @@ test_that("nv_convert() gives a known dtype unless told otherwise, of any operan
   expect_nv(nv_convert(2L, as_dtype("ui8")), 2, "ui8", integer())
   expect_nv(nv_convert(matrix(1:4, 2), "f64"), matrix(1:4, 2), "f64")
   expect_nv(nv_convert(nv_empty("f32", c(0, 3)), "i8"), numeric(), "i8", c(0, 3))
-  expect_identical(as.vector(nv_convert(NA_real_, "i32")), 0L)
+  expect_identical(as.vector(nv_convert(NaN, "i32")), 0L)
+  expect_error(nv_convert(c(NaN, NA), "i32"), "1 missing value", class = "anvil_error_value")
+  expect_true(is.na(as.vector(nv_convert(NA_real_, "f32"))))
 
   expect_error(nv_convert(nv_scalar(1), "float"), class = "anvil_error_dtype")
   for (bad in list(NULL, 1, NA, c("f32", "f64"))) {
