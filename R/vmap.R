@@ -123,7 +123,7 @@ map_examples <- function(f, given, in_axes, out_axes) {
     abort_arg(
       "in_axes", "an axis for at least one tensor",
       paste0("for `", paths[other], "` alone, which is ", describe(leaves[[other]])),
-      if (is.list(leaves[[other]])) "Convert it, such as with `as.list()` or `nv_tensor(as.matrix())`."
+      if (is.list(leaves[[other]])) "Convert it, such as with `unclass()`."
     )
   }
   for (i in batched) {

@@ -259,8 +259,8 @@ test_that("data frames are nested in lists, and in what takes these", {
   expect_equal(as.double(jit(function(d, b) rows(d) + rows(data) + b)(data, 1)), 19)
   expect_length(tree_leaves(parts), 2L)
   expect_identical(jit(function(x) length(x))(data[0, ]) |> as.double(), 2)
-  by_row <- vmap(function(data) data$x * data$y)(lapply(data, nv_tensor, "f64"))
-  expect_equal(as.double(by_row), data$x * data$y)
+  by_row <- vmap(function(row) row$x * row$y + nv_scalar(1, "f64"))(data)
+  expect_equal(as.double(by_row), data$x * data$y + 1)
 })
 
 test_that("a traced data frame becomes a matrix as any other", {
