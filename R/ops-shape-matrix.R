@@ -15,7 +15,7 @@
 #'   ones below.
 #' @param axes The two axes of the matrix, from 1 or negative from the end.
 #' @param n,m Numbers of rows and of columns.
-#' @param dtype A dtype: its name, or a dtype object.
+#' @param dtype A dtype: its name, or a dtype object; `NULL` is the default float, see [default_dtypes()].
 #' @param ambiguous Whether the result is ambiguous, see [common_dtype()].
 #' @param device `"cpu"`.
 #' @return `nv_diag()`: square matrices, `abs(offset)` larger than the vector is long, with zeros (`FALSE`)

@@ -1,10 +1,10 @@
 //! Dynamic extents: state that holds while a function of R runs, and ends with the function, however that
 //! ends.
 //!
-//! An extent is a trace, settings (rules of promotion, default dtypes), or an audit. `entrypoint.c` opens it, calls the function and
-//! ends it, in R_ExecWithCleanup(): R leaves that only by way of the end, and nothing that R could interrupt
-//! is between the opening and the call. `on.exit()` guarantees less: an interrupt may come before it is
-//! registered, and while it runs.
+//! An extent is a trace, settings (rules of promotion, default dtypes), or an audit. `entrypoint.c` opens it,
+//! calls the function and ends it, in R_ExecWithCleanup(): R leaves that only by way of the end, and nothing
+//! that R could interrupt is between the opening and the call. `on.exit()` guarantees less: an interrupt may
+//! come before it is registered, and while it runs.
 
 use crate::{audit, settings, trace};
 

@@ -179,6 +179,7 @@ entry! {
         std::panic::set_hook(Box::new(|_| {}));
         value::initialise(info::flag_argument("s4", s4)?)?;
         subset::initialise()?;
+        options::initialise()?;
         printing::initialise();
         Ok(ffi::nil())
     };
@@ -195,8 +196,8 @@ fn anvil_dtypes() -> List {
     )
 }
 
-/// The engine on this machine, for reports: the level of instructions, processors, and bytes of memory: what the process may
-/// use, what large results have taken from the system, and what of it they hold.
+/// The engine on this machine, for reports: the level of instructions, processors, and bytes of memory: what
+/// the process may use, what large results have taken from the system, and what of it they hold.
 #[extendr]
 fn anvil_engine() -> List {
     let usage = usage();

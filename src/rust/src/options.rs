@@ -6,24 +6,72 @@
 //! not there could be anywhere next time, so the package sets those that nobody has set when it is loaded.
 
 use crate::ffi::*;
-use crate::value;
+use crate::guard::{protected, r_char, Outcome};
+use crate::value::Fixed;
+use anvil_core::dtype::promote;
+use anvil_core::error::Error;
 use std::cell::Cell;
 use std::os::raw::c_int;
+use std::sync::OnceLock;
 
 /// Number of options.
 pub const OPTIONS: usize = 3;
+
+/// R objects made once, when the package is loaded.
+#[derive(Clone, Copy)]
+struct Globals {
+    /// The options.
+    symbols: [Fixed; OPTIONS],
+    /// The variable of base R that holds all options.
+    list: Fixed,
+    /// R's string that names anvil's rules of promotion.
+    rules: Fixed,
+}
+
+static GLOBALS: OnceLock<Globals> = OnceLock::new();
 
 thread_local! {
     /// The option with this number is so many cells behind the one before it in the order of the list.
     static PLACES: Cell<[(usize, c_int); OPTIONS]> = const { Cell::new([(0, -1); OPTIONS]) };
 }
 
+/// Makes the global objects.
+pub fn initialise() -> Outcome<()> {
+    if GLOBALS.get().is_some() {
+        return Ok(());
+    }
+    // SAFETY: inside `protected`; symbols are never collected, and the string is preserved.
+    let globals = protected(|| unsafe {
+        let symbol = |name: &std::ffi::CStr| Fixed(Rf_install(name.as_ptr()));
+        let rules = Rf_protect(r_char(promote::rules().name()));
+        R_PreserveObject(rules);
+        Rf_unprotect(1);
+        Globals {
+            symbols: [c"anvil.promotion_rules", c"anvil.default_float", c"anvil.default_int"].map(symbol),
+            list: symbol(c".Options"),
+            rules: Fixed(rules),
+        }
+    })?;
+    GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
+    Ok(())
+}
+
+fn globals() -> &'static Globals {
+    GLOBALS.get().expect("the package's .onLoad() has run")
+}
+
+/// Whether an object is a string that names anvil's rules, by the identity of R's strings.
+pub fn names_own_rules(x: SEXP) -> bool {
+    // SAFETY: checked to be a character vector of length 1.
+    kind(x) == STRSXP && len(x) == 1 && unsafe { STRING_ELT(x, 0) } == globals().rules.0
+}
+
 /// The values of the options for rules of promotion, default floats and default integers; R's `NULL` for one
 /// that is not set.
 pub fn values() -> [SEXP; OPTIONS] {
-    let symbols = value::option_symbols();
+    let symbols = globals().symbols.map(|symbol| symbol.0);
     // SAFETY: base R has a variable of this name, whose value is found without allocation.
-    let list = unsafe { Rf_eval(value::options_symbol(), R_BaseEnv) };
+    let list = unsafe { Rf_eval(globals().list.0, R_BaseEnv) };
     if let Some(values) = at_places(list, &symbols) {
         return values;
     }
@@ -85,5 +133,5 @@ fn places(list: SEXP, symbols: &[SEXP; OPTIONS]) -> [(usize, c_int); OPTIONS] {
 /// An option as messages have it.
 pub fn shown(option: usize) -> String {
     // SAFETY: a symbol.
-    format!("options({} = )", text(unsafe { PRINTNAME(value::option_symbols()[option]) }))
+    format!("options({} = )", text(unsafe { PRINTNAME(globals().symbols[option].0) }))
 }

@@ -204,7 +204,7 @@ pub fn rules_argument(x: SEXP) -> Outcome<&'static Rules> {
 
 fn named(x: SEXP) -> Result<&'static Rules> {
     // The usual name, by the identity of R's string.
-    if value::is_default_rules(x) {
+    if options::names_own_rules(x) {
         return Ok(promote::rules());
     }
     match string(x) {

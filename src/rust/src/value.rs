@@ -13,7 +13,6 @@ use crate::narrow;
 use crate::tracer;
 use crate::vector::{align_of, byte_len, bytes, pointer, shape_of, storage, Bytes};
 use anvil_core::boundary::{import, Filling, Source};
-use anvil_core::dtype::promote;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::kernels::cast;
@@ -48,9 +47,7 @@ struct Globals {
     flags: [Fixed; 2],
     /// `integer(0)`.
     no_sizes: Fixed,
-    /// The name of anvil's rules of promotion.
-    rules: Fixed,
-    symbols: [Fixed; 8],
+    symbols: [Fixed; 4],
     s4: bool,
 }
 
@@ -65,11 +62,6 @@ const DTYPE: usize = 0;
 const AMBIGUOUS: usize = 1;
 const OPERANDS: usize = 2;
 const THREADS: usize = 3;
-const OF_OPTIONS: usize = 4;
-/// Of the options that are read at every call, see `options`.
-const RULES: usize = 5;
-const FLOAT: usize = 6;
-const INT: usize = 7;
 
 /// Class of every tensor, most specific first.
 pub const TENSOR: &CStr = c"AnvilTensor";
@@ -85,20 +77,10 @@ pub fn initialise(s4: bool) -> Outcome<()> {
     let count = DType::ALL.len();
     // SAFETY: inside `protected`; each object is preserved or protected before the next is made.
     let (fixed, symbols) = protected(|| unsafe {
-        let symbols = [
-            c"dtype",
-            c"ambiguous",
-            c"operands",
-            c"anvil.threads",
-            c".Options",
-            c"anvil.promotion_rules",
-            c"anvil.default_float",
-            c"anvil.default_int",
-        ]
-        .map(|name| Rf_install(name.as_ptr()));
-        // The elements: names of dtypes, templates, FALSE, TRUE, integer(0), classes, the template of tracers,
-        // the name of anvil's rules.
-        let all = Rf_allocVector(VECSXP, (3 * count + 7) as Length);
+        let symbols =
+            [c"dtype", c"ambiguous", c"operands", c"anvil.threads"].map(|name| Rf_install(name.as_ptr()));
+        // The elements: names of dtypes, templates, FALSE, TRUE, integer(0), classes, the template of tracers.
+        let all = Rf_allocVector(VECSXP, (3 * count + 6) as Length);
         R_PreserveObject(all);
         let keep = |i: usize, x: SEXP| {
             SET_VECTOR_ELT(all, i as Length, x);
@@ -136,7 +118,6 @@ pub fn initialise(s4: bool) -> Outcome<()> {
             template(count + 2 * i + 1, class, &[(DTYPE, name), (AMBIGUOUS, yes)]);
         }
         template(3 * count + 5, traced, &[]);
-        strings(3 * count + 6, &[promote::rules().name()]);
         (all, symbols)
     })?;
     let at = |i: usize| Fixed(element(fixed, i));
@@ -151,28 +132,11 @@ pub fn initialise(s4: bool) -> Outcome<()> {
         traced: at(3 * count + 5),
         flags: [at(3 * count), at(3 * count + 1)],
         no_sizes: at(3 * count + 2),
-        rules: first(3 * count + 6),
         symbols: symbols.map(Fixed),
         s4,
     };
     GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
     Ok(())
-}
-
-/// The options for rules of promotion, default floats and default integers.
-pub fn option_symbols() -> [SEXP; 3] {
-    [RULES, FLOAT, INT].map(|at| globals().symbols[at].0)
-}
-
-/// The variable of base R that holds all options.
-pub fn options_symbol() -> SEXP {
-    globals().symbols[OF_OPTIONS].0
-}
-
-/// Whether an object is a string that names anvil's rules, by the identity of R's strings.
-pub fn is_default_rules(x: SEXP) -> bool {
-    // SAFETY: checked to be a character vector of length 1.
-    kind(x) == STRSXP && len(x) == 1 && unsafe { STRING_ELT(x, 0) } == globals().rules.0
 }
 
 /// The option with the number of threads.
