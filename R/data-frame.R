@@ -10,7 +10,9 @@ numbers_of <- function(x, arg) {
   refuse <- function(hint) abort_arg(arg, "numbers, logicals, a factor or times", describe(x), hint)
   if (inherits(x, "factor")) return(list(kind = "integer", data = bare(as.integer(x), x)))
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
-  if (inherits(x, c("Date", "POSIXct", "difftime"))) return(list(kind = "time", data = bare(as.double(x), x)))
+  if (inherits(x, c("Date", "POSIXct", "difftime"))) {
+    return(list(kind = "time", data = bare(as.double(x), x)))
+  }
   if (inherits(x, "integer64")) return(list(kind = "integer64", data = x))
   if (is.character(x)) refuse("Make it a factor with `factor()`, or leave it out.")
   if (!is.atomic(x) || is.null(x)) refuse("Leave it out, or take numbers out of it.")
