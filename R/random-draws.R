@@ -4,9 +4,8 @@
 # as in R.
 sampler_function <- function(row) {
   sizes <- if ("shape" %in% names(row$arguments)) "n" else "shape"
-  first <- alist(shape = , state = , dtype = "f32")
+  first <- alist(shape = , state = , dtype = NULL)
   names(first)[1L] <- sizes
-  if (row$discrete) first$dtype <- "i32"
   f <- function() NULL
   formals(f) <- c(first, row$arguments)
   body(f) <- call(
@@ -18,7 +17,7 @@ sampler_function <- function(row) {
 }
 
 draw_quantiles <- function(row, shape, state, dtype, parameters) {
-  dtype <- .Call(anvil_dtype_name, dtype)
+  dtype <- .Call(anvil_dtype_name, dtype %||% if (row$discrete) default_int() else default_float())
   type <- dtype_objects[[dtype]]
   whole <- row$discrete && inherits(type, c("IntegerType", "UnsignedType"))
   if (!whole && !is_float(type)) {
@@ -129,14 +128,14 @@ nv_rcensnorm <- sampler_function(distributions$censnorm)
 # The number of draws, R's `n`, and the dtype of a float.
 check_draws <- function(n, dtype) {
   if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
-  dtype <- .Call(anvil_dtype_name, dtype)
+  dtype <- .Call(anvil_dtype_name, dtype %||% default_float())
   if (!is_float(dtype_objects[[dtype]])) abort_arg("dtype", "the dtype of a float", dtype)
   dtype
 }
 
 #' @rdname nv_dmvnorm
 #' @export
-nv_rmvnorm <- function(n, state, dtype = "f32", mean = 0, sigma = NULL, precision = NULL, chol = NULL) {
+nv_rmvnorm <- function(n, state, dtype = NULL, mean = 0, sigma = NULL, precision = NULL, chol = NULL) {
   dtype <- check_draws(n, dtype)
   by <- covariance_by(sigma, precision, chol)
   k <- sizes_of(by[[1L]])[1L]
@@ -164,7 +163,7 @@ log_gamma_draws <- function(shape, state, alpha) {
 
 #' @rdname nv_ddirichlet
 #' @export
-nv_rdirichlet <- function(n, state, dtype = "f32", alpha) {
+nv_rdirichlet <- function(n, state, dtype = NULL, alpha) {
   dtype <- check_draws(n, dtype)
   check_vector(alpha, "alpha")
   draws <- log_gamma_draws(c(length(alpha), n), state, nv_convert(alpha, "f64"))
@@ -175,7 +174,7 @@ nv_rdirichlet <- function(n, state, dtype = "f32", alpha) {
 # Of what the categories before have left, by binomial draws.
 #' @rdname nv_dmultinom
 #' @export
-nv_rmultinom <- function(n, state, size, prob, dtype = "i32") {
+nv_rmultinom <- function(n, state, size, prob, dtype = NULL) {
   if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
   check_vector(prob, "prob")
   k <- length(prob)
@@ -191,12 +190,13 @@ nv_rmultinom <- function(n, state, size, prob, dtype = "i32") {
     state <- draw$state
   }
   counts[[k]] <- left
-  list(state = state, value = nv_convert(do.call(nv_stack, c(counts, list(axis = 2L))), dtype))
+  value <- do.call(nv_stack, c(counts, list(axis = 2L)))
+  list(state = state, value = nv_convert(value, dtype %||% default_int()))
 }
 
 #' @rdname nv_dmultinom
 #' @export
-nv_rcategorical <- function(shape, state, prob = NULL, logits = NULL, dtype = "i32") {
+nv_rcategorical <- function(shape, state, prob = NULL, logits = NULL, dtype = NULL) {
   by <- bernoulli(prob, logits, !is.null(prob), !is.null(logits))
   check_vector(by[[1L]], names(by))
   weights <- nv_convert(if (names(by) == "logits") nv_softmax(by[[1L]]) else by[[1L]], "f64")
@@ -204,14 +204,14 @@ nv_rcategorical <- function(shape, state, prob = NULL, logits = NULL, dtype = "i
   ends <- nv_cumsum(weights, axis = 1L)
   k <- length(weights)
   at <- nv_search_sorted(ends, u$value * ends[k])
-  u$value <- nv_convert(nv_min(at + 1L, k), dtype)
+  u$value <- nv_convert(nv_min(at + 1L, k), dtype %||% default_int())
   u
 }
 
 # The factor of Bartlett: normal below the diagonal, and roots of chi-square on it.
 #' @rdname nv_dwishart
 #' @export
-nv_rwishart <- function(state, df, scale, dtype = "f32") {
+nv_rwishart <- function(state, df, scale, dtype = NULL) {
   dtype <- check_draws(1L, dtype)
   k <- check_square(scale, "scale")
   z <- nv_rnorm(c(k, k), state, "f64")
@@ -226,7 +226,7 @@ nv_rwishart <- function(state, df, scale, dtype = "f32") {
 # of the factor from these.
 #' @rdname nv_dlkj
 #' @export
-nv_rlkj <- function(state, k, eta = 1, dtype = "f32") {
+nv_rlkj <- function(state, k, eta = 1, dtype = NULL) {
   dtype <- check_draws(1L, dtype)
   if (!is_whole(k) || k < 1) abort_arg("k", "a whole number, at least 1", describe(k))
   eta <- nv_convert(eta, "f64")
