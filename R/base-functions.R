@@ -6,35 +6,64 @@
 #'
 #' A tensor is an R vector, so that functions of R and of other packages work on it. **Without a method for
 #' tensors, a function sees the vector, and its result is an R value**; **with a method, it is a tensor**, and
-#' the function works in a traced function too.
+#' the function works in a traced function too. Functions of base R and stats that have no methods are
+#' generics of anvil: it masks them when it is attached.
 #'
 #' @section Tensors:
 #' These have methods that give tensors, and can be traced and differentiated:
 #' * operators: `+ - * / ^ %% %/% == != < <= > >= ! & | %*%`;
-#' * functions of each element: `abs sign sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh
-#'   cosh tanh asinh acosh atanh lgamma digamma trigamma floor ceiling trunc round Re Im Mod Arg Conj is.na
-#'   is.nan is.finite is.infinite`, see [base-generics];
-#' * reductions: `sum prod max min range any all mean weighted.mean anyNA rowsum`, and what elements amount to
-#'   one after the other: `cumsum cumprod cummax cummin`;
-#' * order: `sort median quantile unique`;
-#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c cbind rbind rep rep_len rep.int diff t aperm drop
-#'   dim<-`, and `crossprod tcrossprod kronecker scale`;
-#' * matrices: `chol solve`.
+#' * functions of each element: `abs sign sqrt exp expm1 log log1p log2 log10 sin cos tan sinpi cospi tanpi
+#'   asin acos atan sinh cosh tanh asinh acosh atanh gamma lgamma digamma trigamma floor ceiling trunc round
+#'   Re Im Mod Arg Conj is.na is.nan is.finite is.infinite`, see [base-generics]; and `atan2 beta lbeta
+#'   choose lchoose psigamma besselI besselJ besselK besselY complex bitwAnd bitwOr bitwXor bitwNot
+#'   bitwShiftL bitwShiftR ifelse pmax pmin`;
+#' * reductions: `sum prod max min range any all mean weighted.mean anyNA rowsum rowSums colSums rowMeans
+#'   colMeans marginSums margin.table var sd cov cor IQR fivenum mahalanobis`, and what elements amount to one
+#'   after the other: `cumsum cumprod cummax cummin`;
+#' * order: `sort median quantile unique rank`; and positions, which are R's integers outside of a trace, and
+#'   traced integers in it: `order which.max which.min findInterval tabulate`;
+#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t aperm
+#'   drop dim<- diag embed toeplitz outer %o% sweep proportions prop.table`, and `crossprod tcrossprod
+#'   kronecker scale cov2cor`;
+#' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
+#'   backsolve forwardsolve chol2inv norm`;
+#' * signals: `fft mvfft convolve approx`.
 #'
 #' `dnorm()`, `pnorm()`, `qnorm()` and their kin have methods for tensors as any of their arguments, see
 #' [stats-distributions].
 #'
-#' What is written with these alone gives tensors, too: `xor()`, `append()`, `sweep()`, `split()`,
-#' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument, such
-#' as `signif()` or `pmin()`.
+#' What is written with these alone gives tensors, too: `xor()`, `split()`, `mad()`, `factorial()`,
+#' `do.call()`, `replace()`, `identity()`. So does a function that keeps the attributes of its argument.
+#'
+#' @section Generics of anvil:
+#' A generic has the arguments, the defaults and the meaning of R's function, and dispatches on any argument
+#' that can hold a tensor: `pmax(0, x)`, `outer(1:3, x)`, `sweep(matrix, 2, x)`. Everything else goes to R's
+#' own function, which gives what it gives without anvil, its errors too; it costs a microsecond or two.
+#' Packages see R's own functions. S4 objects reach the methods of their package, and the generics of Matrix
+#' take tensors, in whichever order both are attached.
+#'
+#' `system.file("catalogue", "base-functions.tsv", package = "anvil")` is a table of all these functions: how
+#' each takes tensors, and what differs from R. The differences that matter most:
+#' * Results have no names. A single number is a 0-d tensor.
+#' * `outer(x, y, FUN)` calls `FUN` once, with vectors as long as the result, as R does.
+#' * `pmax()` and `pmin()` have the shape of the first argument if that is as long as the longest, and are
+#'   vectors otherwise, as in R; what R recycles in part is refused.
+#' * `ifelse(test, yes, no)` has the dtype to which `yes` and `no` are promoted. If `test` is a tensor, both
+#'   are evaluated. `NA` is NaN. The gradient is that of what is chosen; NaN of what is not may still spread
+#'   to it by way of a product with 0: guard the argument, as in `ifelse(x > 0, log(ifelse(x > 0, x, 1)), 0)`.
+#' * `var()`, `cov()` and `cor()` give NaN where R gives `NA`; rows with NaN are left out with `na.rm = TRUE`
+#'   or `use = "complete.obs"`, pairs with NaN alone cannot be.
+#' * `diag(x)` of one traced number is an error, since R makes an identity matrix of that size: `diag(x, 1)`.
+#' * In a trace `eigen()` takes `symmetric = TRUE` alone, and `tabulate()` needs `nbins`. Outside of one these
+#'   give what R gives.
+#' * A singular matrix gives values that are not finite, where R stops.
 #'
 #' @section R values:
 #' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
-#' stopifnot which which.max match %in% duplicated table cut order rank tabulate findInterval var sd cov cor
-#' outer %o% det svd eigen diag rowSums colMeans apply sapply lapply Map Reduce tapply
-#' aggregate array matrix union paste sprintf cat as.vector lm glm optim uniroot integrate fft approx
-#' density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as doubles, `i8` as
-#' integers, `i64` as doubles, which hold 53 bits.
+#' stopifnot which match %in% duplicated table cut max.col pmax.int apply sapply lapply Map Reduce tapply
+#' aggregate array matrix union paste sprintf cat as.vector signif rcond dist lm glm optim uniroot integrate
+#' spline density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as doubles,
+#' `i8` as integers, `i64` as doubles, which hold 53 bits.
 #'
 #' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
 #' `sum(1, x)` R values. In a traced function they are traced values, see [masked-functions].
@@ -43,26 +72,23 @@
 #'
 #' @section In a traced function:
 #' A traced value has no elements yet. A function that reads them is an error of class
-#' `anvil_error_concrete`, which names the function and says what to write instead: [nv_outer()] for
-#' `outer()`, [nv_extract_diag()] for `diag()`, `nv_reduce_sum(x, axes = 2)` for `rowSums()`, [nv_sd()] for
-#' `sd()`. What only asks for the type works: `length dim nrow ncol NROW is.numeric is.list typeof mode
-#' seq_along row col lower.tri upper.tri`.
+#' `anvil_error_concrete`, which names the function and says what to write instead: [nv_which()] with a size
+#' for `which()`, [nv_isin()] for `%in%`, [nv_search_sorted()] for `cut()`. What only asks for the type works:
+#' `length dim nrow ncol NROW is.numeric is.list typeof mode seq_along row col lower.tri upper.tri`.
 #'
 #' @section Differences from R's vectors:
 #' * `class()`, `is.object()`, `inherits()`, `attributes()`, `print()`, `format()`, `str()` and `summary()`
 #'   show a tensor.
 #' * Functions of one argument of the operators' kind keep the dtype: sums and products of small integers
 #'   wrap, `!x` and `x & y` of integers are bitwise, and refused for floats.
-#' * A function that computes doubles and keeps the attributes, such as `atan2()`, `choose()` and `signif()`
-#'   of integers, gives a vector that is no tensor of that dtype: it is refused where it is used next. Take
-#'   `as_array(x)`, or convert to a float.
+#' * A function that computes doubles and keeps the attributes, as `log(2, x)` of integers, gives a vector
+#'   that is no tensor of that dtype: it is refused where it is used next. Take `as_array(x)`, or convert to a
+#'   float.
 #' * `sort()` keeps NaN, as the last elements, which R leaves out by default: the size of a result is known
 #'   before its elements are. With NaN `median()` and `quantile()` are NaN. Names are dropped, as by all that
 #'   computes. See [nv_sort()] and [nv_quantile()].
 #' * `unique()` takes the `size` of its result in a traced function, see [nv_unique()]. Of a matrix it gives
 #'   the distinct rows, as an R value.
-#' * `ifelse(x > 0, 1, 2)` and `pmin(x, 0.5)` of integers assign doubles to what has another dtype, and are
-#'   refused: use [nv_ifelse()], [nv_min()] and [nv_max()].
 #'
 #' @param x,a A tensor or a traced value.
 #' @param times,each,length.out,... As in base R: [rep()]; for the others, arguments of base R's function.
@@ -74,11 +100,18 @@
 #' @return `rep()` and `diff()` of a vector give a 1-d tensor, `diff()` of a matrix the differences of its
 #'   rows, `aperm()` the tensor with its axes permuted. `sort()`, `unique()` and `quantile()` give a 1-d
 #'   tensor, `median()` a 0-d one.
-#' @section Errors: `anvil_error_arg` for a number that is none.
+#' @section Errors: `anvil_error_arg` for a number that is none, and for arguments of the generics that
+#'   tensors cannot have; otherwise as the op.
 #' @examples
 #' x <- nv_tensor(c(3, 1, 2))
-#' order(x)
 #' outer(x, 1:2)
+#' pmax(1.5, x)
+#' ifelse(x > 1.5, x, 0)
+#' order(x)
+#' m <- outer(x, x, function(a, b) exp(-abs(a - b)))
+#' sweep(m, 2, colMeans(m))
+#' backsolve(chol(m), x, transpose = TRUE)
+#' gradient(function(x) sum(x^2 / rowSums(outer(x, x, "+"))))(x)
 #' quantile(x)
 #' sort(x, decreasing = TRUE)
 #' rep(x, times = 2)
@@ -86,6 +119,12 @@
 #' if (all(x > 0)) "positive"
 #' sapply(x, function(v) v + 1)
 #' jit(function(x) diff(rep(x, each = 2)))(x)
+#' @aliases rowSums colSums rowMeans colMeans outer %o% diag sweep marginSums margin.table proportions
+#'   prop.table append embed toeplitz det solve svd eigen qr.Q qr.R qr.X qr.coef qr.fitted qr.resid
+#'   qr.qty qr.qy qr.solve backsolve forwardsolve chol2inv norm fft mvfft convolve pmax pmin
+#'   ifelse atan2 beta lbeta choose lchoose besselI besselK besselJ besselY psigamma bitwAnd bitwOr
+#'   bitwXor bitwNot bitwShiftL bitwShiftR complex var sd cov cor cov2cor IQR fivenum weighted.mean
+#'   mahalanobis order rank which.max which.min tabulate findInterval approx
 #' @name base-functions
 NULL
 
@@ -142,12 +181,14 @@ on_array <- function(generic, classes = "default", more = character()) {
   name <- substitute(generic)
   text <- as.character(name)
   known <- c("", more, unlist(lapply(classes, function(class) taken_by(text, class))))
+  first <- names(formals(args(generic)))[1L]
   method <- eval(bquote(function(x, ...) {
     check_dots(..., .known = .(known))
     list_dots(...)
-    elements <- concrete_array(x, .(paste0(text, "()")))
+    elements <- concrete_array(.(as.name(first)), .(paste0(text, "()")))
     by_base(.(name)(elements, ...))
   }))
+  names(formals(method))[1L] <- first
   environment(method) <- topenv()
   method
 }

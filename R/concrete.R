@@ -145,6 +145,9 @@ instead_of <- c(
   besselJ = "Use `nv_bessel_j()`.",
   besselK = "Use `nv_bessel_k()`.",
   besselY = "Use `nv_bessel_y()`.",
+  max.col = "Use `nv_argmax(x, axis = 2)`, the first of equal elements.",
+  pmax.int = "Use `pmax()`.",
+  pmin.int = "Use `pmin()`.",
   pmax = "Use `nv_max()`.",
   pmin = "Use `nv_min()`.",
   max = "Begin with the traced value: `max(x, 1)`.",
@@ -212,6 +215,12 @@ instead_of <- c(
   Filter = "Use `nv_ifelse()` with a mask: the number of elements must be known.",
   cor = "Use `nv_cor()`.",
   kronecker = "Use `nv_kronecker()`.",
+  dist = paste(
+    "With `s <- rowSums(x^2)`, the squared distances of all rows are `outer(s, s, \"+\") - 2 *",
+    "tcrossprod(x)`."
+  ),
+  spline = "Use `approx()` or `nv_interp()`, which is linear.",
+  splinefun = "Use `approx()` or `nv_interp()`, which is linear.",
   rnorm = "Use `nv_rnorm()`, which draws from a state, see `nv_rng_state()`.",
   runif = "Use `nv_runif()`, which draws from a state, see `nv_rng_state()`.",
   rlnorm = "Use `nv_rlnorm()`, which draws from a state, see `nv_rng_state()`.",

@@ -78,8 +78,8 @@ is_complex_value <- function(x) as.character(dtype(x)) %in% c("c64", "c128")
 
 #' Equations with a triangular matrix
 #'
-#' `x` with `a %*% x = b`, for triangular matrices `a`, of which one triangle is read. `backsolve()` and
-#' `forwardsolve()` of base R read tensors as they are; in programs use this.
+#' `x` with `a %*% x = b`, for triangular matrices `a`, of which one triangle is read; [backsolve()] and
+#' [forwardsolve()] are the same.
 #'
 #' A zero on the diagonal gives infinite or undefined elements, as division by zero does.
 #'
@@ -164,8 +164,7 @@ nv_lu_solve <- function(a, lu, permutation, b, adjoint = FALSE) {
 #' Matrices as products of `q`, whose columns are orthonormal, and the upper triangular `r`, by Householder
 #' reflectors. As with LAPACK the diagonal of `r` is real and may be negative.
 #'
-#' `qr()` of base R gives an object with conventions of its own (pivoting, a rank); it reads tensors as they
-#' are.
+#' `qr()`, `qr.Q()`, `qr.R()`, `qr.coef()`, `qr.solve()` and their like take tensors, see [base-functions].
 #'
 #' @param operand A tensor, traced value or R matrix of shape `(b..., m, n)`: floats or complex numbers;
 #'   integers and booleans become floats. Leading axes are a batch.
@@ -195,7 +194,7 @@ nv_qr <- function(operand, full = FALSE) {
 #' Eigenvalues and eigenvectors of symmetric matrices
 #'
 #' Of real symmetric, or complex Hermitian, matrices, of which the lower triangle is read; the other may hold
-#' anything. Divide and conquer. `eigen()` of base R reads tensors as they are, and descends.
+#' anything. Divide and conquer. `eigen(x, symmetric = TRUE)` is the same in descending order.
 #'
 #' Eigenvectors are unique up to their sign (complex ones up to a factor of size 1), and those of equal
 #' eigenvalues up to a rotation.
@@ -241,7 +240,7 @@ is_traced <- function(x) inherits(x, "AnvilTracer")
 #' Singular value decomposition
 #'
 #' Matrices as `u %*% diag(d) %*% t(v)` (of complex ones with the conjugate transpose of `v`), by divide and
-#' conquer. `svd()` of base R reads tensors as they are; in programs use this.
+#' conquer. `svd()` is the same.
 #'
 #' Singular vectors are unique up to a common sign of their pairs (complex ones up to a factor of size 1), and
 #' those of equal singular values up to a rotation.

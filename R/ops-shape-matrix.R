@@ -5,9 +5,7 @@
 #' `nv_diag()` makes a matrix with the elements of a vector on its diagonal, `nv_extract_diag()` gives the
 #' diagonal of a matrix, `nv_trace()` its sum, `nv_eye()` the identity matrix.
 #'
-#' Base R's `diag(x)` is either, by the shape of `x`, and does not dispatch: of a 1-d tensor it is an R value,
-#' a 2-d one it refuses, since a single subscript of several axes has two meanings, and so it does traced
-#' values.
+#' `diag(x)` is either, by the shape of `x`, as in R: see [base-functions].
 #'
 #' @param operand A tensor, a traced value, or an R array. The last axis, or the last two, are those of the
 #'   vector or matrix; axes before these are a batch.
@@ -91,9 +89,9 @@ nv_triu <- function(operand, offset = 0L) .External(anvil_op, "triu", operand, o
 #' function makes of them. `nv_kronecker()` has, for each element of the first, the whole second times that
 #' element.
 #'
-#' `kronecker(x, y)` is `nv_kronecker(x, y)`. Base R's `outer(x, y)` and `x %o% y` read the elements, and give
-#' R values; `outer(x, y, FUN)` with a function of tensors gives a tensor, but makes vectors as long as the
-#' result first. Before R 4.3 `x %x% y` is `nv_kronecker(x, y)`, afterwards it is an R value.
+#' `kronecker(x, y)` is `nv_kronecker(x, y)`, and `outer(x, y)` and `x %o% y` are `nv_outer(x, y)`;
+#' `outer(x, y, FUN)` calls a function of vectors, as in R: see [base-functions]. Before R 4.3 `x %x% y` is
+#' `nv_kronecker(x, y)`, afterwards it is an R value.
 #'
 #' @param lhs,rhs Tensors, traced values, or R numbers or arrays. They are promoted to their common dtype.
 #' @param f A function of two values of one shape, such as `nv_pow`, that works on each element.

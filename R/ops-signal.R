@@ -10,7 +10,7 @@
 #' matrix.
 #'
 #' Any length is transformed in time of order `n log(n)`; powers of 2, and products of small primes, are
-#' fastest. R's own `fft()` reads a tensor as a vector: see [base-functions].
+#' fastest. `fft()` transforms along all axes, as R's does: see [base-functions].
 #'
 #' @param operand A tensor, a traced value, or an R number or array, with at least one axis: of any dtype for
 #'   `nv_fft()`, `nv_ifft()`, `nv_irfft()` and those of two axes, real for `nv_rfft()`.

@@ -233,7 +233,7 @@ nv_cond <- function(operand) {
 #'
 #' The norm along one axis, or of matrices along two.
 #'
-#' `norm()` of base R reads tensors as they are; its types have the same letters here.
+#' `norm(x)` is that of a matrix; its types have the same letters, and `"O"` is its default.
 #'
 #' @param operand A tensor, traced value or R array: floats or complex numbers; integers and booleans become
 #'   floats.

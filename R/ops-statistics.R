@@ -8,8 +8,7 @@
 #' is computed in double precision: see [nv_reduce_squares()]. Integers and booleans are converted to `f32`
 #' first; `bf16` and `f16` too, and the result is rounded once.
 #'
-#' Base R's `var()`, `sd()`, `cov()` and `cor()` do not dispatch: they give R values for tensors, and refuse
-#' traced values.
+#' `var(x)` of a vector and `sd(x)` are the same; `var()` of a matrix is [nv_cov()].
 #'
 #' @inheritParams nv_reduce_sum
 #' @param operand A tensor, a traced value, or an R number, logical or array, but not of complex numbers.
@@ -70,7 +69,6 @@ nv_weighted_mean <- function(operand, weights, axes = NULL, drop = TRUE, na_rm =
 }
 
 #' @rdname nv_weighted_mean
-#' @importFrom stats weighted.mean
 #' @method weighted.mean AnvilValue
 #' @export
 weighted.mean.AnvilValue <- function(x, w = NULL, ..., axes = NULL, drop = TRUE, na.rm = FALSE) {
@@ -129,7 +127,7 @@ nv_kurtosis <- function(operand, axes = NULL, drop = TRUE, excess = FALSE, na_rm
 #' observations; axes before the last two are a batch. As in R, the diagonal of `nv_cor(x)` is 1.
 #'
 #' Integers and booleans are converted to `f32` first; `bf16` and `f16` too, and results are rounded once.
-#' Base R's [stats::cov()] and [stats::cor()] give R values for tensors, and refuse traced values.
+#' `cov()`, `cor()`, and `var()` of matrices are the same, with R's arguments: see [base-functions].
 #'
 #' @param x,y Tensors, traced values, or R vectors or matrices, not of complex numbers. A vector is a matrix
 #'   of one column. `NULL` for `y` is `x`, which has at least 2 axes then.

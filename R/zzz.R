@@ -5,6 +5,7 @@ dtype_objects <- new.env(parent = emptyenv())
   # Before R 4.3, `%*%` dispatches on S4 objects only.
   .Call(anvil_load, topenv(), getRversion() < "4.3.0")
   if (getRversion() < "4.3.0") set_matmul_methods()
+  set_default_methods()
   settle_threads()
   settle_options()
   add_tree_class("AnvilModel", flatten_model, unflatten_model)
@@ -47,7 +48,9 @@ local({
     methods[, 1L], function(name) typeof(get0(name, parent.env(namespace))) == "closure", NA
   )
   written_in_r <- written_in_r & !methods[, 1L] %in% groups
-  for (name in c(declared$exports, paste(methods[, 1L], methods[, 2L], sep = ".")[written_in_r])) {
+  # Generics in the place of R's own say what R says.
+  exports <- setdiff(declared$exports, unlist(base_generics))
+  for (name in c(exports, paste(methods[, 1L], methods[, 2L], sep = ".")[written_in_r])) {
     f <- get(name, namespace)
     if (is.function(f)) assign(name, saying_what_is_missing(f), namespace)
   }

@@ -1,10 +1,11 @@
 # Arguments that are left out, and arguments of names that nobody has: of every function, so that a new one is
 # tested too.
 
-# Generics of the methods package, as crossprod() before R 4.4, are base R's functions.
+# Generics of the methods package, as crossprod() before R 4.4, are base R's functions, and those in the place
+# of base R's functions say what these say.
 exports <- Filter(
   function(f) is.function(f) && !methods::is(f, "genericFunction"),
-  sapply(getNamespaceExports("anvil"), getExportedValue, ns = "anvil")
+  sapply(setdiff(getNamespaceExports("anvil"), unlist(base_generics)), getExportedValue, ns = "anvil")
 )
 needed <- function(f) {
   arguments <- formals(f)
@@ -58,23 +59,25 @@ values <- list(
   AnvilStablehlo = stablehlo(f, x), AnvilPromotionTable = promotion_table("jax"),
   AnvilPromotionComparison = compare_promotion("jax", "torch"), AnvilDtypeReport = report,
   JitFunction = jit(f), AnvilCacheExplanation = explain_cache(jit(f)), AnvilOp = new_op("f", eval_r = f),
-  AnvilModel = nv_model(dist ~ speed, cars), AnvilSitrep = anvil_sitrep()
+  AnvilModel = nv_model(dist ~ speed, cars), AnvilSitrep = anvil_sitrep(),
+  AnvilQr = qr(m)
 )
 # Methods by name and class, as R has registered them.
 methods <- local({
   table <- as.data.frame(asNamespace("anvil")[[".__NAMESPACE__."]]$S3methods)
   setNames(table[[3L]], paste(table[[1L]], table[[2L]], sep = "|"))
 })
+any_name <- c("c", "cbind", "rbind", "pmax", "pmin", "order")
 plots <- c("as.raster", "boxplot", "contour", "hist", "image", "mosaicplot", "persp")
 with_dots <- function(name) "..." %in% names(formals(get(name, asNamespace("anvil"))))
 
 test_that("no method swallows an argument that it does not know", {
   seen <- 0L
   for (key in names(methods)) {
-    # Arguments of c() and cbind() may have any name; rep() hands its own on, and so do functions of one
-    # argument. Plots hand them on to graphics, which takes parameters under many names.
+    # Arguments of c(), cbind(), pmax() and order() may have any name; rep(), outer(), sweep() and functions
+    # of one argument hand theirs on, and so do plots to graphics, which takes parameters under many names.
     if (!with_dots(methods[[key]]) || startsWith(key, "Math|") ||
-      key %in% paste0(c("c", "cbind", "rbind", "rep", "xtfrm", plots), "|AnvilValue")) next
+      key %in% paste0(c(any_name, "rep", "xtfrm", "outer", "sweep", plots), "|AnvilValue")) next
     parts <- strsplit(key, "|", fixed = TRUE)[[1L]]
     generics <- switch(
       parts[1L], Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L]
@@ -82,7 +85,8 @@ test_that("no method swallows an argument that it does not know", {
     call_with <- function(generic, value) {
       others <- switch(
         generic, "[<-" = , "[[<-" = list(1, value = 1), "[" = , "[[" = list(1), quantile = list(0.5),
-        all.equal = list(value), rowsum = list(rep(1, NROW(value)))
+        all.equal = list(value), rowsum = list(rep(1, NROW(value))), findInterval = list(1),
+        mahalanobis = list(0, diag(3))
       )
       capture.output(do.call(generic, c(list(value), others, nonsense_argument = 1)))
     }

@@ -1,7 +1,9 @@
 # The tables in inst/catalogue: the names of all functions here and in other systems, what ops say of
 # themselves, and the features of the yardstick with the functions and tests of each.
 
-exports <- setdiff(getNamespaceExports("anvil"), c("%*%", "crossprod", "tcrossprod", "kronecker"))
+exports <- setdiff(
+  getNamespaceExports("anvil"), c("%*%", "crossprod", "tcrossprod", "kronecker", unlist(base_generics))
+)
 exports <- setdiff(exports, names(stats_functions))
 exports <- grep("^[.]", exports, value = TRUE, invert = TRUE)
 names_table <- read_catalogue("functions.tsv")

@@ -248,7 +248,7 @@ test_that("conversions of a traced value say what to do", {
     expect_match(conditionMessage(e), "static", fixed = TRUE)
   }
   traced_error(quote(paste(x)))
-  traced_error(quote(ifelse(x > 1, 1, 2)))
+  traced_error(quote(base::ifelse(x > 1, 1, 2)))
 })
 
 test_that("what is known of a traced value can be asked and shown", {
