@@ -13,7 +13,7 @@
 
 # The value that a call dispatches on, of those arguments that can hold a tensor: the first that is one, or
 # else a stand-in for S4 objects; NULL goes to the default method. Later arguments are not looked at.
-among <- function(x, y, z) {
+among <- function(x, y, z, w) {
   found <- NULL
   if (!missing(x) && is.object(x)) {
     if (inherits(x, taken_classes)) return(x)
@@ -26,6 +26,10 @@ among <- function(x, y, z) {
   if (!missing(z) && is.object(z)) {
     if (inherits(z, taken_classes)) return(z)
     if (isS4(z)) found <- s4_stand_in
+  }
+  if (!missing(w) && is.object(w)) {
+    if (inherits(w, taken_classes)) return(w)
+    if (isS4(w)) found <- s4_stand_in
   }
   found
 }
@@ -61,12 +65,16 @@ base_generics <- list(
   )
 )
 
+# Those, and the functions of distributions.
+own_generics <- function() list(base = base_generics$base, stats = c(base_generics$stats, names(stats_functions)))
+
 # Called by .onLoad().
 set_default_methods <- function() {
   table <- get(".__S3MethodsTable__.", topenv())
-  for (package in names(base_generics)) {
+  generics <- own_generics()
+  for (package in names(generics)) {
     home <- asNamespace(package)
-    for (name in base_generics[[package]]) {
+    for (name in generics[[package]]) {
       assign(paste0(name, ".default"), get(name, home), table)
       assign(paste0(name, ".AnvilS4"), for_s4(name, home), table)
     }

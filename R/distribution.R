@@ -298,14 +298,6 @@ discrete_quantile <- function(row, p, parameters, flags) {
 
 # Documentation and methods ----
 
-# The signatures in which some of these arguments are tensors.
-tensor_choices <- function(arguments) {
-  choices <- expand.grid(rep(list(c("AnvilValue", "ANY")), length(arguments)), stringsAsFactors = FALSE)
-  lapply(seq_len(nrow(choices) - 1L), function(i) {
-    setNames(unlist(choices[i, ], use.names = FALSE), arguments)
-  })
-}
-
 # The section about accuracy, with the table of inst/catalogue/distributions.tsv, which a test holds; called
 # by roxygen2 in the root of the package.
 accuracy_tag <- function() {

@@ -15,27 +15,26 @@ stats_functions <- c(
   list(dmultinom = c("x", "size", "prob"))
 )
 
-# R's own functions as S4 generics, as methods::implicitGeneric() makes them, so that packages with methods
-# for the same function share them. A method for each choice of arguments that are tensors: with one for each
-# argument alone, a call with two of them would have two that fit.
+# They are generics as those of base-generics.R are, with a method for tensors.
 for (name in names(stats_functions)) {
+  generic <- function() NULL
+  formals(generic) <- formals(get(name, asNamespace("stats")))
+  held <- as.call(c(quote(among), lapply(stats_functions[[name]], as.name)))
+  body(generic) <- bquote(UseMethod(.(name), .(held)))
+  assign(name, generic)
   # The body of the function of ours, which asks what was left out: a call of it could not.
   method <- saying_what_is_missing(get(paste0("nv_", name)))
-  formals(method) <- formals(get(name, asNamespace("stats")))
-  setGeneric(name)
-  for (signature in tensor_choices(stats_functions[[name]])) setMethod(name, signature, method)
+  formals(method) <- formals(generic)
+  assign(paste0(name, ".AnvilValue"), method)
 }
-rm(name, method, signature)
+rm(name, generic, held, method)
 
 # Called by roxygen2.
 distribution_tags <- function() {
-  methods <- unlist(Map(function(name, of) {
-    paste0(name, ",", vapply(tensor_choices(of), paste, "", collapse = ","), "-method")
-  }, names(stats_functions), stats_functions), use.names = FALSE)
+  names <- names(stats_functions)
   c(
-    paste("@importFrom stats", paste(names(stats_functions), collapse = " ")),
-    paste("@exportMethod", paste(names(stats_functions), collapse = " ")),
-    paste("@aliases", c(names(stats_functions), methods))
+    paste0("@rawNamespace export(", names, ")"), paste0("@rawNamespace S3method(", names, ", AnvilValue)"),
+    paste("@aliases", names)
   )
 }
 
@@ -47,14 +46,12 @@ distribution_tags <- function() {
 #' families `norm lnorm t chisq f gamma beta exp weibull logis cauchy unif binom nbinom pois geom hyper`, and
 #' `dmultinom()`.
 #'
-#' The generics are those that methods of other packages for the same functions belong to. Functions of other
-#' packages, and `stats::dnorm()`, see those of stats, which read elements. `rnorm()` and its kin draw from
+#' Functions of other packages, and `stats::dnorm()`, see those of stats, which read elements. `rnorm()` and its kin draw from
 #' R's own generator and refuse traced values: [nv_rnorm()] and its kin draw from a state.
 #'
 #' Not available for tensors: parameters of non-centrality, `ncp`.
 #'
 #' @eval distribution_tags()
-#' @importFrom methods setGeneric
 #' @return A tensor, see [nv_dnorm()]; without tensors what the function of stats gives.
 #' @section Errors: As of [nv_dnorm()].
 #' @seealso [nv_dnorm()], [nv_dgamma()], [nv_dbeta()], [nv_dbinom()], [nv_dlogis()], [nv_dmultinom()]
