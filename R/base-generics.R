@@ -66,7 +66,9 @@ base_generics <- list(
 )
 
 # Those, and the functions of distributions.
-own_generics <- function() list(base = base_generics$base, stats = c(base_generics$stats, names(stats_functions)))
+own_generics <- function() {
+  list(base = base_generics$base, stats = c(base_generics$stats, names(stats_functions)))
+}
 
 # Called by .onLoad().
 set_default_methods <- function() {
