@@ -233,7 +233,8 @@ impl Applier<'_> {
         if self.aval(value).shape.size() != 1 {
             return Err(Error::Arg {
                 arg: "value".into(),
-                expected: "one value, or a tensor of the shape of the mask in `nv_ifelse(mask, value, x)`".into(),
+                expected: "one value, or a tensor of the shape of the mask in `nv_ifelse(mask, value, x)`"
+                    .into(),
                 got: format!("of shape {}", self.shape(value)),
                 hint: "How many elements a mask selects is not known while tracing.".into(),
             });
