@@ -262,9 +262,6 @@ duplicated.AnvilValue <- on_array(duplicated, c("default", "matrix"))
 anyDuplicated.AnvilValue <- on_array(anyDuplicated, c("default", "matrix"))
 
 #' @export
-determinant.AnvilValue <- on_array(determinant, "matrix")
-
-#' @export
 isSymmetric.AnvilValue <- on_array(isSymmetric, "matrix")
 
 #' @export

@@ -6,7 +6,7 @@ whole_kinds <- number_kinds[1:3]
 
 # A vector or a column as list(kind, data), data being bare numbers with shape and names. `arg` says which it
 # is.
-numbers_of <- function(x, arg) {
+plain_data <- function(x, arg) {
   refuse <- function(hint) abort_arg(arg, "numbers, logicals, a factor or times", describe(x), hint)
   if (inherits(x, "factor")) return(list(kind = "integer", data = bare(as.integer(x), x)))
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
@@ -63,7 +63,7 @@ tensor_of_data <- function(x, dtype, na, factors) {
   na <- check_choice("na", na %||% "error", c("error", "nan", "omit"))
   factors <- check_choice("factors", factors, c("codes", "one_hot"))
   if (inherits(x, "data.frame")) return(tensor_of_frame(x, dtype, na, factors))
-  given <- if (factors == "one_hot" && inherits(x, "factor")) one_hot(x) else numbers_of(x, "x")
+  given <- if (factors == "one_hot" && inherits(x, "factor")) one_hot(x) else plain_data(x, "x")
   data <- given$data
   missing <- are_missing(data)
   if (any(missing)) {
@@ -148,7 +148,7 @@ tensor_of_frame <- function(x, dtype, na, factors) {
 tensor_of_values <- function(x, dtype) {
   columns <- lapply(seq_along(x), function(i) {
     column <- x[[i]]
-    if (!inherits(column, "AnvilValue")) column <- numbers_of(column, paste0("x$", names(x)[i]))$data
+    if (!inherits(column, "AnvilValue")) column <- plain_data(column, paste0("x$", names(x)[i]))$data
     nv_reshape(column, c(nrow(x), length(column) / max(nrow(x), 1)))
   })
   out <- do.call(nv_concatenate, c(columns, list(axis = 2L)))
@@ -166,7 +166,7 @@ column_of <- function(x, name, factors) {
     return(c(one_hot(x), list(names = paste0(name, levels(x)))))
   }
   arg <- paste0("x$", name)
-  given <- numbers_of(x, arg)
+  given <- plain_data(x, arg)
   count <- length(dim(given$data))
   if (count > 2L) abort_arg(arg, "a vector or a matrix", describe(given$data))
   if (count == 2L) {
@@ -190,7 +190,7 @@ columns_of_frame <- function(x) {
         "Make it a factor with `factor()`, or leave the column out; a static argument may have any columns."
       )
     }
-    given <- numbers_of(column, names(x)[i])
+    given <- plain_data(column, names(x)[i])
     if (given$kind == "integer64") nv_tensor(given$data) else given$data
   })
   rows <- attr(x, "row.names")

@@ -105,7 +105,7 @@ response_tensor <- function(x, arg, dtype, na) {
     abort_arg(arg, "numbers, logicals or a factor", describe(x), "Make it a factor with `factor()`.")
   }
   if (!inherits(x, c("factor", "Date", "POSIXct", "difftime", "integer64"))) x <- unclass(x)
-  given <- numbers_of(x, arg)
+  given <- plain_data(x, arg)
   data <- given$data
   if (na == "nan" && given$kind %in% whole_kinds) {
     given$kind <- "double"

@@ -235,8 +235,6 @@ nv_eigvalsh <- function(operand) {
 }
 
 # Whether a value is recorded: derivatives are rules of the op with all results.
-is_traced <- function(x) inherits(x, "AnvilTracer")
-
 #' Singular value decomposition
 #'
 #' Matrices as `u %*% diag(d) %*% t(v)` (of complex ones with the conjugate transpose of `v`), by divide and

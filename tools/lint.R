@@ -1,5 +1,6 @@
 # Whether R sources are as .lintr asks for; prints what is not, and fails then. Files that were clean with the
 # same content, configuration and lintr are not read again: .lib, which `make clean` removes, has their list.
+# No name is defined twice in the package.
 files <- list.files(c("R", "tests"), "[.]R$", recursive = TRUE, full.names = TRUE)
 record <- ".lib/lint.rds"
 states <- paste(tools::md5sum(files), tools::md5sum(".lintr"), packageVersion("lintr"))
@@ -13,5 +14,13 @@ counts <- lengths(found)
 for (lints in found[counts > 0L]) print(lints)
 dir.create(dirname(record), showWarnings = FALSE)
 saveRDS(setdiff(states, states[match(todo[counts > 0L], files)]), record)
+# A name that two files of the package define has the meaning of the later one in both.
+defined_in <- function(file) {
+  is_definition <- function(x) is.call(x) && identical(x[[1L]], quote(`<-`)) && is.name(x[[2L]])
+  vapply(Filter(is_definition, as.list(parse(file))), function(x) as.character(x[[2L]]), "")
+}
+names <- unlist(lapply(grep("^R/", files, value = TRUE), defined_in))
+twice <- unique(names[duplicated(names)])
+if (length(twice)) cat("defined twice in R/:", toString(twice), "\n")
 cat(sum(counts), "lints in", length(files), "R files,", length(todo), "of them new or changed\n")
-quit(status = as.integer(sum(counts) > 0L))
+quit(status = as.integer(sum(counts) + length(twice) > 0L))

@@ -5,7 +5,7 @@
 # of base R's functions say what these say.
 exports <- Filter(
   function(f) is.function(f) && !methods::is(f, "genericFunction"),
-  sapply(setdiff(getNamespaceExports("anvil"), unlist(base_generics)), getExportedValue, ns = "anvil")
+  sapply(setdiff(getNamespaceExports("anvil"), unlist(own_generics())), getExportedValue, ns = "anvil")
 )
 needed <- function(f) {
   arguments <- formals(f)

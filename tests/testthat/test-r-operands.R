@@ -1,7 +1,7 @@
 # R's vectors and arrays as operands of tensors.
 
-# What an operator gives for an operand of R and a tensor, either of them first: of R's values, as a tensor, and
-# in a program.
+# What an operator gives for an operand of R and a tensor, either of them first: of R's values, as a tensor,
+# and in a program.
 expect_as_in_r <- function(op, x, y, dtype) {
   f <- match.fun(op)
   for (turned in c(FALSE, TRUE)) {
@@ -49,17 +49,20 @@ test_that("R's values never change the dtype of a tensor of the same or a later 
   }
   for (dtype in c("i8", "i64", "ui8", "ui32")) {
     x <- nv_tensor(1:2, dtype = dtype)
-    expect_identical(c(type(x + types$integer), type(x + types$logical), type(x * types$double)), c(dtype, dtype, "f32?"))
+    made <- list(x + types$integer, x + types$logical, x * types$double)
+    expect_identical(vapply(made, type, ""), c(dtype, dtype, "f32?"))
   }
   b <- nv_tensor(c(TRUE, FALSE))
-  expect_identical(c(type(b & types$logical), type(b + types$integer), type(b * types$double)), c("i1", "i32?", "f32?"))
+  made <- list(b & types$logical, b + types$integer, b * types$double)
+  expect_identical(vapply(made, type, ""), c("i1", "i32?", "f32?"))
 })
 
 test_that("doubles keep all their digits", {
   digits <- c(0.1, 1 / 3)
   expect_identical(as.double(nv_tensor(c(1, 1), dtype = "f64") * digits), digits)
   # Also where they meet one another first.
-  expect_identical(as.double(jit(function(x) x * (digits * 2))(nv_tensor(c(1, 1), dtype = "f64"))), digits * 2)
+  twice <- jit(function(x) x * (digits * 2))
+  expect_identical(as.double(twice(nv_tensor(c(1, 1), dtype = "f64"))), digits * 2)
   expect_identical(as.double(nv_tensor(1:2) * digits), c(0.1, 2 / 3))
 })
 
