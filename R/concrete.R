@@ -388,15 +388,15 @@ is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "
 
 # Primitives with methods of ours, for their first argument.
 dispatching <- c(
-  "c", "max", "min", "sum", "prod", "range", "any", "all", "rep", "rep.int", "rep_len", "[", "[[", "[<-",
-  "[[<-"
+  "c", "max", "min", "sum", "prod", "range", "any", "all", "log", "rep", "rep.int", "rep_len", "[", "[[",
+  "[<-", "[[<-"
 )
 
 # Primitives, and functions that the compiler of R makes calls of internal ones.
 primitive_readers <- c(
   dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "as.numeric",
   "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw",
-  "signif", "xtfrm", "log", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match",
+  "signif", "xtfrm", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match",
   "vector",
   "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot",
   "identical", "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot",

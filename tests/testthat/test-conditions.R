@@ -132,6 +132,8 @@ test_that("every error is an anvil_error with fields that a program can read", {
   expect_fields(nv_reduce_max(x, c(1, 1)), "anvil_error_axis", axis = 1)
   expect_fields(jit(function(x) as.character(x))(x), "anvil_error_concrete", where = "as.character()")
   expect_fields(jit(function(x) if (x) 1)(nv_scalar(TRUE)), "anvil_error_concrete", where = "if")
+  f <- function(x) if (x > 0) log(x) else log(-x)
+  expect_fields(jit(f)(nv_scalar(2)), "anvil_error_concrete", where = "if")
   expect_fields(x$a, "anvil_error_unsupported", generic = "$")
   expect_fields(.Call(anvil:::anvil_fail, "error"), "anvil_error_internal", detail = "100% on purpose: %s")
 })
