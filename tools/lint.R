@@ -1,6 +1,6 @@
 # Whether R sources are as .lintr asks for; prints what is not, and fails then. Files that were clean with the
 # same content, configuration and lintr are not read again: .lib, which `make clean` removes, has their list.
-# No name is defined twice in the package.
+# No name is defined in two files of the package, or in two helpers of its tests.
 files <- list.files(c("R", "tests"), "[.]R$", recursive = TRUE, full.names = TRUE)
 record <- ".lib/lint.rds"
 states <- paste(tools::md5sum(files), tools::md5sum(".lintr"), packageVersion("lintr"))
@@ -19,8 +19,10 @@ defined_in <- function(file) {
   is_definition <- function(x) is.call(x) && identical(x[[1L]], quote(`<-`)) && is.name(x[[2L]])
   vapply(Filter(is_definition, as.list(parse(file))), function(x) as.character(x[[2L]]), "")
 }
-names <- unlist(lapply(grep("^R/", files, value = TRUE), defined_in))
-twice <- unique(names[duplicated(names)])
-if (length(twice)) cat("defined twice in R/:", toString(twice), "\n")
+twice <- unlist(lapply(c("^R/", "^tests/testthat/helper"), function(pattern) {
+  names <- unlist(lapply(grep(pattern, files, value = TRUE), defined_in))
+  unique(names[duplicated(names)])
+}))
+if (length(twice)) cat("defined in two files:", toString(twice), "\n")
 cat(sum(counts), "lints in", length(files), "R files,", length(todo), "of them new or changed\n")
 quit(status = as.integer(sum(counts) + length(twice) > 0L))

@@ -1,7 +1,7 @@
 # Distributions of stats: grids of arguments with their tails, and how far values are from R's.
 
 # One number is 0-d, as an R number.
-f64 <- function(x) {
+as_f64 <- function(x) {
   if (length(x) == 1L && is.null(dim(x))) nv_scalar(x, "f64") else nv_tensor(x, dtype = "f64")
 }
 
@@ -44,7 +44,7 @@ points_of <- function(grid) {
 
 in_stats <- function(name, args, ...) suppressWarnings(do.call(getExportedValue("stats", name), c(args, ...)))
 in_anvil <- function(name, args, ...) {
-  as.vector(as_array(do.call(getExportedValue("anvil", paste0("nv_", name)), c(lapply(args, f64), ...))))
+  as.vector(as_array(do.call(getExportedValue("anvil", paste0("nv_", name)), c(lapply(args, as_f64), ...))))
 }
 
 eps <- 2^-52

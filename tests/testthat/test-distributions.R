@@ -119,7 +119,7 @@ test_that("derivatives by points and parameters are those of differences, of log
         }
         h <- 1e-5
         x <- args[[name]]
-        d <- (as.double(of_one(f64(x + h))) - as.double(of_one(f64(x - h)))) / (2 * h)
+        d <- (as.double(of_one(as_f64(x + h))) - as.double(of_one(as_f64(x - h)))) / (2 * h)
         label <- paste("derivative of", kind, family, "by", name, "log", log)
         expect_equal(as.double(gradient(of_one)(nv_scalar(x, "f64"))$v), d, tolerance = 1e-6, label = label)
       }
@@ -128,7 +128,7 @@ test_that("derivatives by points and parameters are those of differences, of log
 })
 
 test_that("what is not taken makes no derivative NaN", {
-  x <- f64(c(-Inf, -1, 0, 0.5, 1, 3, Inf, NaN))
+  x <- as_f64(c(-Inf, -1, 0, 0.5, 1, 3, Inf, NaN))
   for (i in seq_along(usual)) {
     family <- names(usual)[i]
     parameters <- usual[[i]][-1L]
@@ -146,15 +146,15 @@ test_that("what is not taken makes no derivative NaN", {
     }
   }
   # Nor parameters that are not valid.
-  slope <- gradient(function(x, sd) sum(nv_dnorm(x, sd = sd, log = TRUE)))(f64(c(1, 2)), f64(c(-1, 2)))
+  slope <- gradient(function(x, sd) sum(nv_dnorm(x, sd = sd, log = TRUE)))(as_f64(c(1, 2)), as_f64(c(-1, 2)))
   expect_equal(as.double(slope$sd), c(0, (4 / 4 - 1) / 2))
 })
 
 test_that("second derivatives are there: the information of a Poisson and of a gamma sample", {
-  x <- f64(c(1, 0, 4, 2))
+  x <- as_f64(c(1, 0, 4, 2))
   h <- hessian(function(l) sum(nv_dpois(x, l, log = TRUE)))(nv_scalar(1.5, "f64"))$l$l
   expect_equal(as.double(h), -7 / 1.5^2)
-  y <- f64(c(1, 0.3, 4, 2))
+  y <- as_f64(c(1, 0.3, 4, 2))
   h <- hessian(function(a) sum(nv_dgamma(y, a, log = TRUE)))(nv_scalar(1.5, "f64"))$a$a
   expect_equal(as.double(h), -4 * trigamma(1.5))
   h <- hessian(function(m) sum(pnorm(y, m, log.p = TRUE)))(nv_scalar(1.5, "f64"))$m$m
@@ -211,9 +211,9 @@ test_that("what is no argument is refused, in the user's call", {
   expect_identical(nv_dt(1, 2, ncp = 0), nv_dt(1, 2))
   expect_error(nv_dnorm("a"), class = "anvil_error_arg")
   expect_error(nv_dnorm(1i), class = "anvil_error_dtype")
-  expect_error(nv_dnorm(f64(1:2), f64(1:3)), class = "anvil_error_shape")
-  expect_match(call_of(nv_dnorm(f64(1:2), f64(1:3))), "^nv_dnorm[(]")
-  expect_match(call_of(user(function(x) dnorm(x, nv_tensor(1:3)))(f64(1:2))), "^dnorm[(]")
+  expect_error(nv_dnorm(as_f64(1:2), as_f64(1:3)), class = "anvil_error_shape")
+  expect_match(call_of(nv_dnorm(as_f64(1:2), as_f64(1:3))), "^nv_dnorm[(]")
+  expect_match(call_of(user(function(x) dnorm(x, nv_tensor(1:3)))(as_f64(1:2))), "^dnorm[(]")
   expect_no_open_trace()
 })
 

@@ -10,7 +10,7 @@ draws <- list(
 counted <- list(
   pois = list(lambda = 3.5), geom = list(prob = 0.2), nbinom = list(size = 2.5, mu = 4),
   nbinom = list(size = 2.5, prob = 0.4), hyper = list(m = 30, n = 20, k = 10),
-  binom = list(size = f64(12), prob = 0.3)
+  binom = list(size = as_f64(12), prob = 0.3)
 )
 sampler <- function(family) getExportedValue("anvil", paste0("nv_r", family))
 
@@ -91,8 +91,8 @@ test_that("wrong arguments are refused", {
   expect_fields(nv_rpois(2, s, "i1", 1), "anvil_error_arg", arg = "dtype")
   expect_fields(nv_rexp(2, s, "i32"), "anvil_error_arg", arg = "dtype")
   expect_error(nv_rexp(2, 1), class = "anvil_error_arg")
-  expect_error(nv_rexp(2, s, rate = f64(c(1, 2, 3))), class = "anvil_error_shape")
-  expect_error(nv_rexp(integer(), s, rate = f64(c(1, 2, 3))), class = "anvil_error_shape")
+  expect_error(nv_rexp(2, s, rate = as_f64(c(1, 2, 3))), class = "anvil_error_shape")
+  expect_error(nv_rexp(integer(), s, rate = as_f64(c(1, 2, 3))), class = "anvil_error_shape")
   expect_identical(type_of(nv_rexp(c(0, 2), s)$value), "f32[0, 2]")
   expect_identical(type_of(nv_rexp(integer(), s)$value), "f32[]")
   expect_identical(type_of(nv_rgamma(c(3, 2), s, "bf16", shape = c(1, 2, 3))$value), "bf16[3, 2]")

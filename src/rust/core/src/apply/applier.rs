@@ -2,7 +2,7 @@
 //! graph.
 
 use super::conversion::Conversion;
-use super::promote::Defaults;
+use super::defaults::Defaults;
 use crate::dtype::promote::Rules;
 use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};

@@ -8,6 +8,7 @@ mod compose;
 mod conversion;
 mod convolve;
 mod covariance;
+mod defaults;
 mod einsum;
 mod elements;
 mod indexed;
@@ -28,8 +29,8 @@ pub mod subset;
 
 pub use applier::Applier;
 pub use conversion::{Conversion, Loss};
+pub use defaults::Defaults;
 pub use indexed::applies_at_positions;
-pub use promote::Defaults;
 
 use crate::error::Result;
 use crate::graph::Value;
