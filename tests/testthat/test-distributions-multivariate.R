@@ -93,7 +93,8 @@ test_that("multinomial and categorical", {
 
 test_that("Wishart and LKJ", {
   # Of one row and column it is a gamma distribution.
-  expect_equal(as.double(nv_dwishart(as_f64(matrix(2)), 5, as_f64(matrix(1.5)))), dgamma(2, 5 / 2, scale = 2 * 1.5))
+  got <- nv_dwishart(as_f64(matrix(2)), 5, as_f64(matrix(1.5)))
+  expect_equal(as.double(got), dgamma(2, 5 / 2, scale = 2 * 1.5))
   x <- matrix(c(3, 0.4, 0.4, 2), 2)
   s <- matrix(c(1, 0.2, 0.2, 2), 2)
   n <- 4.5

@@ -4,7 +4,7 @@
 use super::applier::Applier;
 use super::conversion::{Conversion, Loss};
 use crate::dtype::promote::{common_dtype, why};
-use crate::dtype::{Class, DType, Kind, Ranked, COMPLEX};
+use crate::dtype::{Class, DType, Ranked, COMPLEX};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::{Convert, Entry, Mode, Op, Promotion, Role, Row};
