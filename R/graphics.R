@@ -1,6 +1,6 @@
 # Generics of graphics whose own methods take a matrix apart by a mask, or know R's matrices by their class.
-# lines(), points(), barplot(), pairs() and the like see the vector, and need no method; plot() has one that
-# refuses what is traced.
+# plot(), lines(), points(), barplot(), pairs() and the like see the vector, and need no method: with one,
+# plot() would not know what the user wrote.
 
 #' Plots of tensors
 #'
@@ -38,15 +38,6 @@ draw_elements <- function(generic, x, label, ...) {
 
 # A value that means itself in a call.
 as_code <- function(value) if (is.language(value)) call("quote", value) else value
-
-#' @rdname base-graphics
-#' @method plot AnvilValue
-#' @export
-plot.AnvilValue <- function(x, ...) {
-  if (inherits(x, "AnvilTracer")) abort_concrete("plot()", x)
-  # R's own method makes labels of what the user wrote.
-  NextMethod()
-}
 
 #' @rdname base-graphics
 #' @importFrom graphics hist
