@@ -162,10 +162,15 @@ test_that("data of other classes are refused by name", {
   expect_fields(nv_tensor(Sys.Date()), "anvil_error_arg", got = "an object of class <Date>")
   expect_fields(nv_tensor(NULL), "anvil_error_arg", got = "NULL")
   expect_fields(nv_tensor(mean), "anvil_error_arg", got = "a function")
-  for (bad in list(quote(x), globalenv(), y ~ x, ts(1:3), numeric_version("1.0"), expression(x))) {
+  for (bad in list(quote(x), globalenv(), y ~ x, numeric_version("1.0"), expression(x))) {
     expect_error(nv_tensor(bad), class = "anvil_error_arg")
     expect_error(nv_scalar(bad), class = "anvil_error_arg")
     expect_error(as_nv_tensor(bad), class = "anvil_error_arg")
+  }
+  # What as_nv_tensor() takes.
+  for (data in list(ts(1:3), factor("a"), Sys.Date())) {
+    expect_error(nv_tensor(data), class = "anvil_error_arg")
+    expect_error(nv_scalar(data), class = "anvil_error_arg")
   }
 })
 
