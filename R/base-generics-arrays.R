@@ -68,10 +68,10 @@ outer.AnvilValue <- function(X, Y, FUN = "*", ...) {
   is_vector <- function(x) length(dim(x)) == 1L || is.null(dim(x)) && !is_value(x) && length(x) != 1L
   if (is_vector(X) && is_vector(Y) && ...length() == 0L) {
     if (identical(FUN, "*")) return(nv_outer(X, Y))
-    FUN <- match.fun(FUN)
+    FUN <- function_of(FUN)
     if (is.primitive(FUN) && any(vapply(grid_operators, identical, NA, FUN))) return(nv_outer(X, Y, FUN))
   }
-  FUN <- match.fun(FUN)
+  FUN <- function_of(FUN)
   sizes <- c(dim(X) %||% length(X), dim(Y) %||% length(Y))
   n <- length(X)
   m <- length(Y)
@@ -161,7 +161,7 @@ sweep <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRUE, ...) {
 #' @method sweep AnvilValue
 #' @export
 sweep.AnvilValue <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRUE, ...) {
-  FUN <- match.fun(FUN)
+  FUN <- function_of(FUN)
   sizes <- dim(x)
   MARGIN <- checked_margin(MARGIN, length(sizes))
   if (!is_operand(STATS)) abort_arg("STATS", "a tensor, or an R number, vector or array", describe(STATS))
@@ -276,3 +276,11 @@ chosen <- function(arg, value, choices) {
 }
 
 # nolint end
+
+# A function by itself or by its name, as match.fun() finds it for the caller of a method.
+function_of <- function(FUN) {
+  if (is.function(FUN)) return(FUN)
+  is_name <- is.character(FUN) && length(FUN) == 1L && !is.na(FUN) && nzchar(FUN) || is.symbol(FUN)
+  found <- if (is_name) get0(as.character(FUN), parent.frame(2L), mode = "function")
+  found %||% abort_arg("FUN", "a function, or the name of one", describe(FUN))
+}

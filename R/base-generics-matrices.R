@@ -174,7 +174,7 @@ qr.qy.AnvilQr <- function(qr, y) with_columns(y, function(y) product(nv_qr(qr$x,
 qr.qy.AnvilValue <- function(qr, y) qr.qy.AnvilQr(qr_of(qr), y)
 
 # R's decomposition of an R matrix, where only the right side is a tensor.
-qr_of <- function(qr) if (inherits(qr, "AnvilQr")) qr else qr.AnvilValue(value_of(base::qr.X(qr)))
+qr_of <- function(qr) if (inherits(qr, "AnvilQr")) qr else qr.AnvilValue(value_of(by_base(base::qr.X(qr))))
 
 # A function of the columns of `y`, which may be one vector.
 with_columns <- function(y, f) {

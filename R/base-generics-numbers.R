@@ -194,6 +194,9 @@ besselY.AnvilValue <- function(x, nu) bessel(base::besselY, nv_bessel_y, x, nu)
 
 # There are ops for the orders 0 and 1: R computes others of elements that are known.
 bessel <- function(by_r, op, x, nu) {
+  for (arg in c("x", "nu")) {
+    if (!is_operand(get(arg))) abort_arg(arg, "a tensor, or an R number, vector or array", describe(get(arg)))
+  }
   elements <- function(x) if (is_value(x)) array_names(as_array(x)) else x
   if (is_traced(x) || is_traced(nu) || !is_value(nu) && length(nu) == 1L && nu %in% 0:1) return(op(x, nu))
   by_base(by_r(elements(x), elements(nu)))

@@ -2,9 +2,15 @@
 
 # The scale, of which R has the reciprocal too.
 scale_of <- function(rate, scale, has_rate, has_scale) {
-  if (!has_scale) return(1 / rate)
+  if (!has_scale) return(inverse_of(rate, "rate"))
   if (has_rate) abort_arg("scale", "left out where `rate` is given", "given too")
   scale
+}
+
+# One divided by a parameter.
+inverse_of <- function(x, arg) {
+  if (!is_operand(x)) abort_arg(arg, "a tensor, or an R number, vector or array", describe(x))
+  1 / x
 }
 
 gamma_arguments <- alist(shape = , rate = 1, scale = 1 / rate)
@@ -51,7 +57,7 @@ distribution("chisq",
 
 # There are no formulas here for distributions that are not central.
 central <- function(df, ncp, given) {
-  if (given && !is.null(ncp) && (is.object(ncp) || !identical(as.double(ncp), 0))) {
+  if (given && !is.null(ncp) && (!is_numeric(ncp) || !identical(as.double(ncp), 0))) {
     abort_arg("ncp", "left out", describe(ncp), "Only the central distribution is available for tensors.")
   }
   df
@@ -61,7 +67,7 @@ central <- function(df, ncp, given) {
 distribution("invgamma",
   gamma_arguments,
   parameters = quote(
-    list(shape = shape, rate = 1 / scale_of(rate, scale, !missing(rate), !missing(scale)))
+    list(shape = shape, rate = inverse_of(scale_of(rate, scale, !missing(rate), !missing(scale)), "scale"))
   ),
   proper = list(shape = is_positive, rate = is_positive), safe = list(shape = 1, rate = 1),
   ends = function(...) list(0, Inf), at = function(...) 1,
@@ -86,7 +92,7 @@ exponential_quantile <- function(p, lower, log) {
 }
 
 distribution("exp",
-  alist(rate = 1), parameters = quote(list(scale = 1 / rate)),
+  alist(rate = 1), parameters = quote(list(scale = inverse_of(rate, "rate"))),
   proper = list(scale = is_positive), safe = list(scale = 1), valid = list(scale = is_above_zero),
   ends = function(...) list(0, Inf), at = function(...) 1, inside = function(x, scale) x >= 0 & x < Inf,
   density = function(x, scale, log) {

@@ -87,7 +87,7 @@ normal_vector_density <- as_program(function(x, mean, matrix, by, log) {
 #' @examples
 #' s <- matrix(c(2, 0.5, 0.5, 1), 2)
 #' nv_dmvnorm(nv_tensor(c(1, 2)), sigma = s, log = TRUE)
-#' nv_dmvnorm(matrix(rnorm(6), 3), c(0, 1), precision = solve(s))
+#' nv_dmvnorm(matrix(c(0.5, -1, 2, 0, 1, -0.5), 3), c(0, 1), precision = solve(s))
 #' nv_rmvnorm(3, nv_rng_state(1), mean = c(0, 10), sigma = s)$value
 #' @export
 nv_dmvnorm <- function(x, mean = 0, sigma = NULL, precision = NULL, chol = NULL, log = FALSE) {

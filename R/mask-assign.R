@@ -3,7 +3,13 @@
 
 # x[...] <- value, or x[[...]] <- value if it is `one` element.
 assigned <- function(x, value, one, ...) {
-  plain <- function() if (one) `[[<-`(x, ..., value = value) else `[<-`(x, ..., value = value)
+  # The methods of ours are called as such: dispatch from compiled code forgets how subscripts are written.
+  plain <- function() {
+    if (inherits(x, "AnvilValue")) {
+      return(if (one) `[[<-.AnvilValue`(x, ..., value = value) else `[<-.AnvilValue`(x, ..., value = value))
+    }
+    if (one) `[[<-`(x, ..., value = value) else `[<-`(x, ..., value = value)
+  }
   if (is.object(x)) return(if (is.null(attr(x, "from_r"))) plain() else assigned_in(x, value, one, ...))
   traced <- is_traced(value)
   if (is.list(x)) {

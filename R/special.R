@@ -370,7 +370,7 @@ nv_zeta <- function(s, q = 1) .External(anvil_op, "zeta", s, q)
 #' nv_lambertw(-0.2, branch = -1)
 #' @export
 nv_lambertw <- function(x, branch = 0) {
-  if (is.object(branch) || length(branch) != 1L || !branch %in% c(0, -1)) {
+  if (!is_numeric(branch) || length(branch) != 1L || !branch %in% c(0, -1)) {
     abort_arg("branch", "0 or -1", describe(branch), "The other branches are not real.")
   }
   .External(anvil_op, if (branch == 0) "lambert_w0" else "lambert_wm1", x)

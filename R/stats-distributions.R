@@ -19,7 +19,11 @@ stats_functions <- c(
 for (name in names(stats_functions)) {
   generic <- function() NULL
   formals(generic) <- formals(get(name, asNamespace("stats")))
-  held <- as.call(c(quote(among), lapply(stats_functions[[name]], as.name)))
+  # `scale = 1 / rate` is computed by the method alone.
+  held <- lapply(stats_functions[[name]], function(arg) {
+    if (is.call(formals(generic)[[arg]])) bquote(if (!missing(.(as.name(arg)))) .(as.name(arg))) else as.name(arg)
+  })
+  held <- as.call(c(quote(among), held))
   body(generic) <- bquote(UseMethod(.(name), .(held)))
   assign(name, generic)
   # The body of the function of ours, which asks what was left out: a call of it could not.

@@ -76,9 +76,20 @@ judge_condition <- function(e, where, code) {
   if (is.call(call) && !identical(call, where$call) && (contains(code, call) || in_function(call))) {
     return(c("R's own", "", text))
   }
-  if (grepl(said_by_r, text) || left_out_of_case(text)) return(c("R's own", "", text))
+  if (grepl(said_by_r, text) || left_out_of_case(text) || in_default()) return(c("R's own", "", text))
   if (grepl("^unused argument", text) && !where$name %in% callers_of_functions) return(c("R's own", "", text))
   c(if (inherits(e, "warning")) "unclassed warning" else "unclassed", where$name, text)
+}
+
+# R's functions that are default methods of generics of anvil: what they say of R's values is theirs.
+defaults <- unlist(lapply(names(anvil_space$own_generics()), function(package) {
+  mget(anvil_space$own_generics()[[package]], asNamespace(package))
+}))
+
+# Whether one of these runs.
+in_default <- function() {
+  running <- lapply(seq_len(sys.nframe()), sys.function)
+  any(vapply(running, function(f) !is.primitive(f) && any(vapply(defaults, identical, NA, f)), NA))
 }
 
 # Whether code of a function that is no package's, and runs or is jitted and runs, contains a call: an
