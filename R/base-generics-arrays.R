@@ -278,9 +278,9 @@ chosen <- function(arg, value, choices) {
 # nolint end
 
 # A function by itself or by its name, as match.fun() finds it for the caller of a method.
-function_of <- function(FUN) {
-  if (is.function(FUN)) return(FUN)
-  is_name <- is.character(FUN) && length(FUN) == 1L && !is.na(FUN) && nzchar(FUN) || is.symbol(FUN)
-  found <- if (is_name) get0(as.character(FUN), parent.frame(2L), mode = "function")
-  found %||% abort_arg("FUN", "a function, or the name of one", describe(FUN))
+function_of <- function(given) {
+  if (is.function(given)) return(given)
+  is_name <- is.character(given) && length(given) == 1L && !is.na(given) && nzchar(given) || is.symbol(given)
+  found <- if (is_name) get0(as.character(given), parent.frame(2L), mode = "function")
+  found %||% abort_arg("FUN", "a function, or the name of one", describe(given))
 }

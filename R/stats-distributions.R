@@ -21,7 +21,8 @@ for (name in names(stats_functions)) {
   formals(generic) <- formals(get(name, asNamespace("stats")))
   # `scale = 1 / rate` is computed by the method alone.
   held <- lapply(stats_functions[[name]], function(arg) {
-    if (is.call(formals(generic)[[arg]])) bquote(if (!missing(.(as.name(arg)))) .(as.name(arg))) else as.name(arg)
+    value <- as.name(arg)
+    if (is.call(formals(generic)[[arg]])) bquote(if (!missing(.(value))) .(value)) else value
   })
   held <- as.call(c(quote(among), held))
   body(generic) <- bquote(UseMethod(.(name), .(held)))
