@@ -33,7 +33,7 @@
 #' as.complex(nv_tensor(c(1+2i, -1i)))
 #' @export
 as_array <- function(x, integer64 = FALSE) {
-  if (inherits(x, "AnvilTracer")) abort_concrete("as_array()", x)
+  if (is_traced(x)) abort_concrete("as_array()", x)
   out <- .Call(anvil_to_r, x, integer64)
   count <- function(n) sprintf("%.0f value%s of dtype %s", n, if (n == 1) "" else "s", as.character(dtype(x)))
   if ((n <- out[[2L]]) > 0) {
@@ -61,7 +61,7 @@ as_array <- function(x, integer64 = FALSE) {
 
 # Elements as a vector without dim.
 elements <- function(x, what) {
-  if (inherits(x, "AnvilTracer")) abort_concrete(what, x)
+  if (is_traced(x)) abort_concrete(what, x)
   out <- as_array(x)
   dim(out) <- NULL
   out
@@ -95,7 +95,7 @@ as.array.AnvilValue <- function(x, ...) {
 #' @export
 as.matrix.AnvilValue <- function(x, ...) {
   check_dots(...)
-  if (inherits(x, "AnvilTracer") && ndims(x) <= 2L) {
+  if (is_traced(x) && ndims(x) <= 2L) {
     return(if (ndims(x) == 2L) x else nv_reshape(x, c(length(x), 1L)))
   }
   as.matrix(as_array(x))
@@ -130,7 +130,7 @@ as.vector.AnvilValue <- function(x, mode = "any") {
   if (!is.character(mode) || length(mode) != 1L || !mode %in% vector_modes) {
     abort_arg("mode", paste0("one of ", paste0("\"", vector_modes, "\"", collapse = ", ")), describe(mode))
   }
-  if (inherits(x, "AnvilTracer")) return(traced_vector(x, mode, "as.vector()"))
+  if (is_traced(x)) return(traced_vector(x, mode, "as.vector()"))
   real <- c("double", "numeric", "integer", "logical", "raw")
   values <- if (mode %in% real) real_elements(x, "as.vector()", mode) else elements(x, "as.vector()")
   as.vector(values, mode)
@@ -140,7 +140,7 @@ as.vector.AnvilValue <- function(x, mode = "any") {
 #' @export
 as.double.AnvilValue <- function(x, ...) {
   check_dots(...)
-  if (inherits(x, "AnvilTracer")) return(traced_vector(x, "double", "as.double()"))
+  if (is_traced(x)) return(traced_vector(x, "double", "as.double()"))
   as.double(real_elements(x, "as.double()", "double"))
 }
 
@@ -148,7 +148,7 @@ as.double.AnvilValue <- function(x, ...) {
 #' @export
 as.integer.AnvilValue <- function(x, ...) {
   check_dots(...)
-  if (inherits(x, "AnvilTracer")) return(traced_vector(x, "integer", "as.integer()"))
+  if (is_traced(x)) return(traced_vector(x, "integer", "as.integer()"))
   as.integer(real_elements(x, "as.integer()", "integer"))
 }
 
@@ -156,7 +156,7 @@ as.integer.AnvilValue <- function(x, ...) {
 #' @export
 as.logical.AnvilValue <- function(x, ...) {
   check_dots(...)
-  if (inherits(x, "AnvilTracer")) return(traced_vector(x, "logical", "as.logical()"))
+  if (is_traced(x)) return(traced_vector(x, "logical", "as.logical()"))
   as.logical(real_elements(x, "as.logical()", "logical"))
 }
 
@@ -196,7 +196,7 @@ as.raw.AnvilValue <- function(x) as.raw(real_elements(x, "as.raw()", "raw"))
 #' @export
 as.list.AnvilValue <- function(x, ...) {
   check_dots(...)
-  if (inherits(x, "AnvilTracer")) {
+  if (is_traced(x)) {
     out <- traced_vector(x, "list", "as.list()")
     if (ndims(x) == 1L) names(out) <- names(x)
     return(out)

@@ -130,8 +130,7 @@ NULL
 
 # Positions are R numbers, so that they are known when a function is traced.
 taken <- function(x, positions) {
-  flat <- if (ndims(x) == 1L) x else nv_reshape(x, length(x), order = "column")
-  nv_subset(flat, array(positions))
+  nv_subset(as_flat(x), array(positions))
 }
 
 #' @rdname base-functions
@@ -209,7 +208,7 @@ refused <- function(expr) tryCatch(expr, warning = function(w) stop(conditionMes
 
 # Elements for a generic, which is named if there are none yet.
 concrete_array <- function(x, what) {
-  if (inherits(x, "AnvilTracer")) abort_concrete(what, x)
+  if (is_traced(x)) abort_concrete(what, x)
   x <- as_array(x)
   if (length(dim(x)) == 1L) array_names(x) else x
 }

@@ -1,5 +1,8 @@
 # Reading the elements of traced values: the error, and what to write instead.
 
+# Whether a value is a traced one.
+is_traced <- function(x) inherits(x, "AnvilTracer")
+
 # Called by the methods of traced values that would give elements: some function of R reads one.
 refuse_reading <- function(x) {
   # unclass() takes the class away, and what says the type needs it.
@@ -221,26 +224,17 @@ instead_of <- c(
   ),
   spline = "Use `approx()` or `nv_interp()`, which is linear.",
   splinefun = "Use `approx()` or `nv_interp()`, which is linear.",
-  rnorm = "Use `nv_rnorm()`, which draws from a state, see `nv_rng_state()`.",
-  runif = "Use `nv_runif()`, which draws from a state, see `nv_rng_state()`.",
-  rlnorm = "Use `nv_rlnorm()`, which draws from a state, see `nv_rng_state()`.",
-  rt = "Use `nv_rt()`, which draws from a state, see `nv_rng_state()`.",
-  rchisq = "Use `nv_rchisq()`, which draws from a state, see `nv_rng_state()`.",
-  rf = "Use `nv_rf()`, which draws from a state, see `nv_rng_state()`.",
-  rgamma = "Use `nv_rgamma()`, which draws from a state, see `nv_rng_state()`.",
-  rbeta = "Use `nv_rbeta()`, which draws from a state, see `nv_rng_state()`.",
-  rexp = "Use `nv_rexp()`, which draws from a state, see `nv_rng_state()`.",
-  rweibull = "Use `nv_rweibull()`, which draws from a state, see `nv_rng_state()`.",
-  rlogis = "Use `nv_rlogis()`, which draws from a state, see `nv_rng_state()`.",
-  rcauchy = "Use `nv_rcauchy()`, which draws from a state, see `nv_rng_state()`.",
-  rbinom = "Use `nv_rbinom()`, which draws from a state, see `nv_rng_state()`.",
-  rnbinom = "Use `nv_rnbinom()`, which draws from a state, see `nv_rng_state()`.",
-  rpois = "Use `nv_rpois()`, which draws from a state, see `nv_rng_state()`.",
-  rgeom = "Use `nv_rgeom()`, which draws from a state, see `nv_rng_state()`.",
-  rhyper = "Use `nv_rhyper()`, which draws from a state, see `nv_rng_state()`.",
-  rmultinom = "Use `nv_rmultinom()`, which draws from a state, see `nv_rng_state()`.",
   sample = "Use `nv_sample()` or `nv_permutation()`, which draw from a state, see `nv_rng_state()`.",
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
+)
+
+# R's own random numbers have no state that a program could carry.
+random_functions <- c(
+  "rnorm", "runif", "rlnorm", "rt", "rchisq", "rf", "rgamma", "rbeta", "rexp",
+  "rweibull", "rlogis", "rcauchy", "rbinom", "rnbinom", "rpois", "rgeom", "rhyper", "rmultinom"
+)
+instead_of[random_functions] <- paste0(
+  "Use `nv_", random_functions, "()`, which draws from a state, see `nv_rng_state()`."
 )
 
 # Whether a value is traced, or a list with one that is. A list that is nested too deep is no argument of an
@@ -352,7 +346,7 @@ code_of <- function(ref) {
 # call.
 primitive_calls <- function(code, frame) {
   found <- list()
-  is_traced <- function(x) {
+  names_traced <- function(x) {
     is.name(x) && nzchar(as.character(x)) && exists(as.character(x), frame, inherits = FALSE) &&
       !bindingIsActive(x, frame) && if_it_fails(inherits(get(as.character(x), frame), "AnvilTracer"), FALSE)
   }
@@ -368,8 +362,8 @@ primitive_calls <- function(code, frame) {
         `<-` = list(x[[2L]][[2L]], x[[3L]]), arguments
       )
       # A method of ours takes its first argument, and reads none.
-      taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && is_traced(read[[1L]])
-      if (!taken && any(vapply(read, is_traced, NA))) {
+      taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && names_traced(read[[1L]])
+      if (!taken && any(vapply(read, names_traced, NA))) {
         found[[length(found) + 1L]] <<- x
       } else if (!taken && any(vapply(read, is.call, NA))) {
         possible[[length(possible) + 1L]] <<- x

@@ -225,7 +225,7 @@ is_same <- function(x, y) {
 describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
-  if (inherits(x, "AnvilTracer")) return("a traced value")
+  if (is_traced(x)) return("a traced value")
   if (is.object(x)) return(paste0("an object of class <", encodeString(class(x)[1L]), ">"))
   if (is.atomic(x) && length(x) == 1L) return(deparse1(x))
   if (!is.atomic(x)) {

@@ -185,7 +185,7 @@ unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", 
 #' @export
 Math.AnvilValue <- function(x, ...) {
   if (.Generic != "signif") check_dots(...)
-  if (inherits(x, "AnvilTracer")) abort_concrete(paste0(.Generic, "()"), x)
+  if (is_traced(x)) abort_concrete(paste0(.Generic, "()"), x)
   by_base(get(.Generic, baseenv())(as_array(x), ...))
 }
 

@@ -23,9 +23,20 @@ assigned <- function(x, value, one, ...) {
   # Where it grows, and where R has errors of its own. What is replaced need not be there.
   if (!any_traced_in(subscripts_of(...))) {
     x <- if (is.null(x)) vector(mode_of(value), 0L) else x
-    x <- `[<-`(x, ..., value = vector(typeof(x), 1L))
+    x <- within_bounds(`[<-`(x, ..., value = vector(typeof(x), 1L)))
   }
   assigned_in(turned(x, value), value, one, ...)
+}
+
+# What R does with subscripts. Its own error becomes one with a class, of the user's call.
+within_bounds <- function(expr) {
+  tryCatch(expr, error = function(e) {
+    if (inherits(e, "anvil_error") || is_time_limit(e)) stop(e)
+    abort(
+      "anvil_error_index",
+      paste0("These subscripts select nothing to assign to.\ni R says: ", conditionMessage(e))
+    )
+  })
 }
 
 # Vectors and arrays of numbers, and NULL.

@@ -1,8 +1,6 @@
 # What the mask of a traced function binds, see mask.R. Each looks at all of its arguments, or at what the
 # function gives that it calls; without a traced value among these it calls base R's own.
 
-is_traced <- function(x) inherits(x, "AnvilTracer")
-
 # Of arguments that are not left out.
 any_traced <- function(...) {
   for (i in seq_len(...length())) if (is_traced(...elt(i))) return(TRUE)

@@ -254,7 +254,7 @@ npy_dtype <- function(descr, dtype, path) {
 
 # What is written for a value: a tensor.
 written <- function(x, arg = "x") {
-  if (inherits(x, "AnvilTracer")) abort_concrete("a file", x)
+  if (is_traced(x)) abort_concrete("a file", x)
   if (inherits(x, "AnvilTensor")) {
     # Donated, or of broken parts.
     .Call(anvil_summary, x)

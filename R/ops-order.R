@@ -147,7 +147,7 @@ nv_which <- function(operand, size = NULL, fill = 0L) {
 
 # The size of a result that depends on elements: as R's number, by a function that counts them.
 counted_size <- function(operand, count) {
-  if (inherits(operand, "AnvilTracer")) {
+  if (is_traced(operand)) {
     abort_arg(
       "size", "a whole number in a traced function", "NULL",
       "The elements are not known yet: give the size of the result, with `fill` for what is left of it."

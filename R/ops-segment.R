@@ -69,7 +69,7 @@ by_segment <- function(op, operand, codes, n, axis, mode) {
     codes <- as.integer(codes)
   }
   if (is.null(n)) {
-    if (inherits(codes, "AnvilTracer")) {
+    if (is_traced(codes)) {
       abort_arg("n", "given, as the codes are traced", "left out", "It is the size of the result.")
     }
     known <- if (is_numeric(codes) || inherits(codes, "AnvilTensor")) as.vector(codes[!is.na(codes)]) else 0
@@ -90,7 +90,7 @@ rowsum.AnvilValue <- function(x, group, reorder = TRUE, na.rm = FALSE, ...) {
   check_dots(...)
   check_flag("reorder", reorder)
   check_flag("na.rm", na.rm)
-  if (inherits(group, "AnvilTracer")) abort_concrete("rowsum()", group)
+  if (is_traced(group)) abort_concrete("rowsum()", group)
   if (inherits(group, "AnvilTensor")) group <- as_array(group)
   if (!is.atomic(group) || is.null(group)) abort_arg("group", "a vector or factor", describe(group))
   if (ndims(x) > 2L) abort_arg("x", "a tensor of at most two axes", paste("one of", ndims(x)))

@@ -28,7 +28,7 @@
 #' @export
 as_raw <- function(x, row_major = FALSE) {
   check_flag("row_major", row_major)
-  if (inherits(x, "AnvilTracer")) abort_concrete("as_raw()", x)
+  if (is_traced(x)) abort_concrete("as_raw()", x)
   x <- written(x)
   data <- .Call(anvil_tensor_data, if (row_major) by_rows(x) else x)
   if (is.raw(data)) return(data)

@@ -133,7 +133,7 @@ saved_parts <- function(x) {
 }
 
 saved_value <- function(x, path) {
-  if (inherits(x, "AnvilTracer")) abort_concrete("a file", x)
+  if (is_traced(x)) abort_concrete("a file", x)
   if (inherits(x, "AnvilTensor")) {
     .Call(anvil_summary, x)
     return(x)

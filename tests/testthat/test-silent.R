@@ -116,3 +116,13 @@ test_that("what is known of a traced value may be asked", {
   environment(f) <- globalenv()
   expect_identical(plain(jit(f)(x)), c(3, 2))
 })
+
+test_that("a subscript that R refuses is an error with a class, of the user's call", {
+  f <- user(function(x) {
+    square <- matrix(0, 2, 2)
+    square[3, 1] <- x
+    square
+  })
+  e <- expect_error(jit(f)(nv_scalar(2)), "out of bounds", class = "anvil_error_index")
+  expect_identical(deparse1(conditionCall(e)), "square[3, 1] <- value")
+})
