@@ -90,23 +90,13 @@ impl Kernel {
     /// A kernel of one operand.
     pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.write::<U>()));
-        Kernel {
-            run,
-            carrier: None,
-            reads: [tile_of::<T>(), Extent::Unused, Extent::Unused],
-            write: tile_of::<U>(),
-        }
+        Kernel::new(run, [tile_of::<T>(), Extent::Unused, Extent::Unused], tile_of::<U>())
     }
 
     /// A kernel of two operands.
     pub fn of2<T: Element, U: Element>(f: impl Fn(&[T], &[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.read::<T>(1), w.write::<U>()));
-        Kernel {
-            run,
-            carrier: None,
-            reads: [tile_of::<T>(), tile_of::<T>(), Extent::Unused],
-            write: tile_of::<U>(),
-        }
+        Kernel::new(run, [tile_of::<T>(), tile_of::<T>(), Extent::Unused], tile_of::<U>())
     }
 
     /// A kernel of three operands, the first of its own dtype.
@@ -115,12 +105,7 @@ impl Kernel {
     ) -> Kernel {
         let run =
             Box::new(move |w: &Window| f(w.read::<S>(0), w.read::<T>(1), w.read::<T>(2), w.write::<T>()));
-        Kernel {
-            run,
-            carrier: None,
-            reads: [tile_of::<S>(), tile_of::<T>(), tile_of::<T>()],
-            write: tile_of::<T>(),
-        }
+        Kernel::new(run, [tile_of::<S>(), tile_of::<T>(), tile_of::<T>()], tile_of::<T>())
     }
 
     /// Copies the operand.
@@ -137,26 +122,21 @@ impl Kernel {
     /// The tile of a stream of this shape and layout.
     pub fn gather<T: Element>(shape: Shape, layout: Layout) -> Kernel {
         let run = Box::new(move |w: &Window| gather::<T>(w.whole(0), &shape, &layout, w.range(), w.write()));
-        Kernel {
-            run,
-            carrier: None,
-            reads: [Extent::Whole, Extent::Unused, Extent::Unused],
-            write: tile_of::<T>(),
-        }
+        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], tile_of::<T>())
     }
 
     /// One element of a stream, as a constant. Runs before the first tile.
     pub fn splat<T: Element>(element: usize) -> Kernel {
         let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>(0)[element]));
         let write = Extent::Constant(size_of::<T>());
-        Kernel { run, carrier: None, reads: [Extent::Whole, Extent::Unused, Extent::Unused], write }
+        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], write)
     }
 
     /// One value, as a constant. Runs before the first tile.
     pub fn fill<T: Element>(value: Literal) -> Kernel {
         let value: T = value.get();
         let run = Box::new(move |w: &Window| w.write::<T>().fill(value));
-        Kernel { run, carrier: None, reads: [Extent::Unused; 3], write: Extent::Constant(size_of::<T>()) }
+        Kernel::new(run, [Extent::Unused; 3], Extent::Constant(size_of::<T>()))
     }
 
     /// Counts from `start` on, `size` numbers, each repeated `stride` times.
@@ -179,7 +159,7 @@ impl Kernel {
                 out = rest;
             }
         });
-        Kernel { run, carrier: None, reads: [Extent::Unused; 3], write: tile_of::<T>() }
+        Kernel::new(run, [Extent::Unused; 3], tile_of::<T>())
     }
 
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
@@ -193,12 +173,7 @@ impl Kernel {
             }
             segments(fold, x, w.cut.segment, w.folded::<u8>(w.len / w.cut.segment * width));
         });
-        Kernel {
-            run,
-            carrier: None,
-            reads: [Extent::Tile(width), Extent::Unused, Extent::Unused],
-            write: Extent::Fold(width),
-        }
+        Kernel::new(run, [Extent::Tile(width), Extent::Unused, Extent::Unused], Extent::Fold(width))
     }
 
     /// Cumulates the elements of the tile: segments by themselves, or, if a segment is many tiles, as the next
@@ -230,7 +205,7 @@ impl Kernel {
             out.chunks_mut(segment).zip(folded).for_each(|(out, &x)| out.fill(x));
         });
         let folded = Extent::Fold(size_of::<T>());
-        Kernel { run, carrier: None, reads: [folded, Extent::Unused, Extent::Unused], write: tile_of::<T>() }
+        Kernel::new(run, [folded, Extent::Unused, Extent::Unused], tile_of::<T>())
     }
 
     /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this

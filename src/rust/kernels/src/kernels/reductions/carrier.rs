@@ -1,7 +1,8 @@
 //! Cumulations tile by tile, in programs that compute a tile from the start to the end before the next: what
 //! is carried along a line goes from each tile to the one after it, also between threads.
 
-use super::way::{tiles_of, Way};
+use super::lines::Lines;
+use super::way::{in_order, Way};
 use crate::dtype::Element;
 use crate::kernels::cast;
 use std::fmt;
@@ -79,17 +80,6 @@ impl<T: Element, W: Way<T>> Carried<T, W> {
         // One that fails has abandoned all, which stays.
         let _ = self.turn.compare_exchange(turn, turn + 1, Ordering::Release, Ordering::Relaxed);
     }
-
-    /// The elements of a tile in the order in which they are taken.
-    fn in_order(&self, x: &mut [T], run: impl FnOnce(&mut [T])) {
-        if self.reverse {
-            x.reverse();
-        }
-        run(x);
-        if self.reverse {
-            x.reverse();
-        }
-    }
 }
 
 impl<T: Element, W: Way<T>> Carrier for Carried<T, W> {
@@ -103,7 +93,7 @@ impl<T: Element, W: Way<T>> Carrier for Carried<T, W> {
     }
 
     fn tile(&self, turn: usize, first: bool, x: &mut [u8]) {
-        self.in_order(cast::slice_mut(x), |x| {
+        in_order(self.reverse, cast::slice_mut::<T>(x), |x| {
             // With totals, others wait for as short as can be.
             let parts = W::parts().filter(|_| self.shared.load(Ordering::Relaxed));
             let parts = parts.map(|(total, take)| (total(x), take));
@@ -129,12 +119,7 @@ impl<T: Element, W: Way<T>> Carrier for Carried<T, W> {
     }
 
     fn lines(&self, n: usize, x: &mut [u8]) {
-        for line in cast::slice_mut::<T>(x).chunks_mut(n) {
-            let mut state = W::start();
-            for tile in tiles_of(line.len(), self.reverse) {
-                self.in_order(&mut line[tile], |x| W::tile(&mut state, x));
-            }
-        }
+        Lines { n, inner: 1, reverse: self.reverse }.along::<T, W>(None, cast::slice_mut(x));
     }
 }
 

@@ -9,6 +9,7 @@ mod extremes;
 pub mod fold;
 #[cfg(target_arch = "x86_64")]
 mod group_sums;
+mod lines;
 mod log_sum_exp;
 mod loops;
 pub mod partials;

@@ -42,3 +42,14 @@ pub(super) fn tiles_of(n: usize, reverse: bool) -> impl Iterator<Item = Range<us
         .map(move |i| if reverse { count - 1 - i } else { i })
         .map(move |i| i * TILE..((i + 1) * TILE).min(n))
 }
+
+/// Gives a tile of a line with its elements in the order in which they are taken.
+pub(super) fn in_order<T>(reverse: bool, x: &mut [T], run: impl FnOnce(&mut [T])) {
+    if reverse {
+        x.reverse();
+    }
+    run(x);
+    if reverse {
+        x.reverse();
+    }
+}
