@@ -4,10 +4,12 @@
 use super::bound_plan::BoundPlan;
 use super::place::INPUTS;
 use super::run::{Executable, Output};
+use super::scalars::{self, Roles, Scalars};
 use super::scatter::Combiner;
 use super::step::{Control, Plan};
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::exec::vm::native::loops::Buffer;
 use crate::graph::Value;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{self, AlignedBytes, Memory};
@@ -41,6 +43,8 @@ pub struct Carried {
     stacked: Vec<Layout>,
     /// Bytes of the body's arena.
     arena: usize,
+    /// The loop in native code, if it has few numbers.
+    native: Option<Scalars>,
     buffers: RefCell<Buffers>,
 }
 
@@ -55,6 +59,8 @@ struct Buffers {
     /// One for each stacked value, slice after slice.
     stacked: Vec<AlignedBytes>,
     arena: AlignedBytes,
+    /// That of native code.
+    scratch: AlignedBytes,
     /// The body, bound from the first state to the second, and back.
     turns: [BoundPlan; 2],
     lists: memory::Lists,
@@ -78,7 +84,9 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
         ops::Control::While(op) => {
             let (cond, body) = (program(&op.cond)?, program(&tested(op)?)?);
             let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
-            let carried = Carried::new(types, 0, &body);
+            let roles =
+                Roles { carried: op.carried, sliced: 0, tested: true, length: usize::MAX, reverse: false };
+            let carried = Carried::new(types, 0, &body, &roles);
             Compiled::While(cond, body, carried)
         }
         ops::Control::Scan(op) => {
@@ -86,7 +94,9 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             let (state, rest) = op.body.inputs().split_at(op.carried);
             let of = |values: &[Value]| types(&op.body, values);
             let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
-            let carried = Carried::new(types, op.length, &body);
+            let (carried, sliced, length) = (op.carried, op.sliced, op.length);
+            let roles = Roles { carried, sliced, tested: false, length, reverse: op.reverse };
+            let carried = Carried::new(types, op.length, &body, &roles);
             Compiled::Scan(body, op.clone(), carried)
         }
         // It was replaced by its graph before.
@@ -148,7 +158,7 @@ impl Control for Compiled {
                 branch.run_each(inputs.iter().map(|x| x.data), results, registers)
             }
             Compiled::While(cond, body, carried) => carried.with(results.len(), |buffers| {
-                repeat_while([cond, body], buffers, operands, results, registers)
+                repeat_while([cond, body], carried, buffers, operands, results, registers)
             }),
             Compiled::Scan(body, op, carried) => carried
                 .with(op.length, |buffers| scan(body, op, carried, buffers, operands, results, registers)),
@@ -159,12 +169,12 @@ impl Control for Compiled {
 impl Carried {
     fn bytes(&self) -> usize {
         // The arena is that of the body.
-        let Buffers { state: [before, after], read, written, stacked, .. } = &*self.buffers.borrow();
+        let Buffers { state: [before, after], read, written, stacked, scratch, .. } = &*self.buffers.borrow();
         let lists = [before, after, read, written, stacked];
-        lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>()
+        lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>() + scratch.len()
     }
 
-    fn new(types: [Vec<Aval>; 3], length: usize, body: &Executable) -> Carried {
+    fn new(types: [Vec<Aval>; 3], length: usize, body: &Executable, roles: &Roles) -> Carried {
         // Slices are stored one after the other, with the new axis last; in the result it is the first.
         let layout = |aval: &Aval| {
             let mut strides = vec![aval.shape.size() as isize];
@@ -172,7 +182,9 @@ impl Carried {
             Layout { strides, offset: 0 }
         };
         let stacked = types[2].iter().map(layout).collect();
-        let carried = Carried { types, stacked, arena: body.scratch_bytes(), buffers: RefCell::default() };
+        let native = scalars::compile(body.graph(), roles);
+        let carried =
+            Carried { types, stacked, arena: body.scratch_bytes(), native, buffers: RefCell::default() };
         carried.buffers.replace(carried.allocate(length));
         carried
     }
@@ -182,11 +194,14 @@ impl Carried {
             types.iter().map(|aval| AlignedBytes::zeroed(n * aval.bytes())).collect()
         };
         let [state, read, written] = &self.types;
+        // Native code stacks slices in the result.
+        let length = if self.native.is_some() { 0 } else { length };
         Buffers {
             state: [zeroed(state, 1), zeroed(state, 1)],
             read: zeroed(read, 1),
             written: zeroed(written, 1),
             stacked: zeroed(written, length),
+            scratch: AlignedBytes::zeroed(self.native.as_ref().map_or(0, |native| native.scratch)),
             ..Buffers::default()
         }
     }
@@ -221,22 +236,26 @@ fn tested(op: &While) -> Result<Graph> {
     Ok(b.finish(outputs))
 }
 
-/// Memory with the arena and the literals of a body, and with the two buffers of each carried value, of which
-/// the first holds the initial value; the numbers of the buffers.
+/// Memory with the arena and the literals of a body, and with the two buffers of each carried value; the
+/// numbers of the buffers, those that hold the values of now first.
 fn enter<'a>(
     lists: &mut memory::Lists,
     arena: &'a mut AlignedBytes,
     body: &'a Executable,
     state: &'a mut [Vec<AlignedBytes>; 2],
-    init: &[View],
+    turn: usize,
 ) -> (Memory<'a>, [Range<usize>; 2]) {
     let mut memory = Memory::reusing(std::mem::take(lists));
     memory.add_write(arena.as_mut_slice());
     memory.add_read(body.literals());
-    let [first, second] = state;
-    first.iter_mut().zip(init).for_each(|(buffer, x)| stop::copy(x.data, buffer.as_mut_slice()));
-    let state = [first, second].map(|buffers| add_writes(&mut memory, buffers));
+    let mut state = state.each_mut().map(|buffers| add_writes(&mut memory, buffers));
+    state.rotate_left(turn);
     (memory, state)
+}
+
+/// Copies the initial state to its buffers.
+fn begin(state: &mut [Vec<AlignedBytes>; 2], init: &[View]) {
+    state[0].iter_mut().zip(init).for_each(|(buffer, x)| stop::copy(x.data, buffer.as_mut_slice()));
 }
 
 /// Adds buffers; their numbers.
@@ -257,12 +276,13 @@ fn add_reads<'a>(memory: &mut Memory<'a>, values: &[View<'a>]) -> Range<usize> {
 }
 
 /// Copies the last state to the results.
-fn leave(memory: &Memory, state: &Range<usize>, results: &mut [ViewMut]) {
-    state.clone().zip(results).for_each(|(buffer, out)| stop::copy(memory.bytes(buffer), out.data));
+fn leave(state: &[AlignedBytes], results: &mut [ViewMut]) {
+    state.iter().zip(results).for_each(|(buffer, out)| stop::copy(buffer.as_slice(), out.data));
 }
 
 fn repeat_while(
     [cond, body]: [&Executable; 2],
+    carried: &Carried,
     buffers: &mut Buffers,
     operands: &[View],
     results: &mut [ViewMut],
@@ -274,22 +294,36 @@ fn repeat_while(
     let mut go_on = [0];
     let first = init.iter().chain(for_cond).map(|x| x.data);
     cond.run_each(first, std::iter::once(Output::Fresh(&mut go_on)), registers);
-    let Buffers { state, arena, turns, lists, .. } = buffers;
-    let (mut memory, state) = enter(lists, arena, body, state, init);
-    let (for_body, for_cond) = (add_reads(&mut memory, for_body), add_reads(&mut memory, for_cond));
-    let test = memory.add_write(&mut go_on);
-    for (turn, from) in turns.iter_mut().zip(0..) {
-        let inputs = state[from].clone().chain(for_body.clone()).chain(for_cond.clone());
-        let outputs = state[1 - from].clone().chain([test]);
-        turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
-    }
+    begin(&mut buffers.state, init);
     let mut turn = 0;
-    while memory.bytes(test)[0] != 0 {
-        turns[turn].run(body.plan(), &mut memory, registers);
-        turn = 1 - turn;
+    while go_on[0] != 0 {
+        if let Some(native) = &carried.native {
+            let rest = for_body.iter().chain(for_cond);
+            if run_native(native, buffers, turn, rest, [&mut go_on[..]].into_iter(), 0..usize::MAX, false) > 0
+            {
+                continue;
+            }
+        }
+        let Buffers { state, arena, turns, lists, .. } = buffers;
+        let (mut memory, state) = enter(lists, arena, body, state, turn);
+        let (for_body, for_cond) = (add_reads(&mut memory, for_body), add_reads(&mut memory, for_cond));
+        let test = memory.add_write(&mut go_on);
+        for (turn, from) in turns.iter_mut().zip(0..) {
+            let inputs = state[from].clone().chain(for_body.clone()).chain(for_cond.clone());
+            let outputs = state[1 - from].clone().chain([test]);
+            turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
+        }
+        let mut at = 0;
+        while memory.bytes(test)[0] != 0 {
+            turns[at].run(body.plan(), &mut memory, registers);
+            (at, turn) = (1 - at, 1 - turn);
+            if carried.native.is_some() {
+                break;
+            }
+        }
+        *lists = memory.into_lists();
     }
-    leave(&memory, &state[turn], results);
-    *lists = memory.into_lists();
+    leave(&buffers.state[turn], results);
 }
 
 fn scan(
@@ -305,32 +339,73 @@ fn scan(
     let (sliced, rest) = rest.split_at(op.sliced);
     let (last, stacks) = results.split_at_mut(op.carried);
     let [_, read_types, written_types] = &carried.types;
-    let Buffers { state, read, written, stacked, arena, turns, lists } = buffers;
-    let (mut memory, state) = enter(lists, arena, body, state, init);
-    let (read, written) = (add_writes(&mut memory, read), add_writes(&mut memory, written));
-    let rest = add_reads(&mut memory, rest);
-    for (turn, from) in turns.iter_mut().zip(0..) {
-        let inputs = state[from].clone().chain(read.clone()).chain(rest.clone());
-        let outputs = state[1 - from].clone().chain(written.clone());
-        turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
-    }
-    for step in 0..op.length {
-        let at = if op.reverse { op.length - 1 - step } else { step };
-        for ((aval, source), buffer) in read_types.iter().zip(sliced).zip(read.clone()) {
-            copy_slice(aval.dtype, op.length, at, source.data, memory.bytes_mut(buffer));
+    begin(&mut buffers.state, init);
+    let (mut turn, mut step) = (0, 0);
+    while step < op.length {
+        let mut until = op.length;
+        if let Some(native) = &carried.native {
+            let stacks = stacks.iter_mut().map(|out| &mut *out.data);
+            step +=
+                run_native(native, buffers, turn, sliced.iter().chain(rest), stacks, step..until, op.reverse);
+            if step == op.length {
+                break;
+            }
+            until = step + 1;
         }
-        turns[step % 2].run(body.plan(), &mut memory, registers);
-        for ((aval, all), buffer) in written_types.iter().zip(stacked.iter_mut()).zip(written.clone()) {
-            all.as_mut_slice()[at * aval.bytes()..(at + 1) * aval.bytes()]
-                .copy_from_slice(memory.bytes(buffer));
+        let Buffers { state, read, written, stacked, arena, turns, lists, .. } = buffers;
+        let (mut memory, state) = enter(lists, arena, body, state, turn);
+        let (read, written) = (add_writes(&mut memory, read), add_writes(&mut memory, written));
+        let rest = add_reads(&mut memory, rest);
+        for (turn, from) in turns.iter_mut().zip(0..) {
+            let inputs = state[from].clone().chain(read.clone()).chain(rest.clone());
+            let outputs = state[1 - from].clone().chain(written.clone());
+            turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
+        }
+        for (number, step) in (step..until).enumerate() {
+            let at = if op.reverse { op.length - 1 - step } else { step };
+            for ((aval, source), buffer) in read_types.iter().zip(sliced).zip(read.clone()) {
+                copy_slice(aval.dtype, op.length, at, source.data, memory.bytes_mut(buffer));
+            }
+            turns[number % 2].run(body.plan(), &mut memory, registers);
+            for (i, (aval, buffer)) in written_types.iter().zip(written.clone()).enumerate() {
+                let slice = memory.bytes(buffer);
+                match carried.native {
+                    Some(_) => put_slice(aval.dtype, op.length, at, slice, stacks[i].data),
+                    None => {
+                        stacked[i].as_mut_slice()[at * aval.bytes()..][..aval.bytes()].copy_from_slice(slice)
+                    }
+                }
+            }
+        }
+        turn = (turn + until - step) % 2;
+        step = until;
+        *lists = memory.into_lists();
+    }
+    leave(&buffers.state[turn], last);
+    if carried.native.is_none() {
+        for ((layout, all), out) in carried.stacked.iter().zip(&buffers.stacked).zip(stacks) {
+            let view = View { dtype: out.dtype, shape: out.shape, layout, data: all.as_slice() };
+            tile::copy(&view, out);
         }
     }
-    leave(&memory, &state[op.length % 2], last);
-    *lists = memory.into_lists();
-    for ((layout, all), out) in carried.stacked.iter().zip(stacked).zip(stacks) {
-        let view = View { dtype: out.dtype, shape: out.shape, layout, data: all.as_slice() };
-        tile::copy(&view, out);
-    }
+}
+
+/// Runs steps of a loop in native code, from the state of this turn, which it replaces; returns how many it
+/// has run before one that it cannot run, or that was the last.
+fn run_native<'b>(
+    native: &Scalars,
+    buffers: &'b mut Buffers,
+    turn: usize,
+    reads: impl Iterator<Item = &'b View<'b>> + Clone,
+    writes: impl Iterator<Item = &'b mut [u8]>,
+    steps: Range<usize>,
+    reverse: bool,
+) -> usize {
+    let Buffers { state, scratch, .. } = buffers;
+    let state = state[turn].iter_mut().map(|buffer| Buffer::Write(buffer.as_mut_slice()));
+    let reads = reads.map(|x| Buffer::Read(x.data));
+    let writes = writes.map(Buffer::Write).chain([Buffer::Write(scratch.as_mut_slice())]);
+    native.code.run(state.chain(reads).chain(writes), steps, reverse, native.work)
 }
 
 /// Copies one slice along the first axis, which is dense in the target.
@@ -338,5 +413,13 @@ fn copy_slice(dtype: DType, length: usize, at: usize, source: &[u8], target: &mu
     by_width!(dtype, T => {
         let source = cast::slice::<T>(source).iter().skip(at).step_by(length);
         cast::slice_mut::<T>(target).iter_mut().zip(source).for_each(|(out, &x)| *out = x);
+    });
+}
+
+/// Writes one slice along the first axis.
+fn put_slice(dtype: DType, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
+    by_width!(dtype, T => {
+        let target = cast::slice_mut::<T>(target).iter_mut().skip(at).step_by(length);
+        target.zip(cast::slice::<T>(source)).for_each(|(out, &x)| *out = x);
     });
 }

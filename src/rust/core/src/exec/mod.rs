@@ -14,6 +14,7 @@ mod place;
 pub mod plan;
 pub mod reference;
 mod run;
+mod scalars;
 mod scatter;
 mod schedule;
 mod step;

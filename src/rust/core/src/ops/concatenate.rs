@@ -110,6 +110,10 @@ impl OpDef for Concatenate {
         Some(self.axis)
     }
 
+    fn rearranges(&self) -> bool {
+        true
+    }
+
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let out = &mut results[0];
         if out.data.is_empty() {

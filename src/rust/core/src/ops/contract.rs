@@ -222,6 +222,12 @@ pub trait OpDef {
         false
     }
 
+    /// Whether each element of the result is one of an operand's, chosen by the parameters alone, of any
+    /// dtype.
+    fn rearranges(&self) -> bool {
+        self.moves_only()
+    }
+
     /// Whether recomputing the result is cheaper than keeping it in memory.
     fn is_cheap(&self) -> bool {
         false

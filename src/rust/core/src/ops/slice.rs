@@ -101,6 +101,10 @@ impl OpDef for StaticSlice {
         Some(self.view(layout, &result.shape))
     }
 
+    fn rearranges(&self) -> bool {
+        true
+    }
+
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
         see(x, &self.view(x.layout, out.shape), out);
@@ -333,6 +337,10 @@ impl OpDef for Pad {
             })?);
         }
         Ok(vec![Aval { shape: Shape::try_new(sizes)?, ..x.clone() }])
+    }
+
+    fn rearranges(&self) -> bool {
+        true
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {

@@ -4,7 +4,7 @@ use crate::dtype::DType;
 use crate::tensor::Literal;
 
 /// The operation of an op in a chain.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Sum; of booleans the logical or.
     Add,

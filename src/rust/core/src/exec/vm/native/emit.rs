@@ -8,6 +8,7 @@
 
 use super::assembler::{vector, Assembler, Source, Vector, ADDRESSES, LITERAL};
 use super::chain::{Chain, Origin};
+use super::loops::Place;
 use super::opcodes::*;
 use crate::dtype::DType;
 
@@ -20,6 +21,8 @@ pub(super) enum Location {
     Nowhere,
     /// An element for each of the chain, at the address in that register.
     Elements(u8),
+    /// One element, there: of a loop.
+    Placed(Place),
     /// A whole vector on the stack, with that number.
     Stack(usize),
     /// In the pool of literals.
@@ -47,6 +50,8 @@ pub(super) struct Emitter<'c> {
     pub(super) held: [Option<usize>; REGISTERS],
     /// Registers that an op is using.
     pub(super) locked: [bool; REGISTERS],
+    /// Registers that are allocated; those after them hold what a loop carries.
+    pub(super) registers: usize,
     /// Stack slots, of a vector each, that are taken for the whole function, now, and at most.
     pub(super) fixed: usize,
     pub(super) stack: usize,
@@ -66,22 +71,7 @@ pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
         op.operands.iter().for_each(|&v| uses[v].push(at));
     }
     let addresses = chain.streams();
-    let mut emitter = Emitter {
-        assembler: Assembler::default(),
-        chain,
-        width: chain.width,
-        uses,
-        locations: vec![Location::Nowhere; chain.values.len()],
-        stores: vec![None; chain.values.len()],
-        held: [None; REGISTERS],
-        locked: [false; REGISTERS],
-        fixed: 0,
-        stack: 0,
-        most: 0,
-        lanes: Lanes::All,
-        ahead: 0,
-        past,
-    };
+    let mut emitter = Emitter::new(chain, uses, past);
     let frame = emitter.assembler.begin(addresses);
     emitter.prologue();
     emitter.assembler.first();
@@ -103,7 +93,28 @@ pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
     emitter.assembler.finish()
 }
 
-impl Emitter<'_> {
+impl<'c> Emitter<'c> {
+    /// One that has written nothing; `uses` are the ops that read each value.
+    pub(super) fn new(chain: &'c Chain, uses: Vec<Vec<usize>>, past: bool) -> Emitter<'c> {
+        Emitter {
+            assembler: Assembler::default(),
+            chain,
+            width: chain.width,
+            uses,
+            locations: vec![Location::Nowhere; chain.values.len()],
+            stores: vec![None; chain.values.len()],
+            held: [None; REGISTERS],
+            locked: [false; REGISTERS],
+            registers: REGISTERS,
+            fixed: 0,
+            stack: 0,
+            most: 0,
+            lanes: Lanes::All,
+            ahead: 0,
+            past,
+        }
+    }
+
     /// Loads addresses, and broadcasts repeated arguments.
     pub(super) fn prologue(&mut self) {
         let (mut argument, mut registers) = (0, ADDRESSES.iter().copied());
@@ -181,7 +192,8 @@ impl Emitter<'_> {
             if let Some(address) = self.stores[op.result] {
                 self.locked[register as usize] = true;
                 let past = self.past && self.chain.past.contains(&op.result);
-                self.store(register, address, self.chain.values[op.result].dtype, past);
+                let dtype = self.chain.values[op.result].dtype;
+                self.store(register, self.elements(address, dtype.bytes()), dtype, past);
                 // A value with a non-temporal store is not in the caches, and is not read back.
                 if self.chain.values[op.result].dtype != DType::I1 && !past {
                     self.locations[op.result] = Location::Elements(address);
@@ -193,7 +205,7 @@ impl Emitter<'_> {
 
     /// Registers of values that no later op reads are free.
     pub(super) fn free_after(&mut self, at: usize) {
-        for held in &mut self.held {
+        for held in &mut self.held[..self.registers] {
             if held.is_some_and(|v| self.uses[v].iter().all(|&read| read <= at)) {
                 *held = None;
             }
@@ -218,7 +230,7 @@ impl Emitter<'_> {
 
     /// A register that this op may write.
     pub(super) fn take(&mut self) -> u8 {
-        let free = (0..REGISTERS).find(|&r| self.held[r].is_none() && !self.locked[r]);
+        let free = (0..self.registers).find(|&r| self.held[r].is_none() && !self.locked[r]);
         let register = free.unwrap_or_else(|| {
             // A value that the op under way has read is used at least by it: what is used last is left to
             // later.
@@ -227,7 +239,7 @@ impl Emitter<'_> {
                 self.uses[v].iter().copied().max()
             };
             let evicted =
-                (0..REGISTERS).filter(|&r| !self.locked[r]).max_by_key(next).expect("an op locks few");
+                (0..self.registers).filter(|&r| !self.locked[r]).max_by_key(next).expect("an op locks few");
             self.spill(evicted);
             evicted
         });
@@ -273,7 +285,11 @@ impl Emitter<'_> {
         let to = self.take();
         match (self.in_memory(v), self.locations[v]) {
             (Some(source), _) => self.op(LOAD, to, 0, source),
-            (None, Location::Elements(base)) => self.load(to, base, self.chain.values[v].dtype),
+            (None, Location::Elements(base)) => {
+                let dtype = self.chain.values[v].dtype;
+                self.load(to, self.elements(base, dtype.bytes()), dtype);
+            }
+            (None, Location::Placed(place)) => self.load_placed(to, place, self.chain.values[v].dtype),
             _ => unreachable!("a value is somewhere"),
         }
         self.held[to as usize] = Some(v);
@@ -292,8 +308,7 @@ impl Emitter<'_> {
     }
 
     /// Loads elements that no instruction reads as they are.
-    pub(super) fn load(&mut self, to: u8, base: u8, dtype: DType) {
-        let source = self.elements(base, dtype.bytes());
+    pub(super) fn load(&mut self, to: u8, source: Source, dtype: DType) {
         if dtype == DType::I1 {
             let zero = self.take();
             self.op(XOR, zero, zero, Source::Register(zero));
@@ -317,8 +332,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn store(&mut self, from: u8, base: u8, dtype: DType, past: bool) {
-        let slot = self.elements(base, dtype.bytes());
+    pub(super) fn store(&mut self, from: u8, slot: Source, dtype: DType, past: bool) {
         if dtype == DType::I1 {
             return self.store_mask(from, slot);
         }
@@ -377,7 +391,7 @@ impl Emitter<'_> {
         let to = self.take();
         let mut source = self.elements(base, from.bytes());
         if !self.long() {
-            self.load(to, base, from);
+            self.load(to, source, from);
             source = Source::Register(to);
         }
         let float = matches!(dtype, DType::F32 | DType::F64);

@@ -14,6 +14,9 @@ mod chain;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod emit;
 #[cfg(all(target_arch = "x86_64", unix))]
+mod loop_code;
+pub mod loops;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod opcodes;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod pages;
@@ -43,6 +46,11 @@ mod code {
     /// Whether a chain may have an op on operands of this dtype.
     pub fn has(op: Op, dtype: DType) -> bool {
         opcodes::has(op, dtype)
+    }
+
+    /// Whether a loop may have an op on operands of this dtype.
+    pub fn loop_has(op: Op, dtype: DType) -> bool {
+        super::loop_code::has(op, dtype)
     }
 
     /// Whether the level in use has native code.
@@ -116,6 +124,11 @@ mod code {
         false
     }
 
+    /// Whether a loop may have an op on operands of this dtype.
+    pub fn loop_has(_op: Op, _dtype: DType) -> bool {
+        false
+    }
+
     /// Whether the level in use has native code.
     pub fn is_here() -> bool {
         false
@@ -142,7 +155,7 @@ mod code {
     }
 }
 
-pub use code::{compile, has, is_here, Native};
+pub use code::{compile, has, is_here, loop_has, Native};
 
 #[cfg(all(test, target_arch = "x86_64", unix))]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::assembler::{vector, Source, Vector};
 use super::chain::{MicroOp, Op};
-use super::emit::{Emitter, REGISTERS};
+use super::emit::Emitter;
 use super::opcodes::*;
 use crate::dtype::{dispatch, DType, Element};
 use crate::kernels::cast;
@@ -163,7 +163,7 @@ impl Emitter<'_> {
     /// if it does.
     fn result(&mut self, at: usize) -> u8 {
         self.free_after(at);
-        for register in 0..REGISTERS {
+        for register in 0..self.registers {
             if self.held[register].is_none() && self.locked[register] {
                 return register as u8;
             }

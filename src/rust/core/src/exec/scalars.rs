@@ -1,0 +1,465 @@
+//! Loops on few numbers as native code: the aggregates of a body, which are short, are replaced by their
+//! elements (scalar replacement of aggregates).
+//!
+//! Slices, pads, reshapes and their like vanish: what they do to elements is found by running them on the
+//! numbers of elements. Elementwise ops and folds become ops on elements, in the order of the kernels, so that
+//! bits are those of all executors. Any other op on short values is called. A body with longer values, with
+//! effects or with branches stays with the tile VM, which also runs iterations that read out of range.
+
+use crate::dtype::DType;
+use crate::exec::vm::native::loops::{Block, Call, Carried, Load, Loop, NativeLoop, Place, Step};
+use crate::exec::vm::native::{self, Chain, MicroOp, Origin};
+use crate::graph::{self, Def, Value};
+use crate::kernels::cast;
+use crate::kernels::reductions::fold::Fold;
+use crate::kernels::reductions::partials::LANES;
+use crate::ops::{DynamicSlice, Graph, Op};
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Elements of a value that is replaced, at most: of longer ones, vectors are faster.
+const MAX_ELEMENTS: usize = 32;
+
+/// Steps of an iteration, at most.
+const MAX_STEPS: usize = 1024;
+
+/// Functions that an iteration calls, at most.
+const MAX_CALLS: usize = 8;
+
+/// The types and roles of a loop's values.
+#[derive(Debug)]
+pub(super) struct Roles {
+    /// Number of carried values; the first inputs and outputs of the body.
+    pub carried: usize,
+    /// Number of inputs after these that are slices.
+    pub sliced: usize,
+    /// Whether the last output says whether there is another iteration; else those after the carried ones are
+    /// slices.
+    pub tested: bool,
+    /// Iterations, if slices are read or written.
+    pub length: usize,
+    /// Whether it runs backwards.
+    pub reverse: bool,
+}
+
+/// A loop in native code.
+#[derive(Debug)]
+pub(super) struct Scalars {
+    /// Its arguments: what is carried, slices that are read, other inputs, slices that are written or the
+    /// test, and scratch memory.
+    pub code: NativeLoop,
+    /// Bytes of the scratch memory.
+    pub scratch: usize,
+    /// About what an iteration does, in elements.
+    pub work: usize,
+}
+
+type Node = graph::Node<Op>;
+
+/// A value of the body.
+#[derive(Clone)]
+enum Held {
+    /// Its elements.
+    Elements(Rc<[usize]>),
+    /// A long one, in the buffer of an argument.
+    Whole(usize),
+}
+
+/// The native code of a loop with this body; `None` if it has none.
+pub(super) fn compile(body: &Graph, roles: &Roles) -> Option<Scalars> {
+    if !native::is_here() || body.nodes().len() > MAX_STEPS {
+        return None;
+    }
+    let mut to = Lowering {
+        body,
+        held: vec![None; body.values().count()],
+        looped: Loop { reverse: roles.reverse, length: roles.length, ..Loop::default() },
+        literals: HashMap::new(),
+        known: HashMap::new(),
+        calls: vec![],
+        scratch: 0,
+        scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
+    };
+    to.looped.chain.width = 8;
+    to.inputs(roles)?;
+    for node in body.nodes() {
+        to.node(node)?;
+        if to.looped.steps.len() > MAX_STEPS {
+            return None;
+        }
+    }
+    to.outputs(roles)?;
+    let (scratch, work) = (to.scratch, to.looped.steps.len() + 100 * to.calls.len() + 1);
+    to.looped.arguments.push((scratch, true));
+    Some(Scalars { code: NativeLoop::new(to.looped, to.calls)?, scratch, work })
+}
+
+struct Lowering<'a> {
+    body: &'a Graph,
+    /// For each value of the body.
+    held: Vec<Option<Held>>,
+    looped: Loop,
+    literals: HashMap<Literal, usize>,
+    known: HashMap<(native::Op, Vec<usize>), usize>,
+    calls: Vec<Call>,
+    scratch: usize,
+    /// The number of the argument that is scratch memory: the last one.
+    scratch_argument: usize,
+}
+
+impl Lowering<'_> {
+    fn chain(&mut self) -> &mut Chain {
+        &mut self.looped.chain
+    }
+
+    /// A new element.
+    fn element(&mut self, dtype: DType, origin: Origin) -> usize {
+        self.chain().values.push(native::Value { dtype, origin });
+        self.looped.chain.values.len() - 1
+    }
+
+    fn literal(&mut self, literal: Literal) -> usize {
+        if let Some(&known) = self.literals.get(&literal) {
+            return known;
+        }
+        let new = self.element(literal.dtype(), Origin::Literal(literal));
+        self.literals.insert(literal, new);
+        new
+    }
+
+    /// New elements in the buffer of an argument, `apart` bytes from one another.
+    fn read(
+        &mut self,
+        aval: &Aval,
+        argument: usize,
+        start: usize,
+        apart: usize,
+        moves: bool,
+    ) -> Option<Held> {
+        let elements = (0..aval.shape.size()).map(|i| {
+            let offset = i32::try_from(start + i * apart).ok()?;
+            let element = self.element(aval.dtype, Origin::Made);
+            self.looped.reads.push((element, Place { argument, offset, moves }));
+            Some(element)
+        });
+        Some(Held::Elements(elements.collect::<Option<_>>()?))
+    }
+
+    fn inputs(&mut self, roles: &Roles) -> Option<()> {
+        for (argument, &input) in self.body.inputs().iter().enumerate() {
+            let aval = self.body.aval(input).clone();
+            let (size, width) = (aval.shape.size(), aval.dtype.bytes());
+            let short = is_native(aval.dtype) && size <= MAX_ELEMENTS;
+            let held = if argument < roles.carried {
+                if !short {
+                    return None;
+                }
+                self.looped.arguments.push((aval.bytes(), true));
+                let elements: Rc<[usize]> =
+                    (0..size).map(|_| self.element(aval.dtype, Origin::Made)).collect();
+                Held::Elements(elements)
+            } else if argument < roles.carried + roles.sliced {
+                if !short {
+                    return None;
+                }
+                self.looped.arguments.push((aval.bytes() * roles.length, false));
+                self.read(&aval, argument, 0, roles.length * width, true)?
+            } else {
+                self.looped.arguments.push((aval.bytes(), false));
+                match short {
+                    true => self.read(&aval, argument, 0, width, false)?,
+                    false => Held::Whole(argument),
+                }
+            };
+            self.held[input.index()] = Some(held);
+        }
+        Some(())
+    }
+
+    /// What an operand is.
+    fn operand(&mut self, v: Value) -> Option<Held> {
+        if let Def::Literal(literal) = self.body.def(v) {
+            return is_native(literal.dtype()).then(|| Held::Elements(Rc::new([self.literal(literal)])));
+        }
+        self.held[v.index()].clone()
+    }
+
+    fn elements(&mut self, v: Value) -> Option<Rc<[usize]>> {
+        match self.operand(v)? {
+            Held::Elements(elements) => Some(elements),
+            Held::Whole(_) => None,
+        }
+    }
+
+    fn node(&mut self, node: &Node) -> Option<()> {
+        if node.op.has_regions() || node.op.has_effect() {
+            return None;
+        }
+        let results: Vec<Aval> = node.results.iter().map(|&v| self.body.aval(v).clone()).collect();
+        if results.iter().any(|aval| !is_native(aval.dtype) || aval.shape.size() > MAX_ELEMENTS) {
+            return None;
+        }
+        let made = self.replaced(node, &results[0]);
+        match made {
+            Some(elements) => self.held[node.results[0].index()] = Some(Held::Elements(elements)),
+            None => self.call(node, &results)?,
+        }
+        Some(())
+    }
+
+    /// The elements of the only result, if it need not be called for.
+    fn replaced(&mut self, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
+        if node.results.len() > 1 {
+            return None;
+        }
+        if node.operands.is_empty() {
+            return self.constants(node, result);
+        }
+        if node.op.rearranges() {
+            return self.rearranged(node, result);
+        }
+        if let Some(op) = node.op.get::<DynamicSlice>() {
+            return self.window(op, node, result);
+        }
+        if let Some((fold, axes)) = node.op.fold() {
+            let kept = |axis: &usize| !axes.iter().any(|a| a.0 == *axis);
+            return self.folds(fold, node.operands[0], result, &kept);
+        }
+        let from: Vec<DType> = node.operands.iter().map(|&v| self.body.aval(v).dtype).collect();
+        if !node.op.is_elementwise(&from) {
+            return None;
+        }
+        let op = node.op.instruction().filter(|&op| from.last().is_some_and(|&d| native::loop_has(op, d)))?;
+        let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
+        let each = |i: usize| operands.iter().map(|x| x[i]).collect::<Vec<_>>();
+        Some((0..result.shape.size()).map(|i| self.op(op, each(i), result.dtype)).collect())
+    }
+
+    /// An op on elements: one that was done before, or a new one.
+    fn op(&mut self, op: native::Op, operands: Vec<usize>, dtype: DType) -> usize {
+        let key = (op, operands);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let result = self.element(dtype, Origin::Made);
+        self.looped.steps.push(Step::Op(MicroOp { op, operands: key.1.clone(), result }));
+        self.known.insert(key, result);
+        result
+    }
+
+    /// Elements that the op makes of nothing.
+    fn constants(&mut self, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
+        node.op.source()?;
+        let mut data = vec![0; result.bytes()];
+        let out = ViewMut { dtype: result.dtype, shape: &result.shape, data: &mut data };
+        node.op.eval(&[], &mut [out]);
+        let literal = |bytes| Literal::from_bytes(result.dtype, bytes);
+        Some(data.chunks(result.dtype.bytes()).map(|bytes| self.literal(literal(bytes))).collect())
+    }
+
+    /// The operands' elements in the order of the result's: the op itself moves their numbers.
+    fn rearranged(&mut self, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
+        let numbers = |elements: &Rc<[usize]>| elements.iter().map(|&v| v as i64).collect::<Vec<i64>>();
+        let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
+        let operands: Vec<Vec<i64>> = operands.iter().map(numbers).collect();
+        let avals: Vec<&Aval> = node.operands.iter().map(|&v| self.body.aval(v)).collect();
+        let layouts: Vec<Layout> = avals.iter().map(|aval| Layout::dense(&aval.shape)).collect();
+        let views: Vec<View> = avals
+            .iter()
+            .zip(&layouts)
+            .zip(&operands)
+            .map(|((aval, layout), x)| View {
+                dtype: DType::I64,
+                shape: &aval.shape,
+                layout,
+                data: cast::bytes(x),
+            })
+            .collect();
+        let mut made = vec![0i64; result.shape.size()];
+        let out = ViewMut { dtype: DType::I64, shape: &result.shape, data: cast::bytes_mut(&mut made) };
+        node.op.eval(&views, &mut [out]);
+        Some(made.into_iter().map(|v| v as usize).collect())
+    }
+
+    /// A window of a long operand, or of a short one that is in memory as it is.
+    fn window(&mut self, op: &DynamicSlice, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
+        let from = self.body.aval(node.operands[0]).clone();
+        let Held::Whole(argument) = self.operand(node.operands[0])? else { return None };
+        let width = from.dtype.bytes();
+        let mut starts = vec![];
+        for (axis, &start) in node.operands[1..].iter().enumerate() {
+            let dtype = self.body.aval(start).dtype;
+            if !matches!(dtype, DType::I32 | DType::I64) {
+                return None;
+            }
+            let most = i32::try_from(from.shape[axis] - op.sizes[axis]).ok()?;
+            let bytes = i32::try_from(from.shape.strides()[axis] * width).ok()?;
+            starts.push((self.elements(start)?[0], most, bytes));
+        }
+        // The distance of each element from the first.
+        let mut offsets = vec![0];
+        for (axis, &size) in op.sizes.iter().enumerate() {
+            let stride = from.shape.strides()[axis] * width;
+            offsets = (0..size).flat_map(|i| offsets.iter().map(move |at| at + i * stride)).collect();
+        }
+        let elements: Rc<[usize]> =
+            offsets.iter().map(|_| self.element(result.dtype, Origin::Made)).collect();
+        let offsets = offsets.into_iter().map(i32::try_from).collect::<Result<Vec<_>, _>>().ok()?;
+        let loaded = elements.iter().copied().zip(offsets).collect();
+        self.looped.steps.push(Step::Load(Load { argument, starts, elements: loaded }));
+        Some(elements)
+    }
+
+    /// The folds of the elements along the axes that are not kept.
+    fn folds(
+        &mut self,
+        fold: Fold,
+        operand: Value,
+        result: &Aval,
+        kept: &dyn Fn(&usize) -> bool,
+    ) -> Option<Rc<[usize]>> {
+        let (from, elements) = (self.body.aval(operand).clone(), self.elements(operand)?);
+        let mut lines = vec![vec![]; result.shape.size()];
+        for (i, &element) in elements.iter().enumerate() {
+            let (mut rest, mut to, mut stride) = (i, 0, 1);
+            for (axis, &size) in from.shape.iter().enumerate() {
+                if kept(&axis) {
+                    to += rest % size * stride;
+                    stride *= size;
+                }
+                rest /= size;
+            }
+            lines[to].push(element);
+        }
+        lines.into_iter().map(|line| self.fold(fold, from.dtype, &line)).collect()
+    }
+
+    /// The fold of a line, as [`Reduce`](crate::kernels::reductions::fold::Reduce) has it.
+    fn fold(&mut self, fold: Fold, dtype: DType, line: &[usize]) -> Option<usize> {
+        let float = matches!(dtype, DType::F32 | DType::F64);
+        let (op, start) = match fold {
+            Fold::Sum => (native::Op::Add, -0.0),
+            Fold::Prod => (native::Op::Mul, 1.0),
+            Fold::Max => (native::Op::Max, 0.0),
+            Fold::Min => (native::Op::Min, 0.0),
+            Fold::Any => (native::Op::Or, 0.0),
+            Fold::All => (native::Op::And, 0.0),
+            Fold::Squares => return None,
+        };
+        if line.is_empty() || !native::loop_has(op, dtype) {
+            return None;
+        }
+        // Sums and products of floats are accumulated in double precision.
+        let wide = float && matches!(fold, Fold::Sum | Fold::Prod);
+        let acc = if wide { DType::F64 } else { dtype };
+        let mut lanes: [Option<usize>; LANES] = [None; LANES];
+        for (i, &x) in line.iter().enumerate() {
+            let x = if acc == dtype { x } else { self.op(native::Op::Convert(acc), vec![x], acc) };
+            let lane = i % LANES;
+            lanes[lane] = Some(match lanes[lane] {
+                Some(before) => self.op(op, vec![before, x], acc),
+                None => x,
+            });
+        }
+        for half in [4, 2, 1] {
+            for lane in 0..half {
+                lanes[lane] = match (lanes[lane], lanes[lane + half]) {
+                    (Some(a), Some(b)) => Some(self.op(op, vec![a, b], acc)),
+                    (a, b) => a.or(b),
+                };
+            }
+        }
+        let mut sum = lanes[0]?;
+        if wide && line.len() == 1 {
+            // Nothing was added to it that makes a signalling NaN a quiet one.
+            let start = self.literal(Literal::new(start));
+            sum = self.op(op, vec![start, sum], acc);
+        }
+        Some(if acc == dtype { sum } else { self.op(native::Op::Convert(dtype), vec![sum], dtype) })
+    }
+
+    /// A place of so many bytes in the scratch memory.
+    fn place(&mut self, bytes: usize) -> usize {
+        let place = self.scratch;
+        self.scratch = (place + bytes).next_multiple_of(16);
+        place
+    }
+
+    /// Calls the op.
+    fn call(&mut self, node: &Node, results: &[Aval]) -> Option<()> {
+        if self.calls.len() == MAX_CALLS {
+            return None;
+        }
+        let scratch = self.scratch_argument;
+        let block = |aval: &Aval, argument, offset| Block {
+            aval: aval.clone(),
+            layout: Layout::dense(&aval.shape),
+            argument,
+            offset,
+        };
+        let mut operands = vec![];
+        for &v in &node.operands {
+            let aval = self.body.aval(v).clone();
+            operands.push(match self.operand(v)? {
+                Held::Whole(argument) => block(&aval, argument, 0),
+                Held::Elements(elements) => {
+                    let (at, width) = (self.place(aval.bytes()), aval.dtype.bytes());
+                    for (i, &element) in elements.iter().enumerate() {
+                        let offset = i32::try_from(at + i * width).ok()?;
+                        let place = Place { argument: scratch, offset, moves: false };
+                        self.looped.steps.push(Step::Store(element, place));
+                    }
+                    block(&aval, scratch, at)
+                }
+            });
+        }
+        let types: Vec<_> = operands.iter().map(|x| (&x.aval.shape, &x.layout)).collect();
+        let run = node.op.prepared(&types);
+        self.looped.steps.push(Step::Call(self.calls.len()));
+        let mut made = vec![];
+        for (aval, &v) in results.iter().zip(&node.results) {
+            let at = self.place(aval.bytes());
+            made.push(block(aval, scratch, at));
+            let held = self.read(aval, scratch, at, aval.dtype.bytes(), false)?;
+            self.held[v.index()] = Some(held);
+        }
+        self.calls.push(Call { operands, results: made, run });
+        Some(())
+    }
+
+    fn outputs(&mut self, roles: &Roles) -> Option<()> {
+        let (next, rest) = self.body.outputs().split_at(roles.carried);
+        for (argument, (&from, &to)) in self.body.inputs().iter().zip(next).enumerate() {
+            let width = self.body.aval(from).dtype.bytes();
+            let (from, to) = (self.elements(from)?, self.elements(to)?);
+            for (i, (&value, &next)) in from.iter().zip(&*to).enumerate() {
+                let place = Place { argument, offset: (i * width) as i32, moves: false };
+                self.looped.carried.push(Carried { value, next, place });
+            }
+        }
+        for &output in rest {
+            let aval = self.body.aval(output).clone();
+            let (elements, argument) = (self.elements(output)?, self.looped.arguments.len());
+            let (moves, apart) = match roles.tested {
+                true => (false, 0),
+                false => (true, roles.length * aval.dtype.bytes()),
+            };
+            self.looped.arguments.push((aval.bytes() * if moves { roles.length } else { 1 }, true));
+            for (i, &element) in elements.iter().enumerate() {
+                let offset = i32::try_from(i * apart).ok()?;
+                self.looped.steps.push(Step::Store(element, Place { argument, offset, moves }));
+            }
+            if roles.tested {
+                self.looped.test = Some((elements[0], argument));
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether native code has elements of this dtype.
+fn is_native(dtype: DType) -> bool {
+    use DType::*;
+    matches!(dtype, I1 | I8 | I16 | I32 | I64 | UI8 | UI16 | UI32 | UI64 | F32 | F64)
+}

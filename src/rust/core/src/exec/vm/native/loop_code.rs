@@ -1,0 +1,377 @@
+//! Code generation for loops on few numbers ([`loops`](super::loops)).
+
+use super::assembler::{vector, wide, Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOADED};
+use super::chain::{MicroOp, Op, Origin};
+use super::emit::{Emitter, Lanes, Location, REGISTERS};
+use super::loops::{Carried, Load, Loop, Place, Step, LEAST};
+use super::opcodes::*;
+use crate::dtype::DType;
+
+/// Carried elements that have a register, at most: the others are for the body.
+const MAX_PINNED: usize = 6;
+
+/// Arguments whose address has a register: the other general registers compute addresses.
+const ADDRESSED: usize = LEAST;
+
+/// Bytes of a mask in a loop, whatever it is made of.
+const MASK: usize = 8;
+
+/// Whether a loop may have an op on operands of this dtype.
+pub fn has(op: Op, dtype: DType) -> bool {
+    match op {
+        Op::Convert(to) => converts(dtype, to),
+        _ => super::opcodes::has(op, dtype),
+    }
+}
+
+/// Whether there are instructions for a conversion of one element.
+fn converts(from: DType, to: DType) -> bool {
+    let float = |dtype| matches!(dtype, DType::F32 | DType::F64);
+    let small = |dtype: DType| is_integer(dtype) && dtype.bytes() <= 4;
+    match (from, to) {
+        (DType::I1, to) => float(to) || is_integer(to),
+        (from, to) if float(from) && float(to) => true,
+        // Integers wrap.
+        (from, to) if is_integer(from) && is_integer(to) => true,
+        (from, to) => float(to) && (small(from) || from == DType::I64),
+    }
+}
+
+/// The code of a loop, which calls `function` with one of the `sites`.
+pub fn emit(looped: &Loop, function: usize, sites: &[usize]) -> Vec<u8> {
+    let mut uses = vec![vec![]; looped.chain.values.len()];
+    for (at, step) in looped.steps.iter().enumerate() {
+        match step {
+            Step::Op(op) => op.operands.iter().for_each(|&v| uses[v].push(at)),
+            Step::Store(v, _) => uses[*v].push(at),
+            Step::Load(load) => load.starts.iter().for_each(|&(v, ..)| uses[v].push(at)),
+            Step::Call(_) => {}
+        }
+    }
+    // At the end.
+    let end = looped.steps.len();
+    looped.carried.iter().for_each(|c| uses[c.next].push(end));
+    looped.test.iter().for_each(|&(v, _)| uses[v].push(end));
+    let mut emitter = Emitter::new(&looped.chain, uses, false);
+    emitter.lanes = Lanes::One;
+    LoopEmitter { emitter, looped, function, sites, exits: vec![], pinned: vec![] }.emit()
+}
+
+struct LoopEmitter<'a> {
+    emitter: Emitter<'a>,
+    looped: &'a Loop,
+    function: usize,
+    sites: &'a [usize],
+    /// Jumps out of the loop.
+    exits: Vec<Jump>,
+    /// Carried elements that have a register, with it.
+    pinned: Vec<(usize, u8)>,
+}
+
+impl LoopEmitter<'_> {
+    fn emit(mut self) -> Vec<u8> {
+        let frame = self.emitter.assembler.begin(ADDRESSES.len());
+        self.emitter.assembler.first_index();
+        self.addresses(0);
+        self.enter();
+        let start = self.emitter.assembler.here();
+        self.iteration();
+        if self.looped.test.is_some() {
+            let done = self.emitter.assembler.if_zero(true);
+            self.exits.push(done);
+        }
+        self.emitter.assembler.while_left(start);
+        for exit in std::mem::take(&mut self.exits) {
+            self.emitter.assembler.land(exit);
+        }
+        self.leave();
+        self.emitter.assembler.left();
+        self.emitter.assembler.end(ADDRESSES.len());
+        self.emitter.assembler.set_stack(frame, LITERAL * self.emitter.most);
+        self.emitter.assembler.finish()
+    }
+
+    /// Loads the addresses of arguments that have a register, from one of them on.
+    fn addresses(&mut self, first: usize) {
+        for argument in first..ADDRESSED {
+            self.emitter.assembler.address(ADDRESSES[argument], argument);
+        }
+    }
+
+    /// Brings literals and what is carried to their locations.
+    fn enter(&mut self) {
+        let e = &mut self.emitter;
+        for (v, value) in e.chain.values.iter().enumerate() {
+            if let Origin::Literal(literal) = value.origin {
+                let mut bytes = literal.to_bytes();
+                if value.dtype == DType::I1 {
+                    bytes[0] = 0u8.wrapping_sub(bytes[0]);
+                }
+                e.locations[v] = Location::Literal(e.pooled(&bytes[..value.dtype.bytes()]));
+            }
+        }
+        for &(v, place) in &self.looped.reads {
+            e.locations[v] = Location::Placed(place);
+        }
+        // Each has a slot, for calls and the end.
+        for (slot, carried) in self.looped.carried.iter().enumerate() {
+            let v = carried.value;
+            e.locked = [false; REGISTERS];
+            e.held = [None; REGISTERS];
+            let register = e.take();
+            e.load_placed(register, carried.place, e.chain.values[v].dtype);
+            e.store_slot(register, slot);
+            e.locations[v] = Location::Stack(slot);
+        }
+        e.fixed = self.looped.carried.len();
+        e.most = e.fixed;
+        e.registers = REGISTERS - self.looped.carried.len().min(MAX_PINNED);
+        e.held = [None; REGISTERS];
+        for (carried, register) in self.looped.carried.iter().zip(e.registers..REGISTERS) {
+            self.pinned.push((carried.value, register as u8));
+        }
+        self.reload();
+    }
+
+    /// Loads what has a register.
+    fn reload(&mut self) {
+        for (slot, &(v, register)) in self.pinned.iter().enumerate() {
+            self.emitter.load_slot(register, slot);
+            self.emitter.held[register as usize] = Some(v);
+        }
+    }
+
+    /// Writes what has a register to its slot.
+    fn unpin(&mut self) {
+        for (slot, &(_, register)) in self.pinned.iter().enumerate() {
+            self.emitter.store_slot(register, slot);
+        }
+    }
+
+    fn iteration(&mut self) {
+        self.emitter.stack = self.emitter.fixed;
+        for (at, step) in self.looped.steps.iter().enumerate() {
+            self.emitter.locked = [false; REGISTERS];
+            match step {
+                Step::Op(op) => {
+                    let register = self.emitter.one(at, op);
+                    self.emitter.free_after(at);
+                    let used = !self.emitter.uses[op.result].is_empty();
+                    self.emitter.held[register as usize] = used.then_some(op.result);
+                }
+                Step::Store(v, place) => {
+                    self.emitter.store_placed(*v, *place);
+                    self.emitter.free_after(at);
+                }
+                Step::Load(load) => self.load(at, load),
+                Step::Call(site) => self.call(at, *site),
+            }
+        }
+        self.next();
+    }
+
+    fn load(&mut self, at: usize, load: &Load) {
+        for (i, &(v, most, bytes)) in load.starts.iter().enumerate() {
+            self.emitter.locked = [false; REGISTERS];
+            let register = self.emitter.register(v);
+            match self.emitter.chain.values[v].dtype.bytes() {
+                8 => self.emitter.assembler.long_position(register),
+                _ => self.emitter.assembler.position(register),
+            }
+            let outside = self.emitter.assembler.if_outside(most);
+            self.exits.push(outside);
+            self.emitter.assembler.stride(bytes, i > 0);
+        }
+        let base = self.emitter.base(load.argument);
+        self.emitter.assembler.from_base(base);
+        self.emitter.free_after(at);
+        for &(v, offset) in &load.elements {
+            if self.emitter.uses[v].is_empty() {
+                continue;
+            }
+            self.emitter.locked = [false; REGISTERS];
+            let dtype = self.emitter.chain.values[v].dtype;
+            let to = self.emitter.take();
+            self.emitter.width = if dtype == DType::I1 { MASK } else { dtype.bytes() };
+            self.emitter.load(to, Source::At { base: COMPUTED, offset }, dtype);
+            self.emitter.held[to as usize] = Some(v);
+            self.emitter.locations[v] = Location::Nowhere;
+        }
+    }
+
+    fn call(&mut self, at: usize, site: usize) {
+        self.emitter.free_after(at);
+        for register in 0..self.emitter.registers {
+            if self.emitter.held[register].is_some() {
+                self.emitter.spill(register);
+            }
+        }
+        self.unpin();
+        self.emitter.assembler.call(self.function, self.sites[site]);
+        self.addresses(0);
+        self.reload();
+        let failed = self.emitter.assembler.if_zero(true);
+        self.exits.push(failed);
+    }
+
+    /// Makes the next state that of now, and counts the iteration. Whether there is another is in the register
+    /// of positions then.
+    fn next(&mut self) {
+        let carried = &self.looped.carried;
+        self.emitter.locked = [false; REGISTERS];
+        if let Some((test, _)) = self.looped.test {
+            let register = self.emitter.register(test);
+            self.emitter.assembler.position(register);
+        }
+        // What becomes another carried element is copied first.
+        let is_carried = |v: usize| carried.iter().any(|c| c.value == v);
+        let moves: Vec<(usize, &Carried)> =
+            carried.iter().enumerate().filter(|(_, c)| c.next != c.value).collect();
+        let mut copies = vec![None; carried.len()];
+        for &(i, c) in moves.iter().filter(|(_, c)| is_carried(c.next)) {
+            self.emitter.locked = [false; REGISTERS];
+            let register = self.emitter.register(c.next);
+            let slot = self.emitter.slot();
+            self.emitter.store_slot(register, slot);
+            copies[i] = Some(slot);
+        }
+        for &(i, c) in &moves {
+            self.emitter.locked = [false; REGISTERS];
+            let pinned = self.pinned.get(i).map(|&(_, register)| register);
+            match (copies[i], pinned) {
+                (Some(slot), Some(to)) => self.emitter.load_slot(to, slot),
+                (Some(slot), None) => {
+                    let register = self.emitter.take();
+                    self.emitter.load_slot(register, slot);
+                    self.emitter.store_slot(register, i);
+                }
+                (None, Some(to)) => {
+                    let register = self.emitter.register(c.next);
+                    self.emitter.op(LOAD, to, 0, Source::Register(register));
+                }
+                (None, None) => {
+                    let register = self.emitter.register(c.next);
+                    self.emitter.store_slot(register, i);
+                }
+            }
+        }
+        self.emitter.assembler.next_index(self.looped.reverse);
+    }
+
+    /// Writes what is carried to its places.
+    fn leave(&mut self) {
+        self.unpin();
+        self.emitter.held = [None; REGISTERS];
+        for carried in &self.looped.carried {
+            self.emitter.locked = [false; REGISTERS];
+            self.emitter.store_placed(carried.value, carried.place);
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// Emits an op on one element; returns the register of its result. Masks are of the same width for all.
+    fn one(&mut self, at: usize, op: &MicroOp) -> u8 {
+        let of = |v: usize| self.chain.values[v].dtype;
+        let dtype = of(*op.operands.last().expect("an op has operands"));
+        let width = |dtype: DType| if dtype == DType::I1 { MASK } else { dtype.bytes() };
+        if let Op::Convert(to) = op.op {
+            if dtype != DType::I1 {
+                return self.converted(op.operands[0], dtype, to);
+            }
+            self.width = width(to);
+            return self.select(at, op);
+        }
+        self.width = width(dtype);
+        let register = self.select(at, op);
+        if of(op.result) == DType::I1 && dtype != DType::I1 && self.width < MASK {
+            let extend = [0x22, 0x24, 0x25][self.size()];
+            self.op(vector(1, 2, extend), register, 0, Source::Register(register));
+        }
+        register
+    }
+
+    /// An element of another dtype.
+    fn converted(&mut self, v: usize, from: DType, to: DType) -> u8 {
+        let (x, out) = (self.register(v), self.take());
+        let source = Source::Register(x);
+        let float = |dtype| matches!(dtype, DType::F32 | DType::F64);
+        if float(from) {
+            match (from, to) {
+                (DType::F32, DType::F64) => self.op(vector(0, 1, 0x5A), out, 0, source),
+                (DType::F64, DType::F32) => self.op(vector(1, 1, 0x5A), out, 0, source),
+                _ => self.op(LOAD, out, 0, source),
+            }
+            return out;
+        }
+        // Integers are extended to 8 bytes: what is narrower is its first bytes.
+        let signed = is_signed(from);
+        let extend = match from.bytes() {
+            1 => Some(0x22),
+            2 => Some(0x24),
+            4 => Some(0x25),
+            _ => None,
+        };
+        match extend {
+            Some(extend) => {
+                self.op(vector(1, 2, if signed { extend } else { extend + 0x10 }), out, 0, source)
+            }
+            None => self.op(LOAD, out, 0, source),
+        }
+        if float(to) {
+            let prefix = if to == DType::F64 { 3 } else { 2 };
+            self.assembler.long_position(out);
+            self.op(XOR, out, out, Source::Register(out));
+            self.op(wide(prefix, 1, 0x2A), out, out, Source::Register(14));
+        }
+        out
+    }
+
+    /// A new slot of the stack.
+    fn slot(&mut self) -> usize {
+        self.stack += 1;
+        self.most = self.most.max(self.stack);
+        self.stack - 1
+    }
+
+    fn store_slot(&mut self, from: u8, slot: usize) {
+        self.op(STORE, from, 0, Source::Stack((LITERAL * slot) as i32));
+    }
+
+    fn load_slot(&mut self, to: u8, slot: usize) {
+        self.op(LOAD, to, 0, Source::Stack((LITERAL * slot) as i32));
+    }
+
+    /// A register with the address of an argument.
+    fn base(&mut self, argument: usize) -> u8 {
+        if argument < ADDRESSED {
+            return ADDRESSES[argument];
+        }
+        self.assembler.address(LOADED, argument);
+        LOADED
+    }
+
+    fn source_of(&mut self, place: Place, dtype: DType) -> Source {
+        let base = self.base(place.argument);
+        match place.moves {
+            true => Source::Element { base, scale: dtype.bytes() as u8, offset: place.offset },
+            false => Source::At { base, offset: place.offset },
+        }
+    }
+
+    /// Loads an element of a loop.
+    pub(super) fn load_placed(&mut self, to: u8, place: Place, dtype: DType) {
+        let source = self.source_of(place, dtype);
+        let width = std::mem::replace(&mut self.width, if dtype == DType::I1 { MASK } else { dtype.bytes() });
+        self.load(to, source, dtype);
+        self.width = width;
+    }
+
+    fn store_placed(&mut self, v: usize, place: Place) {
+        let dtype = self.chain.values[v].dtype;
+        let register = self.register(v);
+        let source = self.source_of(place, dtype);
+        self.width = if dtype == DType::I1 { MASK } else { dtype.bytes() };
+        self.store(register, source, dtype, false);
+    }
+}
