@@ -9,7 +9,7 @@ use super::scatter::Combiner;
 use super::step::{Control, Plan};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::exec::vm::native::loops::Buffer;
+use crate::exec::vm::native::Buffer;
 use crate::graph::Value;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{self, AlignedBytes, Memory};

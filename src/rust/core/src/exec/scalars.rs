@@ -7,8 +7,8 @@
 //! effects or with branches stays with the tile VM, which also runs iterations that read out of range.
 
 use crate::dtype::DType;
-use crate::exec::vm::native::loops::{Block, Call, Carried, Load, Loop, NativeLoop, Place, Step};
-use crate::exec::vm::native::{self, Chain, MicroOp, Origin};
+use crate::exec::vm::native::loops::{Block, Call, Carried, Load, Loop, Place, Step};
+use crate::exec::vm::native::{self, Chain, MicroOp, NativeLoop, Origin};
 use crate::graph::{self, Def, Value};
 use crate::kernels::cast;
 use crate::kernels::reductions::fold::Fold;

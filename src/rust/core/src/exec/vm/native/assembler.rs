@@ -283,7 +283,7 @@ impl Assembler {
     }
 
     /// Adds a register to `r13`.
-    pub fn from_base(&mut self, base: u8) {
+    pub fn add_base(&mut self, base: u8) {
         self.bytes(&[0x49 | u8::from(base >= 8) << 2, 0x01, 0xC5 | (base & 7) << 3]);
     }
 

@@ -72,7 +72,7 @@ impl LoopEmitter<'_> {
     fn emit(mut self) -> Vec<u8> {
         let frame = self.emitter.assembler.begin(ADDRESSES.len());
         self.emitter.assembler.first_index();
-        self.addresses(0);
+        self.addresses();
         self.enter();
         let start = self.emitter.assembler.here();
         self.iteration();
@@ -91,10 +91,10 @@ impl LoopEmitter<'_> {
         self.emitter.assembler.finish()
     }
 
-    /// Loads the addresses of arguments that have a register, from one of them on.
-    fn addresses(&mut self, first: usize) {
-        for argument in first..ADDRESSED {
-            self.emitter.assembler.address(ADDRESSES[argument], argument);
+    /// Loads the addresses of arguments that have a register.
+    fn addresses(&mut self) {
+        for (argument, &register) in ADDRESSES[..ADDRESSED].iter().enumerate() {
+            self.emitter.assembler.address(register, argument);
         }
     }
 
@@ -183,7 +183,7 @@ impl LoopEmitter<'_> {
             self.emitter.assembler.stride(bytes, i > 0);
         }
         let base = self.emitter.base(load.argument);
-        self.emitter.assembler.from_base(base);
+        self.emitter.assembler.add_base(base);
         self.emitter.free_after(at);
         for &(v, offset) in &load.elements {
             if self.emitter.uses[v].is_empty() {
@@ -208,7 +208,7 @@ impl LoopEmitter<'_> {
         }
         self.unpin();
         self.emitter.assembler.call(self.function, self.sites[site]);
-        self.addresses(0);
+        self.addresses();
         self.reload();
         let failed = self.emitter.assembler.if_zero(true);
         self.exits.push(failed);

@@ -16,6 +16,7 @@ mod emit;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod loop_code;
 pub mod loops;
+mod native_loop;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod opcodes;
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -24,13 +25,13 @@ mod pages;
 mod selection;
 
 pub use chain::{Argument, Chain, MicroOp, Op, Origin, Value, MAX_ARGUMENTS, MAX_STREAMS};
+pub use native_loop::{Buffer, NativeLoop};
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod code {
-    use super::pages::Pages;
+    use super::pages::{self, Pages};
     use super::{emit, opcodes, Argument, Chain, Op};
     use crate::dtype::DType;
-    use crate::kernels::math::Level;
     use std::sync::Arc;
 
     /// The code of a chain.
@@ -55,7 +56,7 @@ mod code {
 
     /// Whether the level in use has native code.
     pub fn is_here() -> bool {
-        Level::current() != Level::Portable && Level::Avx2.is_here()
+        pages::are_here()
     }
 
     /// The code of chains; `None` where there is none.

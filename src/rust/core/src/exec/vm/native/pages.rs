@@ -1,6 +1,7 @@
 //! Executable memory. Pages are writable first and executable after, never both (W^X); where the system
 //! refuses them, programs run without native code.
 
+use crate::kernels::math::Level;
 use std::ffi::{c_int, c_void};
 
 extern "C" {
@@ -25,6 +26,11 @@ const PRIVATE: c_int = 2;
 const ANONYMOUS: c_int = 0x20;
 #[cfg(not(target_os = "linux"))]
 const ANONYMOUS: c_int = 0x1000;
+
+/// Whether native code is for this processor, at the level in use.
+pub fn are_here() -> bool {
+    Level::current() != Level::Portable && Level::Avx2.is_here()
+}
 
 /// Pages with executable code, unmapped when dropped.
 #[derive(Debug)]
