@@ -24,6 +24,7 @@ mod coefficients;
 pub mod complex;
 mod error;
 mod exp;
+pub mod formula;
 mod gamma;
 #[rustfmt::skip] // generated
 mod gamma_coefficients;
@@ -43,6 +44,7 @@ mod trigonometry;
 
 use crate::dtype::{Element, Float};
 use crate::error::{Error, Result};
+use formula::Formulas;
 use lanes::{Doubles, Singles, MOST_LANES};
 use std::sync::OnceLock;
 
@@ -159,6 +161,7 @@ pub struct Kernel1 {
     // there.
     single: &'static [unsafe fn(&[f32], &mut [f32])],
     double: &'static [unsafe fn(&[f64], &mut [f64])],
+    formulas: Option<Formulas>,
 }
 
 /// A function of two floats, for both widths and all levels.
@@ -166,6 +169,7 @@ pub struct Kernel1 {
 pub struct Kernel2 {
     single: &'static [unsafe fn(&[f32], &[f32], &mut [f32])],
     double: &'static [unsafe fn(&[f64], &[f64], &mut [f64])],
+    formulas: Option<Formulas>,
 }
 
 /// A float that kernels compute on.
@@ -338,9 +342,19 @@ macro_rules! levels {
     };
 }
 
-/// The functions: name, of singles, of doubles.
+/// The formulas of a function, unless it is always called.
+macro_rules! formulas {
+    ($made:expr) => {
+        Some($made)
+    };
+    ($made:expr, called) => {
+        None
+    };
+}
+
+/// The functions: name, of singles, of doubles, and whether they are always called ([`Kernel1::formula`]).
 macro_rules! kernels {
-    (one: $($(#[$doc:meta])+ $name:ident $single:path, $double:path;)+
+    (one: $($(#[$doc:meta])+ $name:ident $single:path, $double:path $(, $called:ident)?;)+
      two: $($(#[$doc2:meta])+ $name2:ident $single2:path, $double2:path;)+) => {
         $(
             $(#[$doc])+
@@ -356,9 +370,18 @@ macro_rules! kernels {
                         $double(x)
                     }
                 }
-                Kernel1 { single: levels!(single1, Function), double: levels!(double1, Function) }
+                Kernel1 {
+                    single: levels!(single1, Function),
+                    double: levels!(double1, Function),
+                    formulas: formulas!(Formulas::of1::<Function>() $(, $called)?),
+                }
             };
         )+
+
+        /// The functions of one float, with their names.
+        #[cfg(test)]
+        const KERNELS: &[(&str, &Kernel1)] = &[$((stringify!($name), &$name)),+];
+
         $(
             $(#[$doc2])+
             pub static $name2: Kernel2 = {
@@ -373,7 +396,11 @@ macro_rules! kernels {
                         $double2(x, y)
                     }
                 }
-                Kernel2 { single: levels!(single2, Function), double: levels!(double2, Function) }
+                Kernel2 {
+                    single: levels!(single2, Function),
+                    double: levels!(double2, Function),
+                    formulas: Some(Formulas::of2::<Function>()),
+                }
             };
         )+
     };
@@ -432,13 +459,13 @@ kernels! {
     /// Error function.
     ERF error::erf, error::erf;
     /// Complementary error function.
-    ERFC error::erfc_single, error::erfc;
+    ERFC error::erfc_single, error::erfc, called;
     /// Inverse of the error function.
     ERF_INV error::erf_inv_single, error::erf_inv;
     /// `e^(x^2) erfc(x)`.
-    ERFCX error::erfcx_single, error::erfcx;
+    ERFCX error::erfcx_single, error::erfcx, called;
     /// Quantile of the standard normal distribution.
-    PROBIT error::probit_single, error::probit;
+    PROBIT error::probit_single, error::probit, called;
     /// `sin(pi x)`.
     SINPI trigonometry::sinpi_single, trigonometry::sinpi;
     /// `cos(pi x)`.
@@ -446,11 +473,11 @@ kernels! {
     /// `tan(pi x)`.
     TANPI trigonometry::tanpi_single, trigonometry::tanpi;
     /// Gamma function.
-    GAMMA gamma::gamma_single, gamma::gamma;
+    GAMMA gamma::gamma_single, gamma::gamma, called;
     /// Logarithm of the absolute value of the gamma function.
-    LGAMMA gamma::lgamma_single, gamma::lgamma;
+    LGAMMA gamma::lgamma_single, gamma::lgamma, called;
     /// Derivative of that logarithm.
-    DIGAMMA gamma::digamma_single, gamma::digamma;
+    DIGAMMA gamma::digamma_single, gamma::digamma, called;
     two:
     /// `x^y`.
     POW log::pow_single, log::pow;
