@@ -321,20 +321,20 @@ binary_ops! {
     /// Bits shifted toward the high end.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
-    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_left"), example: "c(1L, 3L), c(2L, 1L)", int: |x, y| x.shift_left(y), }
+    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_left"), example: "c(1L, 3L), c(2L, 1L)", native: ShiftLeft, int: |x, y| x.shift_left(y), }
     /// Bits shifted toward the low end; zeros enter.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
     shift_right_logical "shift_right_logical" {
         accepts: INTEGER,
-        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_logical"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_logical(y),
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_logical"), example: "c(8L, -8L), c(1L, 1L)", native: ShiftRight, int: |x, y| x.shift_right_logical(y),
     }
     /// Bits shifted toward the low end; copies of the sign bit enter.
     ///
     /// 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
     shift_right_arithmetic "shift_right_arithmetic" {
         accepts: INTEGER,
-        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_arithmetic"), example: "c(8L, -8L), c(1L, 1L)", int: |x, y| x.shift_right_arithmetic(y),
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_arithmetic"), example: "c(8L, -8L), c(1L, 1L)", native: ShiftRightSigned, int: |x, y| x.shift_right_arithmetic(y),
     }
     /// Derivative of order `n` of [nv_digamma()].
     ///

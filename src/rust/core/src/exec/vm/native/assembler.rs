@@ -17,9 +17,11 @@ pub const fn vector(prefix: u8, table: u8, opcode: u8) -> Vector {
     Vector { prefix, table, wide: false, opcode }
 }
 
-/// As [`vector`], with the bit W: general registers of 64 bits.
-pub const fn wide(prefix: u8, table: u8, opcode: u8) -> Vector {
-    Vector { prefix, table, wide: true, opcode }
+impl Vector {
+    /// The instruction with the bit W set, of a table of opcodes that has both.
+    pub const fn wide(self) -> Vector {
+        Vector { wide: true, ..self }
+    }
 }
 
 /// The location of the last operand of an instruction.
@@ -253,7 +255,7 @@ impl Assembler {
 
     /// Moves the first 8 bytes of a vector register to `r14`.
     pub fn long_position(&mut self, from: u8) {
-        self.vector(wide(1, 1, 0x7E), false, from, 0, Source::Register(POSITION), None);
+        self.vector(vector(1, 1, 0x7E).wide(), false, from, 0, Source::Register(POSITION), None);
     }
 
     /// Jumps if `r14` is negative or above a number.

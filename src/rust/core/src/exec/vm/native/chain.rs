@@ -31,6 +31,13 @@ pub enum Op {
     Xor,
     /// Bitwise complement.
     Not,
+    /// Bits shifted toward the high end; 0 for an amount that is negative, or the width or more.
+    ShiftLeft,
+    /// Bits shifted toward the low end, where zeros enter; likewise.
+    ShiftRight,
+    /// Bits shifted toward the low end, where copies of the sign bit enter; they fill an element for an
+    /// amount that is negative, or the width or more.
+    ShiftRightSigned,
     /// Negation.
     Negate,
     /// Absolute value.

@@ -1,6 +1,6 @@
 //! Code generation for loops on few numbers ([`loops`](super::loops)).
 
-use super::assembler::{vector, wide, Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOADED};
+use super::assembler::{vector, Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOADED};
 use super::chain::{MicroOp, Op, Origin};
 use super::emit::{Emitter, Lanes, Location, REGISTERS};
 use super::loops::{Carried, Load, Loop, Place, Step, LEAST};
@@ -322,7 +322,7 @@ impl Emitter<'_> {
             let prefix = if to == DType::F64 { 3 } else { 2 };
             self.assembler.long_position(out);
             self.op(XOR, out, out, Source::Register(out));
-            self.op(wide(prefix, 1, 0x2A), out, out, Source::Register(14));
+            self.op(vector(prefix, 1, 0x2A).wide(), out, out, Source::Register(14));
         }
         out
     }

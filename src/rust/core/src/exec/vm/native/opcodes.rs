@@ -39,6 +39,11 @@ pub const MAX_UNSIGNED: ByWidth =
     [Some(vector(1, 1, 0xDE)), Some(vector(1, 2, 0x3E)), Some(vector(1, 2, 0x3F)), None];
 pub const MIN_UNSIGNED: ByWidth =
     [Some(vector(1, 1, 0xDA)), Some(vector(1, 2, 0x3A)), Some(vector(1, 2, 0x3B)), None];
+/// Shifts by an amount for each element, taken as unsigned; there are none of bytes and of 2 bytes. The
+/// arithmetic one of 8 bytes came with AVX-512.
+pub const SHIFT_LEFT: ByWidth = [None, None, Some(vector(1, 2, 0x47)), Some(vector(1, 2, 0x47).wide())];
+pub const SHIFT_RIGHT: ByWidth = [None, None, Some(vector(1, 2, 0x45)), Some(vector(1, 2, 0x45).wide())];
+pub const SHIFT_RIGHT_SIGNED: ByWidth = [None, None, Some(vector(1, 2, 0x46)), None];
 
 /// Predicates of float comparisons: ordered or unordered, and quiet.
 pub const FLOAT_EQ: u8 = 0x00;
@@ -66,6 +71,7 @@ pub fn has(op: Op, dtype: DType) -> bool {
         Op::MulNoNan | Op::Div | Op::Sqrt | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => float,
         Op::Abs => float || is_signed(dtype),
         Op::And | Op::Or | Op::Xor | Op::Not => integer || boolean,
+        Op::ShiftLeft | Op::ShiftRight | Op::ShiftRightSigned => integer && dtype.bytes() >= 4,
         Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => float || integer,
         Op::Select => float || integer,
         Op::Convert(to) => {

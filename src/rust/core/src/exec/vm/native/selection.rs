@@ -95,6 +95,12 @@ impl Emitter<'_> {
                 self.op(XOR, to, x, ones);
                 to
             }
+            Op::ShiftLeft => self.both(at, micro, SHIFT_LEFT[size].expect("of 4 and 8 bytes"), false),
+            Op::ShiftRight => self.both(at, micro, SHIFT_RIGHT[size].expect("of 4 and 8 bytes"), false),
+            Op::ShiftRightSigned => match SHIFT_RIGHT_SIGNED[size] {
+                Some(shift) => self.both(at, micro, shift, false),
+                None => self.long_shift(operand(0), operand(1)),
+            },
             Op::Negate if float => {
                 let x = self.register(operand(0));
                 let (to, sign) = (self.result(at), self.sign());
@@ -249,10 +255,23 @@ impl Emitter<'_> {
         to
     }
 
-    /// Shifts by an amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`) or 8 bytes
+    /// Shifts all elements by one amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`) or 8 bytes
     /// (`0x73`).
     fn shift(&mut self, opcode: u8, left: bool, to: u8, from: u8, by: u8) {
         self.op_with(vector(1, 1, opcode), if left { 6 } else { 2 }, to, Source::Register(from), by);
+    }
+
+    /// Arithmetic shifts of 64-bit integers: where the sign bit is set, the others are inverted before and
+    /// after zeros enter.
+    fn long_shift(&mut self, x: usize, by: usize) -> u8 {
+        let (x, by) = (self.register(x), self.register(by));
+        let (to, sign) = (self.take(), self.take());
+        self.op(XOR, sign, sign, Source::Register(sign));
+        self.op(GT[3].expect("of every width"), sign, sign, Source::Register(x));
+        self.op(XOR, to, x, Source::Register(sign));
+        self.op(SHIFT_RIGHT[3].expect("of 8 bytes"), to, to, Source::Register(by));
+        self.op(XOR, to, to, Source::Register(sign));
+        to
     }
 
     /// Products of 64-bit integers, from products of their 32-bit halves.

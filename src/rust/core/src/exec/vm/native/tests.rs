@@ -1,7 +1,7 @@
 //! Chains against the same ops on one element after the other, by the arithmetic of Rust.
 
 use super::*;
-use crate::dtype::{dispatch, Bool, DType, Element};
+use crate::dtype::{dispatch, Bool, DType, Element, Int};
 use crate::kernels::cast;
 use crate::kernels::math::scalar;
 use crate::kernels::memory::AlignedBytes;
@@ -71,6 +71,9 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
                 Op::Or => bits(v(0) | v(1)),
                 Op::Xor => bits(v(0) ^ v(1)),
                 Op::Not => bits(!v(0)),
+                Op::ShiftLeft => bits(v(0).shift_left(v(1))),
+                Op::ShiftRight => bits(v(0).shift_right_logical(v(1))),
+                Op::ShiftRightSigned => bits(v(0).shift_right_arithmetic(v(1))),
                 Op::Negate => bits(v(0).wrapping_neg()),
                 Op::Abs => bits($abs(v(0))),
                 _ => compared!(v(0), v(1)),
@@ -122,7 +125,7 @@ fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
     }
 }
 
-const OPS: [Op; 25] = [
+const OPS: [Op; 28] = [
     Op::Add,
     Op::Sub,
     Op::Mul,
@@ -135,6 +138,9 @@ const OPS: [Op; 25] = [
     Op::Or,
     Op::Xor,
     Op::Not,
+    Op::ShiftLeft,
+    Op::ShiftRight,
+    Op::ShiftRightSigned,
     Op::Negate,
     Op::Abs,
     Op::Floor,
@@ -191,9 +197,10 @@ impl Random {
             ),
             DType::F32 => bits((self.next() as i32 as f32) / 65536.0),
             DType::F64 => bits((self.next() as i64 as f64) / 65536.0),
-            // Small ones, and those at both ends.
+            // Small ones, which are amounts of shifts too, and those at both ends.
             _ if special => {
-                [0, 1, u64::MAX, 1 << (8 * dtype.bytes() - 1)][self.below(4)]
+                let small = self.next() % 70;
+                [0, 1, u64::MAX, 1 << (8 * dtype.bytes() - 1), small, small][self.below(6)]
                     & (u64::MAX >> (64 - 8 * dtype.bytes()))
             }
             _ => self.next() & (u64::MAX >> (64 - 8 * dtype.bytes())),
