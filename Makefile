@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench clean help deps-build deps-test deps-doc deps-lint
+.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random clean help deps-build deps-test deps-doc deps-lint
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -27,9 +27,10 @@ help:
 	@echo "make lint       rustfmt, clippy and lintr have nothing to say"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
-	@echo "make fuzz       random calls, files, objects and programs: an hour, or SECONDS=n; a failure again: SEED=n ONLY=calls CASE=n"
+	@echo "make fuzz       random calls, files, objects and programs, and realistic ones: an hour, or SECONDS=n; a failure again: SEED=n ONLY=calls CASE=n"
 	@echo "make valgrind   random programs under valgrind, 60 or PROGRAMS=n: no read or write outside of what is theirs"
 	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, TORCH=1 to get PyTorch"
+	@echo "make bench-random  realistic programs that nobody wrote down, next to JAX: 300 new ones, or PROGRAMS=n SECONDS=n SEED=n; one again: SEED=n CASE=n"
 	@echo "make clean      remove everything that was built"
 
 deps-build deps-test deps-doc deps-lint:
@@ -104,6 +105,11 @@ crosscheck-values: deps-build
 bench: export ANVIL_BENCH_START := $(shell date +%s)
 bench: install
 	@sh tools/bench.sh $(if $(QUICK),quick)
+
+# A Python with JAX where one can be made; without it the times are anvil's alone.
+bench-random: install
+	@test -n "$$ANVIL_PYTHON" || sh tools/python-env.sh 180 || true
+	@Rscript bench/random.R "seed=$(SEED)" "programs=$(PROGRAMS)" "seconds=$(SECONDS)" "case=$(CASE)" "csv=$(CSV)"
 
 clean:
 	sh ./cleanup

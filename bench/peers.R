@@ -1,5 +1,22 @@
 # Peers of the table: Python processes that live as long as the run and answer lines (see peers.py).
 
+# The Python that runs them, "" where there is none that runs.
+python_of_peers <- function() {
+  python <- Sys.getenv("ANVIL_PYTHON")
+  own <- file.path(dirname(bench_folder), ".python", "bin", "python")
+  if (!nzchar(python) && file.exists(own)) python <- own
+  # One that does not run would be waited for.
+  runs <- nzchar(Sys.which(python)) && system2(python, c("-c", "pass"), stdout = FALSE, stderr = FALSE) == 0L
+  if (runs) python else ""
+}
+
+# Threads of all of them, and of anvil in this process.
+threads_of_all <- function() {
+  threads <- as.integer(Sys.getenv("ANVIL_NUM_THREADS", parallel::detectCores()))
+  Sys.setenv(ANVIL_NUM_THREADS = threads, OMP_NUM_THREADS = threads, OPENBLAS_NUM_THREADS = threads)
+  threads
+}
+
 # Starts one: a list(title, version, ask(...), stop()), or a string that says why there is none.
 start_peer <- function(name, python, threads, folder) {
   token <- paste(sample(c(letters, 0:9), 20L, replace = TRUE), collapse = "")

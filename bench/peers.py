@@ -5,16 +5,19 @@
 It connects to R, which listens at PORT of this machine, and answers each line of R's with a line. Fields stand between
 tabs; the first of an answer is `ok`, `absent` (this peer has no such thing: a gap in the table) or `error`.
 
-    load ID CARRY TIMES ARGUMENT...   an argument is the path of a .npy file, or a constant after `=`. The first call is
+    use NAME                          what follows is about the workload of this name, one of several
+    load ID CARRY TIMES ARGUMENT...   ID is a name of peer_workloads.py, or, for JAX, the path of a program: a module
+                                      with a function `program`, or StableHLO (.mlir). An argument is the path of a .npy file, or a constant after `=`. The first call is
                                       made TIMES times, newly traced and compiled each time; the answer is its median time
     check MODE FILE...                how far its results are from those in the files
     time N                            seconds of N calls, each of them waited for
-    drop                              forgets workload and data
+    drop                              forgets workloads and data
 
 Needs the peer itself and NumPy. What a workload computes is in peer_workloads.py.
 """
 
 import os
+import runpy
 import socket
 import statistics
 import sys
@@ -34,6 +37,11 @@ def limit_threads(threads):
         allowed = sorted(os.sched_getaffinity(0))
         if threads < len(allowed):
             os.sched_setaffinity(0, allowed[:threads])
+
+
+def clock():
+    """Of one thread the processor's time, in which what else runs on the machine has no part."""
+    return time.process_time() if os.environ["OMP_NUM_THREADS"] == "1" else time.perf_counter()
 
 
 class Peer:
@@ -178,6 +186,17 @@ class JAX(Peer):
 
     def forget(self):
         self.jax.clear_caches()
+
+    def program(self, path):
+        if path.endswith(".py"):
+            module = runpy.run_path(path)
+            return lambda m, *args: module["program"](*args)
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+        from stablehlo_in_jax import Program
+
+        with open(path, "rb") as file:
+            whole = Program(file.read())
+        return lambda m, *args: tuple(whole(*args))
 
     def loop(self, steps, body, state):
         return self.lax.fori_loop(0, steps, lambda i, s: tuple(body(i, *s)), tuple(state))
@@ -358,7 +377,7 @@ def constant(text):
 
 
 class Workload:
-    def __init__(self, peer, f, arguments, carry, times):
+    def __init__(self, peer, f, arguments, carry, times, alone):
         import numpy as np
 
         self.np, self.peer, self.carry = np, peer, carry
@@ -374,7 +393,8 @@ class Workload:
         for _ in range(times):
             self.arrays = self.read()
             peer.wait(self.arrays)
-            peer.forget()
+            if alone:  # what is forgotten is what others have compiled, too
+                peer.forget()
             start = time.perf_counter()
             self.call = peer.compiled(whole, carry)
             self.results = self.call(*self.arrays)
@@ -400,32 +420,37 @@ class Workload:
         if self.carry:
             first, rest = arrays[0], arrays[1:]
             arrays[0] = None
-            start = time.perf_counter()
+            start = clock()
             for _ in range(n):
                 first = call(first, *rest)
                 wait(first)
-            seconds = time.perf_counter() - start
+            seconds = clock() - start
             arrays[0] = first
             return seconds
-        start = time.perf_counter()
+        start = clock()
         for _ in range(n):
             wait(call(*arrays))
-        return time.perf_counter() - start
+        return clock() - start
 
 
 def answer(peer, state, fields):
     what, rest = fields[0], fields[1:]
+    name = state.get("name", "")
+    workloads = state.setdefault("workloads", {})
+    if what == "use":
+        state["name"] = rest[0]
+        return ""
     if what == "load":
-        state.pop("now", None)
-        f = peer_workloads.find(rest[0], peer)
-        state["now"] = Workload(peer, f, rest[3:], rest[1] == "1", int(rest[2]))
-        return repr(state["now"].cold)
+        workloads.pop(name, None)
+        f = peer.program(rest[0]) if "." in rest[0] else peer_workloads.find(rest[0], peer)
+        workloads[name] = Workload(peer, f, rest[3:], rest[1] == "1", int(rest[2]), not name)
+        return repr(workloads[name].cold)
     if what == "check":
-        return repr(float(state["now"].check(rest[0], rest[1:])))
+        return repr(float(workloads[name].check(rest[0], rest[1:])))
     if what == "time":
-        return repr(state["now"].time(int(rest[0])))
+        return repr(workloads[name].time(int(rest[0])))
     if what == "drop":
-        state.pop("now", None)
+        state.clear()
         peer.forget()
         return ""
     raise ValueError(f"unknown command {what}")

@@ -31,21 +31,14 @@ form <- if (quick) list(turn = 0.02, rounds = 3L, least = 1L, seconds = 2) else 
 until <- as.double(Sys.getenv("ANVIL_BENCH_UNTIL", "Inf"))
 
 processors <- parallel::detectCores()
-threads <- as.integer(Sys.getenv("ANVIL_NUM_THREADS", processors))
-Sys.setenv(ANVIL_NUM_THREADS = threads, OMP_NUM_THREADS = threads, OPENBLAS_NUM_THREADS = threads)
+threads <- threads_of_all()
 
 # ---- peers ----
 
-python <- Sys.getenv("ANVIL_PYTHON")
-if (!nzchar(python)) {
-  own <- file.path(dirname(bench_folder), ".python", "bin", "python")
-  python <- if (file.exists(own)) own else ""
-}
-# One that does not run would be waited for.
-runs <- nzchar(Sys.which(python)) && system2(python, c("-c", "pass"), stdout = FALSE, stderr = FALSE) == 0L
+python <- python_of_peers()
 names_of_peers <- c("jax", "numpy", "torch")
 peers <- sapply(names_of_peers, function(name) {
-  if (runs) start_peer(name, python, threads, tempdir()) else "there is no Python to run it"
+  if (nzchar(python)) start_peer(name, python, threads, tempdir()) else "there is no Python to run it"
 }, simplify = FALSE)
 stop_peers <- function() for (peer in peers) if (!is.character(peer)) peer$stop()
 

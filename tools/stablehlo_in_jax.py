@@ -162,6 +162,9 @@ class Program:
             return lax.convert_element_type(lax.real(x[0]), to)
         return lax.convert_element_type(x[0], to)
 
+    def bitcast_convert(self, op, x, values):
+        return lax.bitcast_convert_type(x[0], dtype_of(op.results[0]))
+
     def reshape(self, op, x, values):
         return lax.reshape(x[0], shape_of(op.results[0]))
 

@@ -17,7 +17,7 @@ setting <- function(name, default) {
 }
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])))
 # How many of each take as long as one call.
-weights <- c(calls = 1, files = 0.4, objects = 0.4, programs = 0.06, interrupts = 0.1)
+weights <- c(calls = 1, files = 0.4, objects = 0.4, programs = 0.06, realistic = 0.06, interrupts = 0.1)
 weights <- weights[file.exists(file.path(here, paste0(names(weights), ".R")))]
 generators <- names(weights)
 only <- strsplit(setting("only", paste(generators, collapse = ",")), ",", fixed = TRUE)[[1L]]
