@@ -1,0 +1,322 @@
+//! Loops on few numbers, which are native code where there is some, against the reference: bit by bit, whatever
+//! their bodies do with elements, forwards and backwards, and where an iteration leaves them.
+
+mod common;
+
+use anvil_core::dtype::DType;
+use anvil_core::error::Error;
+use anvil_core::exec::{reference, Executable, Output};
+use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::ops::Graph;
+use common::{aligned, Rng};
+
+/// Runs a graph in both ways on random inputs.
+fn check(text: &str, rng: &mut Rng) -> Result<Vec<Vec<u8>>, Error> {
+    let graph = Graph::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let inputs: Vec<AlignedBytes> =
+        graph.inputs().iter().map(|&v| random(graph.aval(v).dtype, graph.aval(v).bytes(), rng)).collect();
+    let inputs: Vec<&[u8]> = inputs.iter().map(AlignedBytes::as_slice).collect();
+    let want = reference::evaluate(&graph, &inputs, &[]);
+    let executable = Executable::compile(&graph, &[]).unwrap();
+    let given: Vec<Option<&[u8]>> = inputs.iter().copied().map(Some).collect();
+    for _ in 0..2 {
+        let mut made: Vec<AlignedBytes> =
+            executable.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
+        let outputs = made.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
+        let got = executable.run(&given, &[], outputs);
+        let got = got.map(|()| made.iter().map(|x| x.as_slice().to_vec()).collect::<Vec<_>>());
+        assert_eq!(got, want, "{text}");
+    }
+    want
+}
+
+/// Elements of a dtype: small numbers, and some that are none.
+fn random(dtype: DType, bytes: usize, rng: &mut Rng) -> AlignedBytes {
+    let mut out = vec![];
+    while out.len() < bytes {
+        let x = (rng.below(2000) as f64 - 1000.0) / 250.0;
+        match dtype {
+            DType::F64 if rng.below(40) == 0 => out.extend(f64::NAN.to_ne_bytes()),
+            DType::F64 => out.extend(x.to_ne_bytes()),
+            DType::F32 if rng.below(40) == 0 => out.extend(f32::INFINITY.to_ne_bytes()),
+            DType::F32 => out.extend((x as f32).to_ne_bytes()),
+            DType::I1 => out.push(rng.below(2) as u8),
+            _ => out.extend((0..dtype.bytes()).map(|i| if i == 0 { rng.below(256) as u8 } else { 0 })),
+        }
+    }
+    aligned(&out[..bytes])
+}
+
+/// A scan of a body with these inputs and outputs, for several lengths, in both directions.
+fn scans(carried: &[&str], sliced: &[&str], rest: &[&str], body: &str, gives: &str, made: &[&str]) {
+    let mut rng = Rng::new(7);
+    for length in [0, 1, 2, 5, 64, 1000] {
+        for reverse in ["FALSE", "TRUE"] {
+            let along = |ty: &str| {
+                let (dtype, sizes) = ty.split_once('[').unwrap();
+                let sizes = sizes.trim_end_matches(']');
+                match sizes {
+                    "" => format!("{dtype}[{length}]"),
+                    _ => format!("{dtype}[{length}, {sizes}]"),
+                }
+            };
+            let outside: Vec<String> = carried
+                .iter()
+                .map(|ty| (*ty).to_string())
+                .chain(sliced.iter().map(|ty| along(ty)))
+                .chain(rest.iter().map(|ty| (*ty).to_string()))
+                .collect();
+            let inside: Vec<&str> = carried.iter().chain(sliced).chain(rest).copied().collect();
+            let results: Vec<String> =
+                carried.iter().map(|ty| (*ty).to_string()).chain(made.iter().map(|ty| along(ty))).collect();
+            let declared: Vec<String> =
+                outside.iter().enumerate().map(|(i, ty)| format!("    %a{i}: {ty}\n")).collect();
+            let parameters: Vec<String> =
+                inside.iter().enumerate().map(|(i, ty)| format!("%x{i}: {ty}")).collect();
+            let arguments: Vec<String> = (0..outside.len()).map(|i| format!("%a{i}")).collect();
+            let names: Vec<String> = (0..results.len()).map(|i| format!("%r{i}")).collect();
+            let (left, types) = match names.len() {
+                1 => (names[0].clone(), results[0].clone()),
+                _ => (format!("({})", names.join(", ")), format!("({})", results.join(", "))),
+            };
+            let outputs: Vec<String> =
+                names.iter().zip(&results).map(|(name, ty)| format!("    {name}: {ty}\n")).collect();
+            let lines: Vec<String> = body.lines().map(|line| format!("        {}\n", line.trim())).collect();
+            let text = format!(
+                "<AnvilGraph>\n  Inputs:\n{}  Body:\n    {left}: {types} = scan [length = {length}, reverse = {reverse}, checkpoint = FALSE] ({})\n      body({}):\n{}        gives ({gives})\n  Outputs:\n{}",
+                declared.concat(),
+                arguments.join(", "),
+                parameters.join(", "),
+                lines.concat(),
+                outputs.concat(),
+            );
+            let _ = check(&text, &mut rng);
+        }
+    }
+}
+
+#[test]
+fn numbers() {
+    for dtype in ["f64", "f32"] {
+        let ty = format!("{dtype}[]");
+        let body = format!(
+            "%1: {dtype}[] = mul(%x0, 0.9:{dtype})
+             %2: {dtype}[] = add(%1, %x1)
+             %3: {dtype}[] = max(%2, %x2)
+             %4: i1[] = gt(%3, %x1)
+             %5: {dtype}[] = div(%3, %2)
+             %6: {dtype}[] = select(%4, %5, %x0)"
+        );
+        scans(&[&ty], &[&ty], &[&ty], &body, "%6, %x0, %4", &[&ty, "i1[]"]);
+    }
+}
+
+#[test]
+fn elements_of_short_vectors() {
+    scans(
+        &["f64[2]"],
+        &["f64[]", "f32[3, 2]"],
+        &["f64[2, 2]"],
+        "%1: f64[1] = static_slice [start_indices = 1, limit_indices = 1, strides = 1] (%x0)
+         %2: f64[] = reshape [shape = c(), order = \"column\"] (%1)
+         %3: f64[1] = static_slice [start_indices = 2, limit_indices = 2, strides = 1] (%x0)
+         %4: f64[2] = concatenate [axis = 1] (%3, %1)
+         %5: f64[2] = broadcast_in_dim [shape = 2, broadcast_axes = c()] (%x1)
+         %6: f64[2] = mul_no_nan(%4, %5)
+         %7: f64[2] = pad [edge_padding_low = 1, edge_padding_high = 0, interior_padding = 0] (%1, 0:f64)
+         %8: f64[2] = add(%6, %7)
+         %9: f64[] = reduce_sum [axes = 1, drop = TRUE] (%8)
+         %10: f32[2, 3] = transpose [permutation = c(2, 1)] (%x2)
+         %11: f32[2] = reduce_sum [axes = 2, drop = TRUE] (%10)
+         %12: f64[2] = convert [dtype = f64, ambiguous = FALSE] (%11)
+         %13: f64[2] = reduce_max [axes = 1, drop = TRUE] (%x3)
+         %14: f64[2] = sub(%12, %13)
+         %15: f64[2] = reverse [axes = 1] (%14)",
+        "%15, %9, %10, %2",
+        &["f64[]", "f32[2, 3]", "f64[]"],
+    );
+}
+
+#[test]
+fn long_sums_are_added_in_lanes() {
+    scans(
+        &["f32[]"],
+        &["f32[21]"],
+        &[],
+        "%1: f32[] = reduce_sum [axes = 1, drop = TRUE] (%x1)
+         %2: f32[] = reduce_prod [axes = 1, drop = TRUE] (%x1)
+         %3: f32[] = reduce_min [axes = 1, drop = TRUE] (%x1)
+         %4: f32[] = add(%1, %x0)
+         %5: f32[] = add(%2, %3)",
+        "%4, %5",
+        &["f32[]"],
+    );
+}
+
+#[test]
+fn integers_of_all_widths() {
+    for dtype in ["i8", "i16", "i32", "i64", "ui8", "ui16", "ui32"] {
+        let ty = format!("{dtype}[]");
+        let body = format!(
+            "%1: {dtype}[] = mul(%x0, 5:{dtype})
+             %2: {dtype}[] = add(%1, %x1)
+             %3: {dtype}[] = xor(%2, %x0)
+             %4: i1[] = lt(%3, %x1)
+             %5: {dtype}[] = select(%4, %3, %2)
+             %6: f64[] = convert [dtype = f64, ambiguous = FALSE] (%5)
+             %7: f32[] = convert [dtype = f32, ambiguous = FALSE] (%3)
+             %8: i64[] = convert [dtype = i64, ambiguous = FALSE] (%5)
+             %9: i16[] = convert [dtype = i16, ambiguous = FALSE] (%8)
+             %10: {dtype}[] = convert [dtype = {dtype}, ambiguous = FALSE] (%4)
+             %11: {dtype}[] = add(%5, %10)
+             %12: {dtype}[] = shift_right_logical(%11, 3:{dtype})
+             %13: {dtype}[] = shift_left(%x1, %12)"
+        );
+        let made = ["f64[]", "f32[]", "i64[]", "i16[]", &ty, &ty];
+        scans(&[&ty], &[&ty], &[], &body, "%11, %6, %7, %8, %9, %12, %13", &made);
+    }
+}
+
+#[test]
+fn what_is_carried_changes_places() {
+    // More than there are registers for.
+    let types = ["f64[]", "f32[]", "f64[3]", "i32[]", "f64[]", "i1[]", "f64[3]", "f32[]", "f64[]"];
+    scans(
+        &types,
+        &[],
+        &[],
+        "%1: f64[] = add(%x0, %x4)
+         %2: i1[] = not(%x5)
+         %3: i32[] = add(%x3, 1:i32)",
+        "%x8, %x7, %x6, %3, %x0, %2, %x2, %x1, %1, %x4",
+        &["f64[]"],
+    );
+}
+
+#[test]
+fn ops_without_instructions_are_called() {
+    scans(
+        &["f64[2]", "f64[2, 2]"],
+        &["f64[2]"],
+        &["f64[200]"],
+        "%1: f64[2] = exp(%x0)
+         %2: f64[2] = dot_general [contracting_axes = [2, 1], batching_axes = [c(), c()]] (%x1, %1)
+         %3: f64[2] = add(%2, %x2)
+         %4: f64[2] = tanh(%3)
+         %5: f64[] = reduce_sum [axes = 1, drop = TRUE] (%x3)
+         %6: f64[2, 2] = transpose [permutation = c(2, 1)] (%x1)
+         %7: f64[2] = broadcast_in_dim [shape = 2, broadcast_axes = c()] (%5)
+         %8: f64[2] = min(%4, %7)",
+        "%8, %6, %3",
+        &["f64[2]"],
+    );
+}
+
+#[test]
+fn many_values_at_once() {
+    let mut body = String::new();
+    for i in 1..=30 {
+        let from = if i == 1 { "%x0".to_string() } else { format!("%{}", i - 1) };
+        body += &format!("%{i}: f64[] = sub({from}, %x{})\n", 1 + i % 9);
+    }
+    let mut sum = "%1".to_string();
+    for i in 2..=30 {
+        body += &format!("%{}: f64[] = mul({sum}, %{})\n", 100 + i, 32 - i);
+        sum = format!("%{}", 100 + i);
+    }
+    let rest = ["f64[]"; 9];
+    scans(&["f64[]"], &[], &rest, &body, &format!("%30, {sum}, %7"), &["f64[]", "f64[]"]);
+}
+
+/// A loop that sums what it reads at positions from a start on, as far as a limit.
+fn reads(start: i64, limit: i64, step: i64, mode: &str) -> String {
+    format!(
+        "<AnvilGraph>
+  Inputs:
+    %x: f64[50, 4]
+  Body:
+    (%i9, %s9): (i32[], f64[]) = while({start}:i32, 0:f64, %x)
+      cond(%i: i32[], %s: f64[]):
+        %go: i1[] = lt(%i, {limit}:i32)
+        gives (%go)
+      body(%i: i32[], %s: f64[], %x: f64[50, 4]):
+        %next: i32[] = add(%i, {step}:i32)
+        %at: f64[2, 2] = dynamic_slice [slice_sizes = c(2, 2){mode}] (%x, %i, 1:i32)
+        %two: f64[] = reduce_sum [axes = c(1, 2), drop = TRUE] (%at)
+        %sum: f64[] = add(%s, %two)
+        gives (%next, %sum)
+  Outputs:
+    %s9: f64[]
+"
+    )
+}
+
+#[test]
+fn positions_that_are_computed() {
+    let mut rng = Rng::new(3);
+    for mode in ["", ", mode = \"clip\""] {
+        for (start, limit, step) in [(0, 49, 1), (5, 5, 1), (5, 4, 1), (0, 40, 7), (48, 49, 1)] {
+            check(&reads(start, limit, step, mode), &mut rng).unwrap();
+        }
+        for (start, limit, step) in [(-3, 49, 1), (0, 60, 1), (40, 2000, 100)] {
+            assert_eq!(check(&reads(start, limit, step, mode), &mut rng).is_err(), mode.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_loop_ends_where_its_condition_says() {
+    // Also where a piece between two questions whether to stop ends.
+    let mut rng = Rng::new(5);
+    for limit in [0, 1, 2, 3275, 3276, 3277, 4096, 5461, 8192, 16384, 40000] {
+        let text = format!(
+            "<AnvilGraph>
+  Inputs:
+    %x: i32[]
+  Body:
+    %zero: i32[] = mul(%x, 0:i32)
+    (%i9, %s9): (i32[], i64[]) = while(%zero, 0:i64, %x)
+      cond(%i: i32[], %s: i64[]):
+        %go: i1[] = lt(%i, {limit}:i32)
+        gives (%go)
+      body(%i: i32[], %s: i64[], %x: i32[]):
+        %next: i32[] = add(%i, 1:i32)
+        %y: i32[] = xor(%x, %i)
+        %z: i64[] = convert [dtype = i64, ambiguous = FALSE] (%y)
+        %sum: i64[] = add(%s, %z)
+        gives (%next, %sum)
+  Outputs:
+    %i9: i32[]
+    %s9: i64[]
+"
+        );
+        check(&text, &mut rng).unwrap();
+    }
+}
+
+#[test]
+fn a_loop_in_a_loop() {
+    let mut rng = Rng::new(9);
+    let text = "<AnvilGraph>
+  Inputs:
+    %x: f64[6]
+    %y: f64[]
+  Body:
+    (%s9, %ys): (f64[], f64[6]) = scan [length = 6, reverse = FALSE, checkpoint = FALSE] (%y, %x)
+      body(%s: f64[], %x: f64[]):
+        (%i9, %t9): (i32[], f64[]) = while(0:i32, %s, %x)
+          cond(%i: i32[], %t: f64[]):
+            %go: i1[] = lt(%i, 9:i32)
+            gives (%go)
+          body(%i: i32[], %t: f64[], %x: f64[]):
+            %next: i32[] = add(%i, 1:i32)
+            %half: f64[] = mul(%t, 0.5:f64)
+            %sum: f64[] = add(%half, %x)
+            gives (%next, %sum)
+        gives (%t9, %s)
+  Outputs:
+    %s9: f64[]
+    %ys: f64[6]
+";
+    check(text, &mut rng).unwrap();
+}
