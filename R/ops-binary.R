@@ -135,7 +135,10 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
 #'   numbers (`c64`, `c128`).
 #' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
-#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
+#'   computed in `f32` and rounded once. The exponents -4 to -1, 2 to 8, and -1.5, -0.5, 0.5, 1.5 and 2.5 are
+#'   products of the base, of its reciprocal and of its root, whether the exponent is a number or a tensor:
+#'   the bound is `n - 1.5` ulps for a whole `n`, `2 * n - 1.5` for a whole `-n`, and 3 for the others. No
+#'   bound is stated for complex numbers.
 #' * Derivative: `lhs^(rhs - 1) * rhs` with respect to `lhs`; `log(ifelse(lhs == 0, 1, lhs)) * lhs^rhs` with
 #'   respect to `rhs`.
 #' @section Errors:

@@ -5,10 +5,10 @@ use super::attrs::Attrs;
 use super::compare::Compare;
 use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
 use super::create::uniform;
-use super::derive::{Rule2, Slope, Slope2, Var};
+use super::derive::{Math, Rule2, Slope, Slope2, Var};
 use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower, Lowering};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
-use super::{Builder, Op, Row};
+use super::{power, Builder, Op, Row};
 use crate::dtype::{
     dispatch, Bool, Cpx, DType, Element, Float, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC,
     ORDERED,
@@ -251,7 +251,8 @@ binary_ops! {
             };
             [Some(y.chain(less)), Some(base.log() * z)]
         }), lower: Lower::On(inexact, "stablehlo.power", Formula::IntegerPower), generic: "^", example: "c(2, 3), c(3, 0.5)",
-        ulps: 1.0, cost: Functions, simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
+        ulps: 1.0, accuracy: "The exponents -4 to -1, 2 to 8, and -1.5, -0.5, 0.5, 1.5 and 2.5 are products of the base, of its reciprocal and of its root, whether the exponent is a number or a tensor: the bound is `n - 1.5` ulps for a whole `n`, `2 * n - 1.5` for a whole `-n`, and 3 for the others. No bound is stated for complex numbers.",
+        cost: Functions, simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow),
     }
     /// Remainder with the sign of the dividend, C's `fmod()`.
     ///
@@ -441,16 +442,26 @@ impl OpDef for Binary {
     }
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
-        // A square is a product, bit for bit (`kernels::math`), in a tenth of the time.
-        if let (Binary::pow, &[x, y]) = (self, operands) {
-            let aval = b.graph().aval(x).clone();
-            let two = uniform(b.graph(), y).is_some_and(|n| n.dtype() == aval.dtype && n.get::<f64>() == 2.0);
-            let same = aval.ambiguous == aval.ambiguous_with(b.graph().aval(y));
-            if two && same && !aval.dtype.is_complex() {
-                return simplified(b.node1(Binary::mul, &[x, x])?);
-            }
+        let &[x, y] = operands else { return Ok(None) };
+        let aval = b.graph().aval(x).clone();
+        let known = uniform(b.graph(), y).filter(|n| n.dtype() == aval.dtype && !aval.dtype.is_complex());
+        let Some(n) = known else { return Ok(None) };
+        if aval.ambiguous != aval.ambiguous_with(b.graph().aval(y)) {
+            return Ok(None);
         }
-        Ok(None)
+        let math = Math::new(b);
+        let x = math.var(x);
+        let cheaper = if *self == Binary::pow {
+            power::steps(aval.dtype, n).map(|steps| power::chain(x, steps))
+        } else if *self == Binary::div {
+            // The quotient and the product are the same number, rounded once.
+            power::inverse_of_power_of_two(n).map(|inverse| x * inverse)
+        } else {
+            None
+        };
+        let Some(value) = cheaper.map(Var::value) else { return Ok(None) };
+        math.finish()?;
+        simplified(value)
     }
 }
 

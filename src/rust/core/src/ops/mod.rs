@@ -30,6 +30,7 @@ pub mod list;
 mod lower;
 pub mod lu;
 mod matrices;
+mod power;
 pub mod predicate;
 pub mod print;
 pub mod qr;

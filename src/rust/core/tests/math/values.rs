@@ -268,11 +268,12 @@ fn powers_and_angles_at_the_ends_are_those_of_ieee_754() {
                 let same = got == want || (got - want).abs() <= want.abs() * distance;
                 (got.is_nan() && want.is_nan()) || (same && got.is_sign_negative() == want.is_sign_negative())
             };
-            assert!(near(got[0], want, 3e-16), "pow({x}, {y}) = {}, not {want}", got[0]);
+            // Short exponents are products, with as many roundings.
+            assert!(near(got[0], want, 6e-16), "pow({x}, {y}) = {}, not {want}", got[0]);
             f32::map2(&math::POW, &[x as f32], &[y as f32], &mut got32);
             let want = (x as f32).powf(y as f32);
             assert!(
-                near(got32[0].into(), want.into(), 2e-7),
+                near(got32[0].into(), want.into(), 3e-7),
                 "pow({x}, {y}) = {}, not {want} for f32",
                 got32[0]
             );

@@ -9,6 +9,7 @@ use super::coefficients as c;
 use super::exp;
 use super::lanes::{fast_two_sum, horner, polynomial, two_product, two_sum, Lanes, Singles};
 use super::macros::by_doubles;
+use super::powers::{is_short, short_power};
 
 /// `x = 2^k (1 + f)`, exactly, for positive normal `x`.
 #[inline(always)]
@@ -246,10 +247,19 @@ pub(super) fn log_in_parts<V: Lanes>(x: V) -> (V, V) {
     long_log(k, f)
 }
 
-/// `x^y`. Less than 1 ulp; the square is the product, so that one can stand for the other.
+/// `x^y`. Less than 1 ulp, but for the bounds of [`powers`](super::powers), whose products are the powers
+/// with short exponents.
 #[inline(always)]
 pub(super) fn pow<V: Lanes>(x: V, y: V) -> V {
-    V::select(y.same(V::of(2.0)), x * x, pow_of_log(x, y))
+    let short = is_short(y);
+    if !V::any(!short) {
+        return short_power(x, y);
+    }
+    let power = pow_of_log(x, y);
+    if V::any(short) {
+        return V::select(short, short_power(x, y), power);
+    }
+    power
 }
 
 /// `e^(y log(x))` with the logarithm as a sum of two floats.
@@ -285,15 +295,22 @@ fn pow_careful<V: Lanes>(x: V, y: V) -> V {
     power_at_edges(x, y, power.scale(n))
 }
 
-/// As [`pow`], for singles computed as doubles. Less than 0.51 ulp.
+/// As [`pow`], for singles computed as doubles: less than 0.51 ulp, but for short exponents.
 #[inline(always)]
 pub(super) fn pow_single<V: Singles>(x: V, y: V) -> V {
-    let power = by_doubles!(pow_short, x, y);
-    V::select(y.same(V::of(2.0)), x * x, power)
+    let short = is_short(y);
+    if !V::any(!short) {
+        return short_power(x, y);
+    }
+    let power = by_doubles!(pow_by_log, x, y);
+    if V::any(short) {
+        return V::select(short, short_power(x, y), power);
+    }
+    power
 }
 
 #[inline(always)]
-fn pow_short<V: Lanes>(x: V, y: V) -> V {
+fn pow_by_log<V: Lanes>(x: V, y: V) -> V {
     let exponent =
         (y * log_short(x.abs()) * V::of(std::f64::consts::LOG2_E)).max(V::of(-170.0)).min(V::of(140.0));
     let power = exp::exp2_short(exponent);

@@ -35,12 +35,15 @@ mod macros;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
+mod powers;
 mod root;
 pub mod scalar;
 pub mod special;
 #[rustfmt::skip] // generated
 mod special_coefficients;
 mod trigonometry;
+
+pub use powers::Steps;
 
 use crate::dtype::{Element, Float};
 use crate::error::{Error, Result};
