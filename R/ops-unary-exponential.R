@@ -149,7 +149,7 @@ nv_log10 <- function(operand) .External(anvil_op, "log10", operand)
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
-#' * Accuracy: The error is at most 1 ulp (unit in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
 #'   computed in `f32` and rounded once.
 #' * Derivative: `nv_logistic(operand) * (1 - nv_logistic(operand))`.
 #' @section Errors:

@@ -5,7 +5,7 @@
 //! `tests/testdata/math/fit.py`.
 
 use super::coefficients as c;
-use super::lanes::{fast_two_sum, horner, polynomial, two_sum, Lanes};
+use super::lanes::{fast_two_sum, horner, polynomial, Lanes};
 
 /// `x = n log(2) + r + rest` with `|r| <= log(2)/2` and `rest` below the last bit of `r`.
 struct Reduced<V> {
@@ -129,43 +129,45 @@ pub(super) fn expm1<V: Lanes>(x: V) -> V {
     y
 }
 
-/// A quotient of sums of two floats each, the low ones far smaller than the high ones.
-#[inline(always)]
-fn quotient<V: Lanes>((x, x_low): (V, V), (y, y_low): (V, V)) -> V {
-    let inverse = V::of(1.0) / y;
-    let q = x * inverse;
-    let left = q.neg_mul_add(y, x) + q.neg_mul_add(y_low, x_low);
-    left.mul_add(inverse, q)
-}
-
-/// `1 / (1 + e^-x)`. Less than 1 ulp.
+/// `1 / (1 + e^-x)`. Less than 2 ulp.
 #[inline(always)]
 pub(super) fn logistic<V: Lanes>(x: V) -> V {
-    let reduced = reduce(x.abs().negate());
-    let power = reduced.bits.shl(V::FRACTION).add_bits(V::of_bits(V::ONE));
-    let (e, e_low) = exp_parts(&reduced);
-    let (e, e_low) = (power * e, power * e_low);
-    let (sum, lost) = fast_two_sum(V::of(1.0), e);
+    let one = V::of(1.0);
+    let e = exp_near(x.abs().min(limit()).negate());
+    let (sum, lost) = fast_two_sum(one, e);
     let is_below = x.lt(V::of(0.0));
-    let over = (V::select(is_below, e, V::of(1.0)), V::select(is_below, e_low, V::of(0.0)));
-    let y = quotient(over, (sum, lost + e_low));
+    let q = V::select(is_below, e, one) / sum;
+    // The sum's rounding error, times the derivative of the quotient; one over the sum is 1 less the quotient
+    // where that has the exponential above.
+    let inverse = V::select(is_below, one - q, q);
+    let y = (q * lost).neg_mul_add(inverse, q);
     if V::any(!x.abs().lt(limit())) {
         // There the sum is 1, or the exponential.
-        let far = V::select(is_below, exp_careful(x), V::of(1.0));
+        let far = V::select(is_below, exp_careful(x), one);
         return x.keep_nan(V::select(x.abs().lt(limit()), y, far));
     }
     y
 }
 
-/// Hyperbolic tangent, `(e^2x - 1) / (e^2x + 1)`. Less than 1 ulp.
+/// Hyperbolic tangent: `x` and a quotient of polynomials near 0, `1 - 2 / (e^2x + 1)` beyond. Less than 1.5
+/// ulp.
 #[inline(always)]
 pub(super) fn tanh<V: Lanes>(x: V) -> V {
-    // Beyond, the result is 1.
-    let size = x.abs().min(V::either(20.0, 10.0));
-    let (e, e_low) = expm1_parts(size + size);
-    let (sum, lost) = two_sum(e, V::of(2.0));
-    let y = quotient((e, e_low), (sum, lost + e_low));
-    x.keep_nan(y.copysign(x))
+    let one = V::of(1.0);
+    // Beyond, the result is 1. A NaN stays one, and takes the way of small numbers, on which it keeps its
+    // payload.
+    let size = V::either(20.0, 10.0).min(x.abs());
+    let is_large = V::of(0.55).le(size);
+    let z = size * size;
+    let (over, under) = if V::DOUBLE {
+        (horner(z, &c::TANH_OVER), horner(z, &c::TANH_UNDER))
+    } else {
+        (horner(z, &c::TANH_SINGLE_OVER), horner(z, &c::TANH_SINGLE_UNDER))
+    };
+    let over = V::select(is_large, V::of(-2.0), size * z * over);
+    let under = V::select(is_large, exp_near(size + size) + one, under);
+    let y = V::select(is_large, one, size) + over / under;
+    y.copysign(x)
 }
 
 /// Half of `e^x` for an `x` beyond [`limit`]; Inf where that overflows.

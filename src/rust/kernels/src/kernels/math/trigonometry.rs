@@ -219,16 +219,46 @@ fn tan_short<V: Doubles>(x: V) -> V {
     V::select(x.same(V::of(0.0)), x, y)
 }
 
-/// As [`sin`], for singles computed as doubles. Less than 0.51 ulp.
+/// Largest argument of the reduction of singles in singles.
+const FAR_SINGLE: f64 = 65536.0;
+
+/// A float whose low bits count quarters of a turn, and sine and cosine of the rest, for singles up to
+/// [`FAR_SINGLE`].
 #[inline(always)]
-pub(super) fn sin_single<V: Singles>(x: V) -> V {
-    by_doubles!(sin_short, x)
+fn both_single<V: Lanes>(x: V) -> (V, V, V) {
+    let magic = V::of(12582912.0);
+    let bits = x.mul_add(V::of(std::f64::consts::FRAC_2_PI), magic);
+    let n = bits - magic;
+    // The first difference is exact: `x` and the part of pi/2 are multiples of the same power of two.
+    let r = c::PI_2_SINGLE.iter().fold(x, |r, &part| n.neg_mul_add(V::of(part), r));
+    let z = r * r;
+    let sine = (z * r).mul_add(horner(z, &c::SIN_SINGLE), r);
+    let cosine = (z * z).mul_add(horner(z, &c::COS_SINGLE), z.neg_mul_add(V::of(0.5), V::of(1.0)));
+    (bits, sine, cosine)
 }
 
-/// As [`cos`], for singles computed as doubles. Less than 0.51 ulp.
+/// As [`sin`], for singles. Less than 1.6 ulp; computed as doubles far from 0.
+#[inline(always)]
+pub(super) fn sin_single<V: Singles>(x: V) -> V {
+    let (bits, sine, cosine) = both_single(x);
+    let y = V::select(x.same(V::of(0.0)), x, in_quadrant(bits, sine, cosine));
+    let is_near = x.abs().le(V::of(FAR_SINGLE));
+    if V::any(!is_near) {
+        return V::select(is_near, y, by_doubles!(sin_short, x));
+    }
+    y
+}
+
+/// As [`cos`], for singles. Less than 1.6 ulp; computed as doubles far from 0.
 #[inline(always)]
 pub(super) fn cos_single<V: Singles>(x: V) -> V {
-    by_doubles!(cos_short, x)
+    let (bits, sine, cosine) = both_single(x);
+    let y = in_quadrant(bits.add_bits(V::of_bits(1)), sine, cosine);
+    let is_near = x.abs().le(V::of(FAR_SINGLE));
+    if V::any(!is_near) {
+        return V::select(is_near, y, by_doubles!(cos_short, x));
+    }
+    y
 }
 
 /// As [`tan`], for singles computed as doubles. Less than 0.51 ulp.
