@@ -79,7 +79,11 @@ impl BoundPlan {
         for (number, (step, Placed { how, absent })) in plan.steps.iter().zip(&mut self.steps).enumerate() {
             let reads = step.operands.iter().map(|(_, place)| &place.span);
             let writes = step.results.iter().map(|(_, span)| span);
-            let in_place = |i, j| matches!(&step.action, Action::Tiles(program) if program.in_place(i, j));
+            let in_place = |i, j| match &step.action {
+                Action::Tiles(program) => program.in_place(i, j),
+                Action::Apply(op, _) => i == 0 && j == 0 && op.updates(),
+                Action::Copy | Action::Control(_) => false,
+            };
             self.table.bind(reads, writes, in_place);
             let mut lent = self.table.lend(memory);
             *absent = lent.is_absent(number);
@@ -116,6 +120,11 @@ impl BoundPlan {
                 (How::Move, _) => {
                     let (reads, writes) = lent.streams(number).slices();
                     reads.zip(writes).for_each(|(from, out)| stop::copy(from, out));
+                }
+                (_, Action::Apply(op, _)) if lent.streams(number).is_updated() => {
+                    self.lists.with(step, lent.streams(number), |operands, results| {
+                        op.update(&operands[1..], &mut results[0])
+                    })
                 }
                 (_, action) => {
                     self.lists.with(step, lent.streams(number), |operands, results| match action {

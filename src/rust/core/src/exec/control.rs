@@ -1,5 +1,5 @@
-//! Branches and loops: programs inside a program. Carried values are double-buffered; nothing is allocated
-//! while a loop runs.
+//! Branches and loops: programs inside a program. Carried values are double-buffered, but for those that the
+//! body updates in place ([`super::updates`]); nothing is allocated while a loop runs.
 
 use super::bound_plan::BoundPlan;
 use super::place::INPUTS;
@@ -41,6 +41,8 @@ pub struct Carried {
     types: [Vec<Aval>; 3],
     /// The layout of each stacked value, which is stored slice after slice.
     stacked: Vec<Layout>,
+    /// Whether the body updates each carried value in place.
+    in_place: Vec<bool>,
     /// Bytes of the body's arena.
     arena: usize,
     /// The loop in native code, if it has few numbers.
@@ -51,7 +53,7 @@ pub struct Carried {
 /// The buffers of a loop, reused by the next run.
 #[derive(Debug, Default)]
 struct Buffers {
-    /// Two for each carried value.
+    /// Two for each carried value, of which the second is empty if the body updates the value in place.
     state: [Vec<AlignedBytes>; 2],
     /// One for each slice that is read or written.
     read: Vec<AlignedBytes>,
@@ -71,7 +73,8 @@ struct Buffers {
 /// # Errors
 /// Those of [`Executable::compile`].
 pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
-    let program = |region: &Graph| Executable::region(region, compile).map(Box::new);
+    let program = |region: &Graph| Executable::region(region, 0, compile).map(Box::new);
+    let body = |region: &Graph, carried| Executable::region(region, carried, compile).map(Box::new);
     let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
     if let Some((op, region)) = op.get::<Scatter>().and_then(|op| Some((op, op.region()?))) {
         return Ok(Some(Rc::new(Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)))));
@@ -82,7 +85,7 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             Compiled::If(Box::new([*program(&op.branches[0])?, *program(&op.branches[1])?]))
         }
         ops::Control::While(op) => {
-            let (cond, body) = (program(&op.cond)?, program(&tested(op)?)?);
+            let (cond, body) = (program(&op.cond)?, body(&tested(op)?, op.carried)?);
             let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
             let roles =
                 Roles { carried: op.carried, sliced: 0, tested: true, length: usize::MAX, reverse: false };
@@ -90,7 +93,7 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             Compiled::While(cond, body, carried)
         }
         ops::Control::Scan(op) => {
-            let body = program(&op.body)?;
+            let body = body(&op.body, op.carried)?;
             let (state, rest) = op.body.inputs().split_at(op.carried);
             let of = |values: &[Value]| types(&op.body, values);
             let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
@@ -183,8 +186,11 @@ impl Carried {
         };
         let stacked = types[2].iter().map(layout).collect();
         let native = scalars::compile(body.graph(), roles);
-        let carried =
-            Carried { types, stacked, arena: body.scratch_bytes(), native, buffers: RefCell::default() };
+        // Native code replaces the state by itself.
+        let updated = |i: usize| native.is_none() && body.donations()[i] == Some(i);
+        let in_place = (0..types[0].len()).map(updated).collect();
+        let (arena, buffers) = (body.scratch_bytes(), RefCell::default());
+        let carried = Carried { types, stacked, in_place, arena, native, buffers };
         carried.buffers.replace(carried.allocate(length));
         carried
     }
@@ -194,10 +200,12 @@ impl Carried {
             types.iter().map(|aval| AlignedBytes::zeroed(n * aval.bytes())).collect()
         };
         let [state, read, written] = &self.types;
+        let second = state.iter().zip(&self.in_place);
+        let second = second.map(|(aval, same)| AlignedBytes::zeroed(if *same { 0 } else { aval.bytes() }));
         // Native code stacks slices in the result.
         let length = if self.native.is_some() { 0 } else { length };
         Buffers {
-            state: [zeroed(state, 1), zeroed(state, 1)],
+            state: [zeroed(state, 1), second.collect()],
             read: zeroed(read, 1),
             written: zeroed(written, 1),
             stacked: zeroed(written, length),
@@ -241,16 +249,31 @@ fn tested(op: &While) -> Result<Graph> {
 fn enter<'a>(
     lists: &mut memory::Lists,
     arena: &'a mut AlignedBytes,
-    body: &'a Executable,
+    (body, carried): (&'a Executable, &'a Carried),
     state: &'a mut [Vec<AlignedBytes>; 2],
     turn: usize,
-) -> (Memory<'a>, [Range<usize>; 2]) {
+) -> (Memory<'a>, State<'a>) {
     let mut memory = Memory::reusing(std::mem::take(lists));
     memory.add_write(arena.as_mut_slice());
     memory.add_read(body.literals());
-    let mut state = state.each_mut().map(|buffers| add_writes(&mut memory, buffers));
-    state.rotate_left(turn);
-    (memory, state)
+    let mut buffers = state.each_mut().map(|buffers| add_writes(&mut memory, buffers));
+    buffers.rotate_left(turn);
+    (memory, State { buffers, in_place: &carried.in_place })
+}
+
+/// The numbers of the buffers of a loop's state, those that hold the values of now first.
+struct State<'c> {
+    buffers: [Range<usize>; 2],
+    in_place: &'c [bool],
+}
+
+impl State<'_> {
+    /// The buffers of the carried values: of the state of now, or of the next.
+    fn numbers(&self, which: usize) -> impl Iterator<Item = usize> + '_ {
+        let [first, other] = [&self.buffers[0], &self.buffers[which]];
+        let each = first.clone().zip(other.clone()).zip(self.in_place);
+        each.map(|((first, other), &same)| if same { first } else { other })
+    }
 }
 
 /// Copies the initial state to its buffers.
@@ -276,8 +299,10 @@ fn add_reads<'a>(memory: &mut Memory<'a>, values: &[View<'a>]) -> Range<usize> {
 }
 
 /// Copies the last state to the results.
-fn leave(state: &[AlignedBytes], results: &mut [ViewMut]) {
-    state.iter().zip(results).for_each(|(buffer, out)| stop::copy(buffer.as_slice(), out.data));
+fn leave(carried: &Carried, state: &[Vec<AlignedBytes>; 2], turn: usize, results: &mut [ViewMut]) {
+    for (i, (out, &same)) in results.iter_mut().zip(&carried.in_place).enumerate() {
+        stop::copy(state[if same { 0 } else { turn }][i].as_slice(), out.data);
+    }
 }
 
 fn repeat_while(
@@ -305,12 +330,12 @@ fn repeat_while(
             }
         }
         let Buffers { state, arena, turns, lists, .. } = buffers;
-        let (mut memory, state) = enter(lists, arena, body, state, turn);
+        let (mut memory, state) = enter(lists, arena, (body, carried), state, turn);
         let (for_body, for_cond) = (add_reads(&mut memory, for_body), add_reads(&mut memory, for_cond));
         let test = memory.add_write(&mut go_on);
         for (turn, from) in turns.iter_mut().zip(0..) {
-            let inputs = state[from].clone().chain(for_body.clone()).chain(for_cond.clone());
-            let outputs = state[1 - from].clone().chain([test]);
+            let inputs = state.numbers(from).chain(for_body.clone()).chain(for_cond.clone());
+            let outputs = state.numbers(1 - from).chain([test]);
             turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
         }
         let mut at = 0;
@@ -323,7 +348,7 @@ fn repeat_while(
         }
         *lists = memory.into_lists();
     }
-    leave(&buffers.state[turn], results);
+    leave(carried, &buffers.state, turn, results);
 }
 
 fn scan(
@@ -353,12 +378,12 @@ fn scan(
             until = step + 1;
         }
         let Buffers { state, read, written, stacked, arena, turns, lists, .. } = buffers;
-        let (mut memory, state) = enter(lists, arena, body, state, turn);
+        let (mut memory, state) = enter(lists, arena, (body, carried), state, turn);
         let (read, written) = (add_writes(&mut memory, read), add_writes(&mut memory, written));
         let rest = add_reads(&mut memory, rest);
         for (turn, from) in turns.iter_mut().zip(0..) {
-            let inputs = state[from].clone().chain(read.clone()).chain(rest.clone());
-            let outputs = state[1 - from].clone().chain(written.clone());
+            let inputs = state.numbers(from).chain(read.clone()).chain(rest.clone());
+            let outputs = state.numbers(1 - from).chain(written.clone());
             turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
         }
         for (number, step) in (step..until).enumerate() {
@@ -381,7 +406,7 @@ fn scan(
         step = until;
         *lists = memory.into_lists();
     }
-    leave(&buffers.state[turn], last);
+    leave(carried, &buffers.state, turn, last);
     if carried.native.is_none() {
         for ((layout, all), out) in carried.stacked.iter().zip(&buffers.stacked).zip(stacks) {
             let view = View { dtype: out.dtype, shape: out.shape, layout, data: all.as_slice() };

@@ -18,6 +18,7 @@ mod scalars;
 mod scatter;
 mod schedule;
 mod step;
+mod updates;
 pub mod vm;
 
 pub use memory_plan::MemoryPlan;
@@ -25,6 +26,7 @@ pub use run::{Executable, Output};
 
 use crate::error::Result;
 use crate::ops::Graph;
+use updates::Given;
 
 impl Executable {
     /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be
@@ -34,6 +36,6 @@ impl Executable {
     /// Those of [`Level::check`](crate::kernels::math::Level::check).
     /// [`Error::Internal`](crate::error::Error::Internal) if the graph is not well formed, which is a bug.
     pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
-        Executable::new(graph, donated, true, control::compile)
+        Executable::new(graph, Given::Donated(donated), control::compile)
     }
 }

@@ -11,6 +11,7 @@
 //! * A node's result is stored in its dtype: 16-bit floats are rounded after each op, as when the op runs
 //!   alone (`tests/halves.rs`). Where rounding changes no bit, as between a negation and a sum, f32 could be
 //!   kept; nothing here does so.
+//! * What an op replaces elements of, as an assignment does, is updated where it lies ([`super::updates`]).
 //! * A donated input may be the buffer of an output of its type: of one that is computed after the last read
 //!   of the input, of one that the last reading group computes element by element in place, or of one that is
 //!   copied there at the end.
@@ -21,28 +22,28 @@ use super::partition::{partition, Group, Unit, Units};
 use super::place::{Place, ARENA, INPUTS, LITERALS};
 use super::schedule::NodePlan;
 use super::step::{Action, CompileControl, Plan, Prepared, Step};
+use super::updates::{Given, Updates};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{push, table};
 use crate::kernels::memory::{AlignedBytes, Span};
-use crate::ops::{Graph, Op};
+use crate::ops::{Graph, Op, Source};
 use crate::passes::{candidates, Views};
 use crate::shape::Shape;
 use crate::stop;
-use crate::tensor::{Aval, Layout};
+use crate::tensor::{Aval, Layout, Literal};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Makes the plan of a graph. `donated` are the numbers of inputs whose memory may be reused; `leaves` says
-/// that outputs leave the engine, unlike those of a region.
-///
-/// `control` compiles branches and loops.
+/// Makes the plan of a graph. `given` are the inputs whose memory may be reused, `control` compiles branches
+/// and loops.
 ///
 /// # Errors
 /// Those of `control`.
-pub fn plan(graph: &Graph, donated: &[usize], leaves: bool, control: CompileControl) -> Result<Plan> {
-    Planner { leaves, ..Planner::new(graph) }.run(donated, control)
+pub fn plan(graph: &Graph, given: Given, control: CompileControl) -> Result<Plan> {
+    let leaves = matches!(given, Given::Donated(_));
+    Planner { leaves, ..Planner::new(graph) }.run(given, control)
 }
 
 struct Planner<'a> {
@@ -53,15 +54,19 @@ struct Planner<'a> {
     places: Vec<Option<Span>>,
     /// For each root, the last unit that reads it or a view of it.
     last_use: Vec<usize>,
+    /// For each root, whether it is read whole: by a step of one op, or by each tile of a group.
+    read: Vec<bool>,
     /// For each root, the output in whose buffer it is computed.
     output_of: Vec<Option<usize>>,
     /// Roots that are computed in the place of an operand of their group: the operand, byte for byte.
     in_place: HashMap<Value, Value>,
+    /// Roots that are updated in place.
+    updates: Updates,
     /// Roots that are computed as part of another root, which has no step: the other, and the offset in it.
     parts: HashMap<Value, (Value, usize)>,
     arena: Arena,
     plan: Plan,
-    /// See [`plan`].
+    /// Whether outputs leave the engine, unlike those of a region.
     leaves: bool,
 }
 
@@ -86,8 +91,10 @@ impl<'a> Planner<'a> {
             units,
             places,
             last_use,
+            read: table(false, count),
             output_of,
             in_place,
+            updates: Updates::default(),
             parts,
             arena,
             plan,
@@ -108,7 +115,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Finds the output in whose buffer each root is computed; pairs outputs with donated inputs.
-    fn find_outputs(&mut self, donated: &[usize]) {
+    fn find_outputs(&mut self, given: Given) {
         self.place_sources();
         self.find_last_uses();
         // A value that is several outputs, or whose whole view is one, is computed in the buffer of the
@@ -119,7 +126,14 @@ impl<'a> Planner<'a> {
                 self.output_of[root.index()] = Some(k);
             }
         }
-        self.donate(donated);
+        let Planner { graph, views, units, last_use, output_of, .. } = self;
+        self.updates = Updates::of(graph, views, units, last_use, output_of, given);
+        match given {
+            Given::Donated(inputs) => self.donate(inputs),
+            Given::Carried(_) => {
+                self.updates.begun.iter().for_each(|&(input, k)| self.plan.donations[k] = Some(input));
+            }
+        }
         for unit in 0..self.units.units.len() {
             stop::work(NODE);
             self.join(unit);
@@ -139,6 +153,7 @@ impl<'a> Planner<'a> {
             let root = self.views.root(v);
             let made = matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v);
             let placed = self.output_of[root.index()].is_some()
+                || self.updates.has(root)
                 || self.parts.contains_key(&root)
                 || self.in_place.contains_key(&root);
             if !made || placed || parts.insert(root, (whole, at)).is_some() {
@@ -146,7 +161,7 @@ impl<'a> Planner<'a> {
             }
             at += self.graph.aval(v).bytes();
         }
-        if side_by_side && !given && !self.in_place.contains_key(&whole) {
+        if side_by_side && !given && !self.updates.has(whole) && !self.in_place.contains_key(&whole) {
             let last = parts.keys().map(|root| self.last_use[root.index()]).max();
             self.last_use[whole.index()] = last.max(Some(self.last_use[whole.index()])).unwrap_or(usize::MAX);
             self.parts.extend(parts);
@@ -161,14 +176,15 @@ impl<'a> Planner<'a> {
         node.op.joined().is_some() && node.operands.first().is_some_and(part)
     }
 
-    fn run(mut self, donated: &[usize], control: CompileControl) -> Result<Plan> {
-        self.find_outputs(donated);
+    fn run(mut self, given: Given, control: CompileControl) -> Result<Plan> {
+        self.find_outputs(given);
         for number in 0..self.units.units.len() {
             let unit = self.units.units[number].clone();
             stop::work(NODE);
             match unit.group {
                 Some(group) => self.group(number, &unit.nodes, group),
-                None if self.is_done(&self.graph.nodes()[unit.nodes[0]]) => {}
+                None if self.is_done(&self.graph.nodes()[unit.nodes[0]]) || self.is_unread(unit.nodes[0]) => {
+                }
                 None => {
                     for &result in unit.nodes.iter().flat_map(|&n| &self.graph.nodes()[n].results) {
                         self.place_result(result);
@@ -218,7 +234,11 @@ impl<'a> Planner<'a> {
     fn find_last_uses(&mut self) {
         for (number, unit) in self.units.units.iter().enumerate() {
             stop::work(NODE);
-            for node in unit.nodes.iter().map(|&n| &self.graph.nodes()[n]) {
+            for (node, plan) in unit.nodes.iter().map(|&n| (&self.graph.nodes()[n], &self.units.plans[n])) {
+                let alone = unit.group.is_none() && !node.op.updates();
+                for (i, &v) in node.operands.iter().enumerate() {
+                    self.read[self.views.root(v).index()] |= alone || plan.reads_whole(i);
+                }
                 for &v in node.operands.iter().chain(&node.results) {
                     let last = &mut self.last_use[self.views.root(v).index()];
                     *last = number.max(*last);
@@ -246,19 +266,22 @@ impl<'a> Planner<'a> {
             // share one.
             let taken = |k: usize| self.in_place.contains_key(&root(k));
             let late = |k: usize| !unread && self.units.made[root(k).index()] == Some(free_after);
+            let begun = |k: usize| self.updates.begun.contains(&(input, k));
             let direct = |k: usize| {
-                let made = self.units.made[root(k).index()];
-                let after =
-                    unread || made > Some(free_after) || (late(k) && !taken(k) && self.meets(root(k), value));
+                // What is updated in place is there from its first value on.
+                let first = self.updates.chain(root(k)).last().unwrap_or(root(k));
+                let made = self.units.made[first.index()];
+                let is_late = late(k) && first == root(k) && !taken(k) && self.meets(first, value);
+                let after = begun(k) || unread || made > Some(free_after) || is_late;
                 self.output_of[root(k).index()] == Some(k) && after
             };
             let mut candidates = candidates(self.graph, &self.views, input);
             candidates.retain(|&k| self.plan.donations[k].is_none());
             candidates.sort_by_key(|&k| !direct(k));
             let Some(&k) = candidates.first() else { continue };
-            let (out, direct, late) = (root(k), direct(k), late(k));
+            let (out, direct, late) = (root(k), direct(k), late(k) && !begun(k));
             if !direct && self.output_of[out.index()] == Some(k) {
-                self.output_of[out.index()] = None;
+                self.updates.chain(out).for_each(|root| self.output_of[root.index()] = None);
             }
             if direct && late {
                 self.in_place.insert(out, value);
@@ -291,6 +314,11 @@ impl<'a> Planner<'a> {
 
     fn place_result(&mut self, value: Value) {
         let bytes = self.graph.aval(value).bytes();
+        if let Some(operand) = self.updates.operand(value) {
+            self.places[value.index()] = self.places[operand.index()].clone();
+            self.in_place.insert(value, operand);
+            return;
+        }
         let span = match (self.parts.get(&value).copied(), self.output_of[value.index()]) {
             (Some((whole, at)), _) => {
                 if self.places[whole.index()].is_none() {
@@ -314,8 +342,11 @@ impl<'a> Planner<'a> {
     /// A step of its own for one node.
     fn step(&mut self, number: usize, control: CompileControl) -> Result<()> {
         let node = &self.graph.nodes()[number];
-        let mut operands: Vec<(Aval, Place)> =
-            node.operands.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v))).collect();
+        let mut operands: Vec<(Aval, Place)> = node
+            .operands
+            .iter()
+            .map(|&v| (self.graph.aval(v).clone(), self.filled(&node.op, v).unwrap_or_else(|| self.place(v))))
+            .collect();
         let results =
             node.results.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
         let control = control(&node.op)?;
@@ -332,6 +363,23 @@ impl<'a> Planner<'a> {
         push(&mut self.plan.steps, Step { action, operands, results });
         copies.into_iter().for_each(|(start, bytes)| self.arena.release(start, bytes));
         Ok(())
+    }
+
+    /// The place of an operand that is a fill, if the op reads the one element that it consists of.
+    fn filled(&mut self, op: &Op, v: Value) -> Option<Place> {
+        let fill = fill_of(self.graph, &self.views, v).filter(|_| op.updates())?;
+        let range = self.plan.literals.len()..self.plan.literals.len() + fill.dtype().bytes();
+        self.plan.literals.push(fill.to_bytes());
+        let layout = Layout { strides: vec![0; self.graph.aval(v).shape.rank()], offset: 0 };
+        Some(Place { span: Span { buffer: LITERALS, range }, layout })
+    }
+
+    /// Whether a node is a fill that nothing reads from memory: its readers are groups, which make it
+    /// themselves, and ops that read one element.
+    fn is_unread(&self, number: usize) -> bool {
+        let root = self.graph.nodes()[number].results[0];
+        let is_output = self.last_use[root.index()] == usize::MAX;
+        fill_of(self.graph, &self.views, root).is_some() && !is_output && !self.read[root.index()]
     }
 
     /// One step for a group.
@@ -466,5 +514,14 @@ impl<'a> Planner<'a> {
                 }
             }
         }
+    }
+}
+
+/// The element that a value consists of, if it is a fill.
+fn fill_of(graph: &Graph, views: &Views, v: Value) -> Option<Literal> {
+    let Def::Result(node, _) = graph.def(views.root(v)) else { return None };
+    match graph.nodes()[node].op.source()? {
+        Source::Fill(literal) => Some(literal),
+        Source::Count { .. } => None,
     }
 }

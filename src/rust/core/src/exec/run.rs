@@ -4,6 +4,7 @@ use super::bound_plan::BoundPlan;
 use super::place::INPUTS;
 use super::plan::plan;
 use super::step::{regions, Action, CompileControl, Plan, Step};
+use super::updates::Given;
 use crate::error::Result;
 use crate::kernels::math::Level;
 use crate::kernels::memory::nontemporal::streamed;
@@ -48,23 +49,19 @@ thread_local! {
 }
 
 impl Executable {
-    /// Compiles a region of a branch or a loop: its results stay in the engine.
-    pub(super) fn region(graph: &Graph, control: CompileControl) -> Result<Executable> {
-        Executable::new(graph, &[], false, control)
+    /// Compiles a region of a branch or a loop: its results stay in the engine. So many inputs, the first, are
+    /// carried by a loop: [`donations`](Executable::donations) says which are updated in place.
+    pub(super) fn region(graph: &Graph, carried: usize, control: CompileControl) -> Result<Executable> {
+        Executable::new(graph, Given::Carried(carried), control)
     }
 
-    /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be
-    /// reused; `leaves` says whether outputs leave the engine, `control` compiles branches and loops.
+    /// Compiles a graph: verify, optimise, plan. `given` are the inputs whose memory may be reused, `control`
+    /// compiles branches and loops.
     ///
     /// # Errors
     /// Those of [`Level::check`] and of `control`. [`crate::error::Error::Internal`] if the graph is not well
     /// formed, which is a bug.
-    pub(super) fn new(
-        graph: &Graph,
-        donated: &[usize],
-        leaves: bool,
-        control: CompileControl,
-    ) -> Result<Executable> {
+    pub(super) fn new(graph: &Graph, given: Given, control: CompileControl) -> Result<Executable> {
         Level::check()?;
         graph.verify()?;
         let mut graph = passes::optimise(graph)?;
@@ -77,7 +74,7 @@ impl Executable {
         if let Some(turned) = passes::transposes(&graph)? {
             graph = turned;
         }
-        let plan = plan(&graph, donated, leaves, control)?;
+        let plan = plan(&graph, given, control)?;
         let may_share = plan.steps.iter().any(may_share);
         let may_raise = graph.nodes().iter().any(|node| node.op.may_raise());
         Ok(Executable { graph, plan, may_share, may_raise, held: RefCell::default() })

@@ -49,14 +49,14 @@ impl Combiner {
         let simple = optimise(region)?;
         for n in LENGTHS {
             let Some(graph) = batched(&simple, n)? else { break };
-            let program = Executable::region(&graph, control)?;
+            let program = Executable::region(&graph, 0, control)?;
             if program.held_bytes() > HELD {
                 break;
             }
             many.push(program);
         }
         let buffers = RefCell::new(buffers(region.aval(region.inputs()[0])));
-        Ok(Combiner { op: op.clone(), one: Executable::region(region, control)?, many, buffers })
+        Ok(Combiner { op: op.clone(), one: Executable::region(region, 0, control)?, many, buffers })
     }
 
     /// The program of one element and one update.

@@ -20,6 +20,7 @@ use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::math::{self, Computed};
 use crate::kernels::math::{complex, scalar, special};
+use crate::kernels::memory::indexed::update_each;
 use crate::kernels::tile;
 use crate::kernels::wide::wide;
 use crate::tensor::{Aval, View, ViewMut};
@@ -30,8 +31,8 @@ use num_complex::Complex;
 pub(super) struct Tile<T> {
     /// On one tile of each operand.
     pub slices: fn(&[T], &[T], &mut [T]),
-    /// On one pair, with the same bits.
-    pub one: fn(T, T) -> T,
+    /// On elements at positions and others, one by one, with the same bits, as [`update_each`] does it.
+    pub each: fn(&mut [T], &[isize], &[T]),
 }
 
 macro_rules! binary_ops {
@@ -105,10 +106,10 @@ macro_rules! binary_ops {
                 match self { $(Binary::$op => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut tile: Option<Tile<F>> = None;
-                    $(tile = Some(Tile { slices: |x, y, out| F::map2(&$simd, x, y, out), one: |x, y| math::pair(&$simd, x, y) });)?
+                    $(tile = Some(Tile { slices: |x, y, out| F::map2(&$simd, x, y, out), each: |x, at, y| update_each(x, at, y, |x, y| math::pair(&$simd, x, y)) });)?
                     $(tile = Some(Tile {
                         slices: |x, y, out| wide(|| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float }),
-                        one: |$x, $y| $float,
+                        each: |x, at, y| update_each(x, at, y, |$x, $y| $float),
                     });)?
                     tile
                 }),+ }
@@ -121,7 +122,9 @@ macro_rules! binary_ops {
                     let mut tile: Option<Tile<H>> = None;
                     $(tile = Some(Tile {
                         slices: |x, y, out| math::map2_halves(&$simd, x, y, out),
-                        one: |x, y| H::from_f32(math::pair(&$simd, x.convert::<f32>(), y.convert())),
+                        each: |x, at, y| update_each(x, at, y, |x: H, y| {
+                            H::from_f32(math::pair(&$simd, x.convert::<f32>(), y.convert()))
+                        }),
                     });)?
                     $({
                         #[allow(dead_code)]
@@ -132,7 +135,7 @@ macro_rules! binary_ops {
                         }
                         tile = Some(Tile {
                             slices: |x, y, out| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) },
-                            one: one::<H>,
+                            each: |x, at, y| update_each(x, at, y, one::<H>),
                         });
                     })?
                     tile
@@ -145,7 +148,7 @@ macro_rules! binary_ops {
                     let mut tile: Option<Tile<I>> = None;
                     $(tile = Some(Tile {
                         slices: |x, y, out| wide(|| for ((out, &$i), &$j) in out.iter_mut().zip(x).zip(y) { *out = $int }),
-                        one: |$i, $j| $int,
+                        each: |x, at, y| update_each(x, at, y, |$i, $j| $int),
                     });)?
                     tile
                 }),+ }
@@ -157,7 +160,7 @@ macro_rules! binary_ops {
                     let mut tile: Option<Tile<C>> = None;
                     $(tile = Some(Tile {
                         slices: |x, y, out| for ((out, &$z), &$w) in out.iter_mut().zip(x).zip(y) { *out = $complex },
-                        one: |$z, $w| $complex,
+                        each: |x, at, y| update_each(x, at, y, |$z, $w| $complex),
                     });)?
                     tile
                 }),+ }
@@ -174,7 +177,7 @@ macro_rules! binary_ops {
                         }
                         tile = Some(Tile {
                             slices: |x, y, out| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) },
-                            one,
+                            each: |x, at, y| update_each(x, at, y, one),
                         });
                     })?
                     tile

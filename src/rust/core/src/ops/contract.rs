@@ -156,6 +156,16 @@ pub trait OpDef {
         None
     }
 
+    /// Whether its result is its first operand with elements replaced, so that [`update`](OpDef::update) alone
+    /// can be run where the operand lies.
+    fn updates(&self) -> bool {
+        false
+    }
+
+    /// Replaces elements of the result, which holds the first operand already, if it [`updates`](OpDef::updates)
+    /// it. The other operands, none of which lies there, have any layout. `eval` is a copy and this.
+    fn update(&self, _others: &[View], _out: &mut ViewMut) {}
+
     /// The axis along which it concatenates its operands, if it does.
     fn joined(&self) -> Option<Axis> {
         None

@@ -235,12 +235,20 @@ impl OpDef for DynamicUpdateSlice {
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
-        let (x, update, out) = (&operands[0], &operands[1], &mut results[0]);
-        copy(x, out);
+        copy(&operands[0], &mut results[0]);
+        self.update(&operands[1..], &mut results[0]);
+    }
+
+    fn updates(&self) -> bool {
+        true
+    }
+
+    fn update(&self, others: &[View], out: &mut ViewMut) {
+        let update = &others[0];
         if update.shape.size() == 0 {
             return;
         }
-        let start = clamped(&operands[2..], update.shape, x.shape, &self.check);
+        let start = clamped(&others[1..], update.shape, out.shape, &self.check);
         let dense = Layout::dense(out.shape);
         let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Stride::Memory(s))));
         let place = shifted(&dense, &start) as isize;

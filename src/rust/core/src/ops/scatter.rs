@@ -159,22 +159,27 @@ impl OpDef for Scatter {
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
-        let ([x, indices, update], out) = ([0, 1, 2].map(|i| &operands[i]), &mut results[0]);
+        copy(&operands[0], &mut results[0]);
+        self.update(&operands[1..], &mut results[0]);
+    }
+
+    fn updates(&self) -> bool {
+        self.region().is_none()
+    }
+
+    fn update(&self, others: &[View], out: &mut ViewMut) {
+        let [indices, update] = [0, 1].map(|i| &others[i]);
         if out.data.is_empty() {
             return self.check_all(out.shape, indices, update.shape);
         }
         match &self.update {
-            Update::Replace => {
-                copy(x, out);
-                self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
-                    store(&walk, starts, update, out)
-                });
-            }
-            Update::With(op) => dispatch!(x.dtype, T => {
-                copy(x, out);
+            Update::Replace => self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
+                store(&walk, starts, update, out)
+            }),
+            Update::With(op) => dispatch!(out.dtype, T => {
                 let kernel = <T as Tiles>::tile(*op).expect("infer accepts what has a tile");
                 self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
-                    combine::<T>(&walk, starts, update, out, kernel.one, kernel.slices)
+                    combine::<T>(&walk, starts, update, out, kernel.each, kernel.slices)
                 });
             }),
             Update::By(_) => unreachable!("executors run regions"),

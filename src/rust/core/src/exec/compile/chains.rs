@@ -159,8 +159,8 @@ impl Link {
     }
 }
 
-/// Gathered values that chains alone read, all of which can do so in place, with the instruction that gathers
-/// each.
+/// Gathered values that chains alone read, all of which can do so in place and together, with the instruction
+/// that gathers each.
 fn in_place(links: &[Link], drafts: &[Draft], values: &[Virtual]) -> HashMap<usize, usize> {
     let gathered =
         drafts.iter().enumerate().filter_map(|(at, draft)| draft.runs.as_ref().map(|runs| (at, runs)));
@@ -172,7 +172,13 @@ fn in_place(links: &[Link], drafts: &[Draft], values: &[Virtual]) -> HashMap<usi
         let reads = |link: &&Link| link.members.iter().any(|&at| drafts[at].operands.contains(&value));
         links.iter().filter(reads).all(|link| link.open && fits(link))
     };
-    gathered.filter(readable).map(|(at, _)| (drafts[at].result, at)).collect()
+    let mut kept: Vec<(usize, &Runs)> = vec![];
+    for one in gathered.filter(readable) {
+        if Runs::are_joint(kept.iter().chain([&one]).map(|(_, runs)| *runs)) {
+            kept.push(one);
+        }
+    }
+    kept.into_iter().map(|(at, _)| (drafts[at].result, at)).collect()
 }
 
 /// The chain of a link that reads some values where they lie; `None` if it is no gain.

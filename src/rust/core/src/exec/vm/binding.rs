@@ -1,6 +1,7 @@
 //! Addresses of the operands and results of instructions, relative to registers, constants and streams:
 //! resolved and checked once, for all runs on values of the same sizes.
 
+use super::runs::Joint;
 use crate::kernels::memory::Streams;
 
 /// Index of the base address of registers.
@@ -54,7 +55,8 @@ pub(super) enum Resolved {
         /// Copies of a constant, if it fills one.
         copies: Option<usize>,
     },
-    Native(Vec<Address>),
+    /// Of the arguments, and of those that lie in runs how these go on together.
+    Native(Vec<Address>, Option<Joint>),
 }
 
 /// A stream as it was when a program was bound.

@@ -6,7 +6,7 @@ use super::code::{Code, Instruction, Walk, Work};
 use super::cut::Cut;
 use super::kernel::{Extent, Kernel, Run, Slot, Window};
 use super::native::{Native, MAX_ARGUMENTS};
-use super::runs::Runs;
+use super::runs::{Joint, Runs};
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
 use crate::kernels::reductions::partials::PARTIAL;
@@ -154,23 +154,25 @@ impl<'c> Room<'c, '_> {
                     at += len;
                 }
             }
-            (Work::Native(native, _, runs), Resolved::Native(all)) => {
-                let mut at = 0;
-                while at < range.len() {
-                    let mut len = range.len() - at;
-                    let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
-                    for (address, resolved) in addresses.iter_mut().zip(all) {
-                        // SAFETY: as above.
-                        *address = unsafe { resolved.at(self.bases, range.start, at, segments.start) };
-                    }
-                    for (argument, runs) in runs {
-                        let (offset, left) = runs.at(range.start + at);
-                        addresses[*argument] = addresses[*argument].wrapping_offset(offset);
-                        len = len.min(left);
+            (Work::Native(native, _, runs), Resolved::Native(all, joint)) => {
+                let mut starts = [std::ptr::null_mut(); MAX_ARGUMENTS];
+                for (start, resolved) in starts.iter_mut().zip(all) {
+                    // SAFETY: as above.
+                    *start = unsafe { resolved.at(self.bases, range.start, 0, segments.start) };
+                }
+                let Some(joint) = joint else {
+                    return call(Call::Native(native, starts, range.len()));
+                };
+                let mut addresses = starts;
+                joint.each(range.clone(), |len, at| {
+                    for ((argument, _), &at) in runs.iter().zip(at) {
+                        addresses[*argument] = starts[*argument].wrapping_offset(at);
                     }
                     call(Call::Native(native, addresses, len));
-                    at += len;
-                }
+                    for (address, resolved) in addresses.iter_mut().zip(all) {
+                        *address = address.wrapping_add(len * resolved.by_chunk);
+                    }
+                });
             }
             _ => unreachable!("an instruction was resolved as what it is"),
         }
@@ -324,7 +326,9 @@ impl Binder<'_> {
             all.push(address);
             touched.push(bytes);
         }
-        Resolved::Native(all)
+        let joint = Joint::of(runs.iter().map(|(_, runs)| runs));
+        assert!(runs.is_empty() || joint.is_some(), "runs end at other elements");
+        Resolved::Native(all, joint)
     }
 
     /// The address of a slot, and all bytes of it that an instruction may access.

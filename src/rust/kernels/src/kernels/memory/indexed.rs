@@ -10,6 +10,7 @@ use crate::kernels::cast::by_width;
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::kernels::{cast, tile};
+use crate::stop;
 use crate::tensor::{View, ViewMut};
 use std::ops::Range;
 
@@ -205,7 +206,14 @@ fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) 
 /// Windows that are [`OUTSIDE`] are left out.
 pub fn store(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
     by_width!(from.dtype, T => {
-        update::<T>(walk, starts, from, out, |_, new| new, |line, new| line.copy_from_slice(new));
+        let each = |out: &mut [T], positions: &[isize], new: &[T]| {
+            for (&position, &new) in positions.iter().zip(new) {
+                if let Some(old) = out.get_mut(position as usize) {
+                    *old = new;
+                }
+            }
+        };
+        update::<T>(walk, starts, from, out, each, |line, new| line.copy_from_slice(new));
     })
 }
 
@@ -214,90 +222,147 @@ pub fn store_at(walk: &Walk, position: isize, from: &View, out: &mut ViewMut) {
     store(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position) }, from, out);
 }
 
-/// As [`store`], with `one(old, new)` as the new element, or `lines(old, new, result)` for contiguous ones.
+/// As [`store`], with new elements that are made of the old and the given ones: by `lines(old, given, result)`
+/// of contiguous ones, by `each(elements, positions, given)`, as [`update_each`] does it, of others.
 pub fn combine<T: Element>(
     walk: &Walk,
     starts: &Starts,
     from: &View,
     out: &mut ViewMut,
-    one: impl Fn(T, T) -> T + Sync,
+    each: fn(&mut [T], &[isize], &[T]),
     lines: fn(&[T], &[T], &mut [T]),
 ) {
     let mut old = Vec::new();
-    update::<T>(walk, starts, from, out, one, |line, new| {
+    update::<T>(walk, starts, from, out, each, |line, new| {
         old.clear();
         old.extend_from_slice(line);
         lines(&old, new, line);
     });
 }
 
+/// Updates elements at positions in order, by `one(old, new)`. Positions beyond the elements are left out,
+/// [`OUTSIDE`] among them.
+#[inline(always)]
+pub fn update_each<T: Copy>(elements: &mut [T], positions: &[isize], new: &[T], one: impl Fn(T, T) -> T) {
+    if !repeats(positions) {
+        for (&position, &new) in positions.iter().zip(new) {
+            if let Some(old) = elements.get_mut(position as usize) {
+                *old = one(*old, new);
+            }
+        }
+        return;
+    }
+    // What one position gets in succession does not wait for memory each time.
+    let mut updates = positions.iter().zip(new).peekable();
+    while let Some((&position, &first)) = updates.next() {
+        let Some(slot) = elements.get_mut(position as usize) else { continue };
+        let mut value = one(*slot, first);
+        while let Some((_, &new)) = updates.next_if(|(&next, _)| next == position) {
+            value = one(value, new);
+        }
+        *slot = value;
+    }
+}
+
+/// Whether most positions are those of their neighbours.
+fn repeats(positions: &[isize]) -> bool {
+    let pairs = positions.iter().zip(positions.iter().skip(1));
+    2 * pairs.map(|(a, b)| usize::from(a == b)).sum::<usize>() > positions.len()
+}
+
 /// Threads that share a scatter, at most: each reads all positions, and updates those in its share of the
 /// result.
 const PARTS: usize = 4;
+
+/// Positions that are found at one time.
+const LIST: usize = 4 * TILE;
+
+/// Bytes of a result in which a place is not found in the second-level cache.
+const FAR: usize = 2 << 20;
+
+/// Threads that share the updates of a list. To select the updates of a share takes about as long as to
+/// update what is near: it is worth it where an update waits for memory, or where positions ascend, so that
+/// shares follow one another.
+fn parts(starts: &Starts, bytes: usize) -> usize {
+    let mut first = [0; TILE];
+    let first = &mut first[..starts.count.min(TILE)];
+    (starts.find)(0..first.len(), first);
+    let ascend = first.is_sorted();
+    if bytes >= FAR || ascend {
+        threads().min(PARTS)
+    } else {
+        1
+    }
+}
 
 fn update<T: Element>(
     walk: &Walk,
     starts: &Starts,
     from: &View,
     out: &mut ViewMut,
-    one: impl Fn(T, T) -> T + Sync,
+    each: impl Fn(&mut [T], &[isize], &[T]) + Sync,
     mut lines: impl FnMut(&mut [T], &[T]),
 ) {
     let out = cast::slice_mut::<T>(out.data);
     if walk.is_list() {
         let n = from.shape.size();
-        let part = out.len().div_ceil(threads().min(PARTS));
+        let parts = if n <= LIST { 1 } else { parts(starts, std::mem::size_of_val(out)) };
+        let part = out.len().div_ceil(parts).max(1);
         // The result is shared out by position, so that each position gets its updates in order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
-            let (first, mut positions, mut hits, mut scratch) = (i * part, [0; TILE], [0; TILE], Vec::new());
-            for range in tile::tiles(n) {
+            let (first, mut positions, mut scratch) = ((i * part) as isize, vec![0; n.min(LIST)], vec![]);
+            let mut own = vec![T::default(); if parts > 1 { positions.len() } else { 0 }];
+            let mut start = 0;
+            while start < n {
+                let range = start..(start + LIST).min(n);
+                stop::work(range.len());
+                start = range.end;
                 let positions = &mut positions[..range.len()];
                 (starts.find)(range.clone(), positions);
                 let elements = tile::tile::<T>(from, range, &mut scratch);
-                // Updates of this share are first selected without branches, half of which would be
-                // mispredicted. A window outside is outside of every share.
-                let mut count = 0;
-                for (j, position) in positions.iter_mut().enumerate() {
-                    *position = position.wrapping_sub(first as isize);
-                    hits[count] = j;
-                    count += usize::from((*position as usize) < out.len());
+                if parts == 1 {
+                    each(out, positions, elements);
+                    continue;
                 }
-                for &j in &hits[..count] {
-                    let old = &mut out[positions[j] as usize];
-                    *old = one(*old, elements[j]);
+                // A window outside is outside of every share.
+                positions.iter_mut().for_each(|position| *position = position.wrapping_sub(first));
+                let count = positions.iter().filter(|&&position| (position as usize) < out.len()).count();
+                if count == positions.len() {
+                    each(out, positions, elements);
+                } else if count > 0 {
+                    // Selected without branches, half of which would be mispredicted.
+                    let mut kept = 0;
+                    for j in 0..positions.len() {
+                        let position = positions[j];
+                        (positions[kept], own[kept]) = (position, elements[j]);
+                        kept += usize::from((position as usize) < out.len());
+                    }
+                    each(out, &positions[..kept], &own[..kept]);
                 }
             }
         });
     }
     let table = starts.table();
-    let mut scratch = Vec::new();
+    let (mut scratch, mut positions) = (Vec::new(), vec![]);
     for range in tile::tiles(from.shape.size()) {
         let elements = tile::tile::<T>(from, range.clone(), &mut scratch);
         walk.runs(range, |run| {
             let new = &elements[run.at..run.at + run.len];
-            let inside = |entry: usize| Some(table[entry]).filter(|&position| position != OUTSIDE);
-            let first = |entry: usize| inside(entry).map(|position| position + run.offset);
+            let first = |entry: usize| match table[entry] {
+                OUTSIDE => OUTSIDE,
+                position => position + run.offset,
+            };
+            let at = first(run.entry);
+            positions.clear();
             match run.stride {
-                Stride::Memory(1) => {
-                    let Some(first) = first(run.entry) else { return };
-                    lines(&mut out[first as usize..first as usize + run.len], new);
-                }
-                Stride::Memory(stride) => {
-                    let Some(first) = first(run.entry) else { return };
-                    for (i, &new) in new.iter().enumerate() {
-                        let old = &mut out[(first + i as isize * stride) as usize];
-                        *old = one(*old, new);
-                    }
-                }
+                Stride::Memory(_) if at == OUTSIDE => return,
+                Stride::Memory(1) => return lines(&mut out[at as usize..at as usize + run.len], new),
+                Stride::Memory(stride) => positions.extend((0..run.len as isize).map(|i| at + i * stride)),
                 Stride::Table(stride) => {
-                    for (i, &new) in new.iter().enumerate() {
-                        if let Some(position) = first(run.entry + i * stride) {
-                            let old = &mut out[position as usize];
-                            *old = one(*old, new);
-                        }
-                    }
+                    positions.extend((0..run.len).map(|i| first(run.entry + i * stride)));
                 }
             }
+            each(out, &positions, new);
         });
     }
 }
@@ -343,7 +408,7 @@ mod tests {
             &starts,
             &from,
             &mut target,
-            |x, y| x + y,
+            |out, positions, new| update_each(out, positions, new, |x, y| x + y),
             |x, y, out| {
                 (0..out.len()).for_each(|i| out[i] = x[i] + y[i]);
             },

@@ -305,17 +305,27 @@ impl<'s> Streams<'s> {
         &self.streams[number]
     }
 
-    /// The bytes of all operands and of all results.
+    /// Whether the first operand is a result, which the step updates.
+    #[inline]
+    pub fn is_updated(&self) -> bool {
+        self.reads > 0 && self.streams[0].alias.is_some()
+    }
+
+    /// The bytes of all operands and of all results. The first operand has none if it is a result.
     ///
     /// # Panics
-    /// If an operand is a result.
+    /// If another operand is a result.
     #[inline]
     pub fn slices(self) -> (impl Iterator<Item = &'s [u8]>, impl Iterator<Item = &'s mut [u8]>) {
         let (reads, writes) = self.streams.split_at(self.reads);
-        assert!(reads.iter().all(|stream| stream.alias.is_none()), "a step writes what it reads");
+        let apart = |(i, stream): (usize, &Stream)| i == 0 || stream.alias.is_none();
+        assert!(reads.iter().enumerate().all(apart), "a step writes what it reads");
         // SAFETY: inside of buffers that are borrowed for 's, and apart from all that is written (checked
         // when they were found). The memory, through which alone slices are made, is held exclusively for 's.
-        let read = |x: &'s Stream| unsafe { std::slice::from_raw_parts(x.pointer.cast_const(), x.len) };
+        let read = |x: &'s Stream| match x.alias {
+            Some(_) => &[][..],
+            None => unsafe { std::slice::from_raw_parts(x.pointer.cast_const(), x.len) },
+        };
         // SAFETY: as above; the buffer is writable, and results are apart from each other. Each is lent once,
         // as the streams are consumed.
         let write = |x: &'s Stream| unsafe { std::slice::from_raw_parts_mut(x.pointer, x.len) };

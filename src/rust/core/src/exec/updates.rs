@@ -1,0 +1,99 @@
+//! Values that are updated where they lie: an op that replaces elements of its first operand
+//! ([`OpDef::updates`](crate::ops::OpDef::updates)) writes these alone if nothing reads the operand again.
+//!
+//! Updates of updates are a *chain*: all its values have one place, that of its last. An input may be where a
+//! chain begins: one that is donated, or one that a loop carries, whose next value the chain is.
+
+use super::partition::{Unit, Units};
+use crate::graph::{Def, Value};
+use crate::ops::Graph;
+use crate::passes::{candidates, Views};
+use std::collections::HashMap;
+
+/// The inputs whose memory outputs may take over.
+#[derive(Clone, Copy, Debug)]
+pub enum Given<'a> {
+    /// Those with these numbers are donated; outputs leave the engine.
+    Donated(&'a [usize]),
+    /// So many, the first, are carried by a loop: each is followed by the output of its number. Outputs stay
+    /// in the engine.
+    Carried(usize),
+}
+
+/// The chains of a graph.
+#[derive(Debug, Default)]
+pub struct Updates {
+    /// For each root that is updated in place, the root of the operand, unless that is an input.
+    of: HashMap<Value, Value>,
+    /// Inputs where chains begin, with the outputs where these end: the first update is in place if the
+    /// input's memory is that of the output.
+    pub begun: Vec<(usize, usize)>,
+}
+
+impl Updates {
+    /// Finds chains. `last_use` gives the last unit that reads each root, `output_of` the output in whose
+    /// buffer it is computed.
+    pub fn of(
+        graph: &Graph,
+        views: &Views,
+        units: &Units,
+        last_use: &[usize],
+        output_of: &mut [Option<usize>],
+        given: Given,
+    ) -> Updates {
+        let mut all = Updates::default();
+        let link = |(number, unit): (usize, &Unit)| {
+            let (&[node], None) = (unit.nodes.as_slice(), unit.group) else { return None };
+            let node = &graph.nodes()[node];
+            let (&first, rest) = node.operands.split_first().filter(|_| node.op.updates())?;
+            let (result, root) = (node.results[0], views.root(first));
+            let is_last = last_use[root.index()] == number && rest.iter().all(|&v| views.root(v) != root);
+            // A fill is one element in memory.
+            let is_source =
+                matches!(graph.def(root), Def::Result(made, _) if graph.nodes()[made].op.source().is_some());
+            let same =
+                !is_source && views.is_whole(first) && graph.aval(result).bytes() == graph.aval(root).bytes();
+            (is_last && same).then_some((result, root))
+        };
+        // From the last on: an earlier value of a chain has the output of a later one.
+        for (result, root) in units.units.iter().enumerate().rev().filter_map(link) {
+            let output = output_of[result.index()];
+            match graph.def(root) {
+                Def::Result(..) => output_of[root.index()] = output,
+                Def::Input(input) => {
+                    let fits =
+                        |k: &usize| given.fits(input, *k) && candidates(graph, views, input).contains(k);
+                    all.begun.extend(output.filter(fits).map(|k| (input, k)));
+                    continue;
+                }
+                Def::Constant(_) | Def::Literal(_) => continue,
+            }
+            all.of.insert(result, root);
+        }
+        all
+    }
+
+    /// The operand in whose place a root is made.
+    pub fn operand(&self, root: Value) -> Option<Value> {
+        self.of.get(&root).copied()
+    }
+
+    /// Whether a value is of a chain.
+    pub fn has(&self, root: Value) -> bool {
+        self.of.contains_key(&root) || self.of.values().any(|&operand| operand == root)
+    }
+
+    /// The values of the chain that ends with this one, from it on.
+    pub fn chain(&self, last: Value) -> impl Iterator<Item = Value> + '_ {
+        std::iter::successors(Some(last), |&root| self.operand(root))
+    }
+}
+
+impl Given<'_> {
+    fn fits(self, input: usize, output: usize) -> bool {
+        match self {
+            Given::Donated(inputs) => inputs.contains(&input),
+            Given::Carried(count) => input < count && output == input,
+        }
+    }
+}
