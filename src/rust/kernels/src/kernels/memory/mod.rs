@@ -320,10 +320,10 @@ impl<'s> Streams<'s> {
         let (reads, writes) = self.streams.split_at(self.reads);
         let apart = |(i, stream): (usize, &Stream)| i == 0 || stream.alias.is_none();
         assert!(reads.iter().enumerate().all(apart), "a step writes what it reads");
-        // SAFETY: inside of buffers that are borrowed for 's, and apart from all that is written (checked
-        // when they were found). The memory, through which alone slices are made, is held exclusively for 's.
         let read = |x: &'s Stream| match x.alias {
             Some(_) => &[][..],
+            // SAFETY: inside of buffers that are borrowed for 's, and apart from all that is written (checked
+            // when they were found). The memory, through which alone slices are made, is held for 's.
             None => unsafe { std::slice::from_raw_parts(x.pointer.cast_const(), x.len) },
         };
         // SAFETY: as above; the buffer is writable, and results are apart from each other. Each is lent once,
