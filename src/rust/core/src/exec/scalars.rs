@@ -24,6 +24,9 @@ const MAX_ELEMENTS: usize = 32;
 /// Steps of an iteration, at most.
 const MAX_STEPS: usize = 1024;
 
+/// Steps of the formulas of functions in an iteration, at most; further functions are called.
+const MAX_FORMULAS: usize = 2048;
+
 /// Functions that an iteration calls, at most.
 const MAX_CALLS: usize = 8;
 
@@ -79,6 +82,7 @@ pub(super) fn compile(body: &Graph, roles: &Roles) -> Option<Scalars> {
         known: HashMap::new(),
         calls: vec![],
         scratch: 0,
+        formulas: 0,
         scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
     };
     to.looped.chain.width = 8;
@@ -101,9 +105,12 @@ struct Lowering<'a> {
     held: Vec<Option<Held>>,
     looped: Loop,
     literals: HashMap<Literal, usize>,
-    known: HashMap<(native::Op, Vec<usize>), usize>,
+    /// For operands, the ops on them and their results.
+    known: HashMap<Vec<usize>, Vec<(native::Op, usize)>>,
     calls: Vec<Call>,
     scratch: usize,
+    /// Steps of the formulas of functions.
+    formulas: usize,
     /// The number of the argument that is scratch memory: the last one.
     scratch_argument: usize,
 }
@@ -232,19 +239,24 @@ impl Lowering<'_> {
         }
         let op = node.op.instruction().filter(|&op| from.last().is_some_and(|&d| native::loop_has(op, d)))?;
         let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
+        let steps = native::steps(op, result.dtype) * result.shape.size();
+        self.formulas += steps;
+        if self.formulas > MAX_FORMULAS {
+            return None;
+        }
         let each = |i: usize| operands.iter().map(|x| x[i]).collect::<Vec<_>>();
         Some((0..result.shape.size()).map(|i| self.op(op, each(i), result.dtype)).collect())
     }
 
     /// An op on elements: one that was done before, or a new one.
     fn op(&mut self, op: native::Op, operands: Vec<usize>, dtype: DType) -> usize {
-        let key = (op, operands);
-        if let Some(&known) = self.known.get(&key) {
+        let known = self.known.get(&operands).and_then(|made| made.iter().find(|(other, _)| *other == op));
+        if let Some(&(_, known)) = known {
             return known;
         }
         let result = self.element(dtype, Origin::Made);
-        self.looped.steps.push(Step::Op(MicroOp { op, operands: key.1.clone(), result }));
-        self.known.insert(key, result);
+        self.looped.steps.push(Step::Op(MicroOp { op, operands: operands.clone(), result }));
+        self.known.entry(operands).or_default().push((op, result));
         result
     }
 

@@ -97,6 +97,16 @@ macro_rules! binary_ops {
                 }),+ }
             }
 
+            /// The op of native code that is made of steps of its function.
+            fn function(self) -> Option<native::Op> {
+                match self { $(Binary::$op => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut function = None;
+                    $(function = Some(native::Op::Function2(&$simd));)?
+                    function
+                }),+ }
+            }
+
             /// Its lowering to StableHLO.
             pub fn lowering(self) -> BinaryLower {
                 match self { $(Binary::$op => $lower),+ }
@@ -412,6 +422,10 @@ impl OpDef for Binary {
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
         dispatch!(from[0], T => T::tile(*self).map(|tile| Kernel::of2(tile.slices)))
+    }
+
+    fn instruction(&self) -> Option<native::Op> {
+        self.row().native.or_else(|| self.function())
     }
 
     fn cost(&self) -> Cost {

@@ -92,6 +92,16 @@ macro_rules! unary_ops {
                 }),+ }
             }
 
+            /// The op of native code that is made of steps of its function.
+            fn function(self) -> Option<native::Op> {
+                match self { $(Unary::$name => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut function = None;
+                    $(function = Some(native::Op::Function(&$simd));)?
+                    function
+                }),+ }
+            }
+
             /// Its lowering to StableHLO.
             pub fn lowering(self) -> UnaryLower {
                 match self { $(Unary::$name => $lower),+ }
@@ -385,6 +395,10 @@ impl OpDef for Unary {
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
         dispatch!(from[0], T => T::tile(*self).map(Kernel::of1))
+    }
+
+    fn instruction(&self) -> Option<native::Op> {
+        self.row().native.or_else(|| self.function())
     }
 
     fn cost(&self) -> Cost {

@@ -1,8 +1,8 @@
 //! Formulas: the functions of this module as data, for those who generate code.
 //!
 //! A [`Formula`] is what a function computes of one element: a straight line of [`Step`]s, each an
-//! [`Operation`] on the results of earlier steps, which are known by their numbers. [`Kernel1::formula`] and
-//! [`Kernel2::formula`] give that of a kernel and a dtype. It is recorded from the very code that the kernels
+//! [`Operation`] on the results of earlier steps, which are known by their numbers. [`Kernel1::formula`](super::Kernel1::formula)
+//! and [`Kernel2::formula`](super::Kernel2::formula) give that of a kernel and a dtype. It is recorded from the very code that the kernels
 //! are compiled from, which runs once on lanes that note what is asked of them ([`Recorded`]), so that code
 //! made of it gives their bits:
 //!
@@ -17,7 +17,6 @@
 //! * Equal steps are one; a step comes after those that it reads, and each is read.
 
 use super::lanes::{Lanes, Singles};
-use super::{Kernel1, Kernel2, Map1, Map2};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
@@ -127,42 +126,15 @@ pub(super) struct Formulas {
 }
 
 impl Formulas {
-    pub(super) const fn of1<M: Map1>() -> Formulas {
-        Formulas::by([
-            || record(|| M::single(Recorded(argument(0, false))).0),
-            || record(|| M::double(RecordedDouble(argument(0, true))).0),
-        ])
-    }
-
-    pub(super) const fn of2<M: Map2>() -> Formulas {
-        Formulas::by([
-            || record(|| M::single(Recorded(argument(0, false)), Recorded(argument(1, false))).0),
-            || record(|| M::double(RecordedDouble(argument(0, true)), RecordedDouble(argument(1, true))).0),
-        ])
-    }
-
-    const fn by(record: [fn() -> Formula; 2]) -> Formulas {
+    /// Formulas that are recorded when they are first asked for: of singles, of doubles.
+    pub(super) const fn by(record: [fn() -> Formula; 2]) -> Formulas {
         Formulas { record, recorded: [OnceLock::new(), OnceLock::new()] }
     }
 
-    fn get(&self, is_double: bool) -> &Formula {
+    /// The formula of doubles or of singles.
+    pub(super) fn get(&self, is_double: bool) -> &Formula {
         let at = usize::from(is_double);
         self.recorded[at].get_or_init(self.record[at])
-    }
-}
-
-impl Kernel1 {
-    /// The formula of the function, of doubles or of singles; `None` of one that is better called: its code is
-    /// long, or what its guards find is common.
-    pub fn formula(&self, is_double: bool) -> Option<&Formula> {
-        self.formulas.as_ref().map(|formulas| formulas.get(is_double))
-    }
-}
-
-impl Kernel2 {
-    /// As [`Kernel1::formula`].
-    pub fn formula(&self, is_double: bool) -> Option<&Formula> {
-        self.formulas.as_ref().map(|formulas| formulas.get(is_double))
     }
 }
 
@@ -180,8 +152,18 @@ thread_local! {
     static RECORDER: RefCell<Recorder> = RefCell::default();
 }
 
+/// The formula of a function of singles, given its arguments.
+pub(super) fn record(function: impl FnOnce([Recorded; 2]) -> Recorded) -> Formula {
+    written(|| function([0, 1].map(|i| Recorded(step(Operation::Argument(i), false, &[])))).0)
+}
+
+/// The formula of a function of doubles, given its arguments.
+pub(super) fn record_double(function: impl FnOnce([RecordedDouble; 2]) -> RecordedDouble) -> Formula {
+    written(|| function([0, 1].map(|i| RecordedDouble(step(Operation::Argument(i), true, &[])))).0)
+}
+
 /// The formula of what a function does, which returns the number of its result.
-fn record(function: impl FnOnce() -> usize) -> Formula {
+fn written(function: impl FnOnce() -> usize) -> Formula {
     RECORDER.take();
     let result = function();
     let Recorder { steps, guards, .. } = RECORDER.take();
@@ -208,6 +190,18 @@ fn record(function: impl FnOnce() -> usize) -> Formula {
 
 /// Records a step, unless an equal one is known; returns its number.
 fn step(operation: Operation, is_double: bool, from: &[usize]) -> usize {
+    if let (Operation::NotAnd, &[x, y]) = (operation, from) {
+        // The complement of a constant is one.
+        let constant = RECORDER.with_borrow(|recorder| recorder.steps[x].operation);
+        if let Operation::Constant(bits) = constant {
+            let mask = if is_double { u64::MAX } else { u64::from(u32::MAX) };
+            return step(
+                Operation::And,
+                is_double,
+                &[y, step(Operation::Constant(!bits & mask), is_double, &[])],
+            );
+        }
+    }
     let mut operands = [0; 3];
     operands[..from.len()].copy_from_slice(from);
     let step = Step { operation, is_double, operands, count: from.len() };
@@ -217,10 +211,6 @@ fn step(operation: Operation, is_double: bool, from: &[usize]) -> usize {
             recorder.steps.len() - 1
         })
     })
-}
-
-fn argument(number: usize, is_double: bool) -> usize {
-    step(Operation::Argument(number), is_double, &[])
 }
 
 fn guard(mask: usize) {
@@ -245,6 +235,7 @@ pub(super) struct RecordedMask<const DOUBLE: bool>(usize);
 
 impl<const DOUBLE: bool> BitAnd for RecordedMask<DOUBLE> {
     type Output = Self;
+    #[inline]
     fn bitand(self, y: Self) -> Self {
         RecordedMask(step(Operation::Both, DOUBLE, &[self.0, y.0]))
     }
@@ -252,6 +243,7 @@ impl<const DOUBLE: bool> BitAnd for RecordedMask<DOUBLE> {
 
 impl<const DOUBLE: bool> BitOr for RecordedMask<DOUBLE> {
     type Output = Self;
+    #[inline]
     fn bitor(self, y: Self) -> Self {
         RecordedMask(step(Operation::Either, DOUBLE, &[self.0, y.0]))
     }
@@ -259,6 +251,7 @@ impl<const DOUBLE: bool> BitOr for RecordedMask<DOUBLE> {
 
 impl<const DOUBLE: bool> Not for RecordedMask<DOUBLE> {
     type Output = Self;
+    #[inline]
     fn not(self) -> Self {
         RecordedMask(step(Operation::Not, DOUBLE, &[self.0]))
     }
@@ -267,11 +260,13 @@ impl<const DOUBLE: bool> Not for RecordedMask<DOUBLE> {
 /// Methods of lanes that are a step each.
 macro_rules! steps {
     ($double:literal: $(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ident = $operation:expr;)+) => {$(
+        #[inline]
         fn $name($($arg: $type),*) -> $out<$double> {
             $out(step($operation, $double, &[$($arg.0),*]))
         }
     )+};
     ($double:literal, $vector:ident: $(fn $name:ident($($arg:ident: $type:ty),*) = $operation:expr;)+) => {$(
+        #[inline]
         fn $name($($arg: $type),*) -> $vector {
             $vector(step($operation, $double, &[$($arg.0),*]))
         }
@@ -289,9 +284,11 @@ macro_rules! recorded {
             type Mask = RecordedMask<$double>;
             const LANES: usize = 1;
             const DOUBLE: bool = $double;
+            #[inline]
             fn of($x: f64) -> Self {
                 $vector(step(Operation::Constant($bits), $double, &[]))
             }
+            #[inline]
             fn of_bits(x: u64) -> Self {
                 let x = if $double { x } else { x & u64::from(u32::MAX) };
                 $vector(step(Operation::Constant(x), $double, &[]))
@@ -307,9 +304,11 @@ macro_rules! recorded {
                 guard(mask.0);
                 false
             }
+            #[inline]
             fn shl(self, by: u32) -> Self {
                 $vector(step(Operation::Shl(by), $double, &[self.0]))
             }
+            #[inline]
             fn shr(self, by: u32) -> Self {
                 $vector(step(Operation::Shr(by), $double, &[self.0]))
             }
@@ -337,6 +336,7 @@ macro_rules! recorded {
     (@ $vector:ident $double:literal $operation:ident $method:ident) => {
         impl $operation for $vector {
             type Output = Self;
+            #[inline]
             fn $method(self, y: Self) -> Self {
                 $vector(step(Operation::$operation, $double, &[self.0, y.0]))
             }
@@ -361,8 +361,8 @@ impl Singles for Recorded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::*;
     use super::*;
+    use crate::kernels::math::*;
 
     /// The bits of the result of a formula; `None` if a guard is true.
     fn run(formula: &Formula, arguments: &[u64]) -> Option<u64> {
@@ -434,7 +434,7 @@ mod tests {
         all
     }
 
-    fn check1(name: &str, kernel: &Kernel1) {
+    fn check1(kernel: &Kernel1) {
         for is_double in [false, true] {
             let Some(formula) = kernel.formula(is_double) else { continue };
             let mut right = 0;
@@ -445,19 +445,17 @@ mod tests {
                 } else {
                     u64::from(single(kernel, f32::from_bits(x as u32)).to_bits())
                 };
-                assert_eq!(y, want, "{name} of {x:x}, {y:x} in place of {want:x}");
+                assert_eq!(y, want, "{kernel:?} of {x:x}, {y:x} in place of {want:x}");
                 right += 1;
             }
-            assert!(right > 300, "{name}: guards are rare, {right} are right");
+            assert!(right > 300, "{kernel:?}: guards are rare, {right} are right");
         }
     }
 
     #[test]
     fn formulas_of_one_number_give_the_bits_of_kernels() {
-        for &(name, kernel) in KERNELS {
-            check1(name, kernel);
-        }
-        assert!(KERNELS.iter().filter(|(_, kernel)| kernel.formula(true).is_some()).count() > 20);
+        KERNELS.iter().for_each(|kernel| check1(kernel));
+        assert!(KERNELS.iter().filter(|kernel| kernel.formula(true).is_some()).count() > 20);
     }
 
     #[test]
@@ -480,16 +478,16 @@ mod tests {
 
     #[test]
     fn steps_read_earlier_ones_and_are_read() {
-        for (name, kernel) in KERNELS {
+        for kernel in KERNELS {
             for formula in [false, true].into_iter().filter_map(|is_double| kernel.formula(is_double)) {
                 let mut is_read = vec![false; formula.steps.len()];
                 formula.guards.iter().chain([&formula.result]).for_each(|&at| is_read[at] = true);
                 for (at, step) in formula.steps.iter().enumerate() {
-                    assert!(step.operands().iter().all(|&x| x < at), "{name}: {step:?}");
+                    assert!(step.operands().iter().all(|&x| x < at), "{kernel:?}: {step:?}");
                     step.operands().iter().for_each(|&x| is_read[x] = true);
                 }
-                assert!(is_read.iter().all(|&read| read), "{name}");
-                assert!(formula.guards.iter().all(|&at| formula.steps[at].is_mask()), "{name}");
+                assert!(is_read.iter().all(|&read| read), "{kernel:?}");
+                assert!(formula.guards.iter().all(|&at| formula.steps[at].is_mask()), "{kernel:?}");
             }
         }
     }

@@ -47,7 +47,7 @@ pub use powers::Steps;
 
 use crate::dtype::{Element, Float};
 use crate::error::{Error, Result};
-use formula::Formulas;
+use formula::{Formula, Formulas};
 use lanes::{Doubles, Singles, MOST_LANES};
 use std::sync::OnceLock;
 
@@ -158,8 +158,8 @@ const NAMES: [&str; 4] = ["portable", "avx2", "avx512", "neon"];
 // ---- kernels
 
 /// A function of one float, for both widths and all levels.
-#[derive(Debug)]
 pub struct Kernel1 {
+    name: &'static str,
     // Each is compiled for the level of its place in `Level::ALL`, and must not be called where that is not
     // there.
     single: &'static [unsafe fn(&[f32], &mut [f32])],
@@ -168,12 +168,45 @@ pub struct Kernel1 {
 }
 
 /// A function of two floats, for both widths and all levels.
-#[derive(Debug)]
 pub struct Kernel2 {
+    name: &'static str,
     single: &'static [unsafe fn(&[f32], &[f32], &mut [f32])],
     double: &'static [unsafe fn(&[f64], &[f64], &mut [f64])],
     formulas: Option<Formulas>,
 }
+
+impl Kernel1 {
+    /// The formula of the function, of doubles or of singles; `None` of one that is better called: its code is
+    /// long, or what its guards find is common.
+    pub fn formula(&self, is_double: bool) -> Option<&Formula> {
+        self.formulas.as_ref().map(|formulas| formulas.get(is_double))
+    }
+}
+
+impl Kernel2 {
+    /// As [`Kernel1::formula`].
+    pub fn formula(&self, is_double: bool) -> Option<&Formula> {
+        self.formulas.as_ref().map(|formulas| formulas.get(is_double))
+    }
+}
+
+/// Kernels are the same where they are one.
+macro_rules! identical {
+    ($($kernel:ident)+) => {$(
+        impl PartialEq for $kernel {
+            fn eq(&self, other: &Self) -> bool {
+                std::ptr::eq(self, other)
+            }
+        }
+        impl Eq for $kernel {}
+        impl std::fmt::Debug for $kernel {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name)
+            }
+        }
+    )+};
+}
+identical! { Kernel1 Kernel2 }
 
 /// A float that kernels compute on.
 pub trait Computed: Float {
@@ -374,16 +407,20 @@ macro_rules! kernels {
                     }
                 }
                 Kernel1 {
+                    name: stringify!($name),
                     single: levels!(single1, Function),
                     double: levels!(double1, Function),
-                    formulas: formulas!(Formulas::of1::<Function>() $(, $called)?),
+                    formulas: formulas!(Formulas::by([
+                        || formula::record(|[x, _]| Function::single(x)),
+                        || formula::record_double(|[x, _]| Function::double(x)),
+                    ]) $(, $called)?),
                 }
             };
         )+
 
-        /// The functions of one float, with their names.
+        /// The functions of one float.
         #[cfg(test)]
-        const KERNELS: &[(&str, &Kernel1)] = &[$((stringify!($name), &$name)),+];
+        const KERNELS: &[&Kernel1] = &[$(&$name),+];
 
         $(
             $(#[$doc2])+
@@ -400,9 +437,13 @@ macro_rules! kernels {
                     }
                 }
                 Kernel2 {
+                    name: stringify!($name2),
                     single: levels!(single2, Function),
                     double: levels!(double2, Function),
-                    formulas: Some(Formulas::of2::<Function>()),
+                    formulas: Some(Formulas::by([
+                        || formula::record(|[x, y]| Function::single(x, y)),
+                        || formula::record_double(|[x, y]| Function::double(x, y)),
+                    ])),
                 }
             };
         )+

@@ -2,6 +2,8 @@
 //! three-byte prefix of AVX (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, section
 //! 2.3): the second operand is never the destination's, and memory needs no alignment.
 
+use std::collections::HashMap;
+
 /// An instruction on vectors: its prefix, its table of opcodes, the bit W, the opcode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vector {
@@ -18,10 +20,15 @@ pub const fn vector(prefix: u8, table: u8, opcode: u8) -> Vector {
 }
 
 impl Vector {
-    /// The instruction with the bit W set, of a table of opcodes that has both.
-    pub const fn wide(self) -> Vector {
-        Vector { wide: true, ..self }
+    /// The same with this bit W.
+    pub fn with(self, wide: bool) -> Vector {
+        Vector { wide, ..self }
     }
+}
+
+/// As [`vector`], with the bit W.
+pub const fn vector_wide(prefix: u8, table: u8, wide: bool, opcode: u8) -> Vector {
+    Vector { prefix, table, wide, opcode }
 }
 
 /// The location of the last operand of an instruction.
@@ -53,6 +60,17 @@ pub enum Source {
     Literal(usize),
 }
 
+/// The lanes of an instruction on vectors of 512 bits.
+#[derive(Clone, Copy, Default)]
+pub struct Mask {
+    /// The mask register; 0 for all lanes.
+    pub register: u8,
+    /// Whether other lanes become 0.
+    pub zero: bool,
+    /// Whether the instruction itself repeats the literal that it reads.
+    pub whole: bool,
+}
+
 /// Bytes of a literal: a whole vector.
 pub const LITERAL: usize = 32;
 
@@ -72,12 +90,16 @@ pub const COMPUTED: u8 = 13;
 /// `r15`: where it loads addresses that have no register.
 pub const LOADED: u8 = 15;
 
+/// Slots of the stack, of a vector each, for the registers that a call may change.
+pub const ROOM: usize = 3;
+
 /// Code that is being written.
 #[derive(Default)]
 pub struct Assembler {
     code: Vec<u8>,
     /// Literals, each as often as it fills a vector.
     pool: Vec<[u8; LITERAL]>,
+    numbers: HashMap<[u8; LITERAL], usize>,
     /// Relocations of literals: the position of the distance, the literal, and the position that it is
     /// relative to.
     distances: Vec<(usize, usize, usize)>,
@@ -102,7 +124,7 @@ impl Assembler {
 
     /// The number of a literal in the pool.
     pub fn literal(&mut self, bytes: [u8; LITERAL]) -> usize {
-        self.pool.iter().position(|known| *known == bytes).unwrap_or_else(|| {
+        *self.numbers.entry(bytes).or_insert_with(|| {
             self.pool.push(bytes);
             self.pool.len() - 1
         })
@@ -138,6 +160,40 @@ impl Assembler {
             u8::from(x.wide) << 7 | (!first & 15) << 3 | u8::from(long) << 2 | x.prefix,
             x.opcode,
         ]);
+        self.place(to, source, byte);
+    }
+
+    /// As [`vector`](Assembler::vector), on vectors of 512 bits, with the four-byte prefix of AVX-512 (section
+    /// 2.7): for the lanes of a mask, if it is not 0, others being zero or from the destination; a literal is
+    /// one element for all lanes, of 8 bytes if the instruction has the bit W, else 4.
+    pub fn wide(&mut self, x: Vector, to: u8, first: u8, source: Source, byte: Option<u8>, mask: Mask) {
+        let (base, extension) = match source {
+            Source::Register(register) => (register, register >= 16),
+            Source::Element { base, .. } | Source::At { base, .. } => (base, false),
+            Source::Stack(_) | Source::Address | Source::Literal(_) => (0, false),
+        };
+        let repeated = matches!(source, Source::Literal(_)) && !mask.whole;
+        let absent = |bit: bool| u8::from(!bit);
+        self.bytes(&[
+            0x62,
+            absent(to & 8 != 0) << 7
+                | absent(extension) << 6
+                | absent(base & 8 != 0) << 5
+                | absent(to & 16 != 0) << 4
+                | x.table,
+            u8::from(x.wide) << 7 | (!first & 15) << 3 | 1 << 2 | x.prefix,
+            u8::from(mask.zero) << 7
+                | 2 << 5
+                | u8::from(repeated) << 4
+                | absent(first & 16 != 0) << 3
+                | mask.register,
+            x.opcode,
+        ]);
+        self.place(to, source, byte);
+    }
+
+    /// The end of an instruction: where its operands are, and a constant byte.
+    fn place(&mut self, to: u8, source: Source, byte: Option<u8>) {
         let to = (to & 7) << 3;
         match source {
             Source::Register(register) => self.bytes(&[0xC0 | to | (register & 7)]),
@@ -178,15 +234,15 @@ impl Assembler {
         self.bytes(&[0x48, 0x81, 0xEC]);
         let at = self.here();
         self.word(0);
-        // and rsp, -32: vectors there are aligned.
-        self.bytes(&[0x48, 0x83, 0xE4, 0xE0]);
+        // and rsp, -64: vectors there are aligned.
+        self.bytes(&[0x48, 0x83, 0xE4, 0xC0]);
         at
     }
 
     /// The bytes of the stack of a function that [`begin`](Assembler::begin) began there.
     pub fn set_stack(&mut self, at: usize, bytes: usize) {
-        // Alignment takes up to 31.
-        self.code[at..at + 4].copy_from_slice(&((bytes + 32) as i32).to_le_bytes());
+        // Alignment takes up to 63.
+        self.code[at..at + 4].copy_from_slice(&((bytes + 64) as i32).to_le_bytes());
     }
 
     /// Ends the function.
@@ -255,7 +311,7 @@ impl Assembler {
 
     /// Moves the first 8 bytes of a vector register to `r14`.
     pub fn long_position(&mut self, from: u8) {
-        self.vector(vector(1, 1, 0x7E).wide(), false, from, 0, Source::Register(POSITION), None);
+        self.vector(vector_wide(1, 1, true, 0x7E), false, from, 0, Source::Register(POSITION), None);
     }
 
     /// Jumps if `r14` is negative or above a number.
@@ -291,7 +347,7 @@ impl Assembler {
 
     /// Calls `function(site, table)`, and moves what it returns to `r14`. All vector registers, and the
     /// [`ADDRESSES`] that a function may change, are lost.
-    pub fn call(&mut self, function: usize, site: usize) {
+    pub fn call_site(&mut self, function: usize, site: usize) {
         // push rax; push rsi; push rdi; push rdi: the stack stays aligned
         self.bytes(&[0x50, 0x56, 0x57, 0x57]);
         // mov rsi, rdi; mov rdi, site; mov rax, function; call rax; mov r14, rax
@@ -326,6 +382,75 @@ impl Assembler {
         // mov rax, rdi; jmp
         self.bytes(&[0x48, 0x89, 0xF8, 0xE9]);
         self.word(start as i32 - (self.here() + 4) as i32);
+    }
+
+    /// Jumps to a known position.
+    pub fn jump_to(&mut self, target: usize) {
+        // jmp
+        self.bytes(&[0xE9]);
+        self.word(target as i32 - (self.here() + 4) as i32);
+    }
+
+    /// Jumps if the last test of a mask found one that is true.
+    pub fn if_any(&mut self) -> Jump {
+        // jnz
+        self.bytes(&[0x0F, 0x85]);
+        self.word(0);
+        Jump(self.here())
+    }
+
+    /// Where elements are left, goes back to `start` with the last `count`, if there are as many.
+    pub fn last_again(&mut self, count: usize, start: usize) {
+        // cmp rax, rsi; je over both; cmp rsi, count; jb over the rest
+        self.bytes(&[0x48, 0x39, 0xF0, 0x74, 9 + 7 + 5, 0x48, 0x81, 0xFE]);
+        self.word(count as i32);
+        self.bytes(&[0x72, 7 + 5]);
+        // lea rax, [rsi - count]
+        self.bytes(&[0x48, 0x8D, 0x86]);
+        self.word(-(count as i32));
+        self.jump_to(start);
+    }
+
+    /// Calls a function of C with an object, the addresses of slots of the stack, and a number. No register
+    /// for vectors keeps its value; those of the loop and of addresses do, in the slots from `room` on
+    /// ([`ROOM`]).
+    pub fn call(&mut self, function: usize, object: usize, slots: &[i32], number: usize, room: i32) {
+        /// rdi, rsi, rdx, rcx, r8: arguments.
+        const ARGUMENTS: [u8; 5] = [7, 6, 2, 1, 8];
+        self.kept(0x89, room);
+        // vzeroupper
+        self.bytes(&[0xC5, 0xF8, 0x77]);
+        let mut arguments = ARGUMENTS.into_iter();
+        let mut next = || arguments.next().expect("a call has few arguments");
+        self.number(next(), object as u64);
+        for &slot in slots {
+            // lea register, [rsp + slot]
+            let register = next();
+            self.bytes(&[0x48 | u8::from(register >= 8) << 2, 0x8D, 0x84 | (register & 7) << 3, 0x24]);
+            self.word(slot);
+        }
+        self.number(next(), number as u64);
+        self.number(INDEX, function as u64);
+        // call rax
+        self.bytes(&[0xFF, 0xD0]);
+        self.kept(0x8B, room);
+    }
+
+    /// Stores (`0x89`) or loads (`0x8B`) the registers that a call may change.
+    fn kept(&mut self, opcode: u8, room: i32) {
+        const KEPT: [u8; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
+        for (i, register) in KEPT.into_iter().enumerate() {
+            // mov [rsp + offset], register
+            self.bytes(&[0x48 | u8::from(register >= 8) << 2, opcode, 0x84 | (register & 7) << 3, 0x24]);
+            self.word(room + 8 * i as i32);
+        }
+    }
+
+    /// Sets a general register.
+    fn number(&mut self, register: u8, x: u64) {
+        // mov register, x
+        self.bytes(&[0x48 | u8::from(register >= 8), 0xB8 | (register & 7)]);
+        self.bytes(&x.to_le_bytes());
     }
 
     /// Sets the target of a jump to this position.

@@ -1,10 +1,12 @@
-//! Chains: cheap ops that become one function of native code.
+//! Chains: ops that become one function of native code.
 
 use crate::dtype::DType;
+use crate::kernels::math::formula::Operation;
+use crate::kernels::math::{Kernel1, Kernel2};
 use crate::tensor::Literal;
 
 /// The operation of an op in a chain.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     /// Sum; of booleans the logical or.
     Add,
@@ -66,6 +68,16 @@ pub enum Op {
     Select,
     /// Conversion to this dtype.
     Convert(DType),
+    /// A function of floats: steps of its formula, or a call of its kernel where a guard is true.
+    Function(&'static Kernel1),
+    /// As [`Op::Function`], of two operands.
+    Function2(&'static Kernel2),
+    /// A step of a formula; chains are given none.
+    Step(Operation),
+    /// The complement of the mask that this step makes.
+    NotStep(Operation),
+    /// Leaves the steps if a mask is true of any element; makes nothing. Whether it is a mask of doubles.
+    Guard(bool),
 }
 
 /// The origin of a value of a chain.

@@ -1,19 +1,29 @@
 //! Code generation for a chain: loops, register allocation, loads and stores. Instructions are selected in
 //! [`selection`](super::selection).
 //!
-//! A body of the loop begins with no value in a register. Operands are read from memory where they are used
-//! for the last time; when no register is free, the value whose last use is furthest away is spilled: to the
-//! stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as the elements of
+//! A body of the loop begins with no value in a register. Literals are read from memory, and other operands
+//! where they are used for the last time; when no register is free, the value whose next use is furthest away
+//! is spilled: to the stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as the elements of
 //! the chain, and bytes in memory.
+//!
+//! A chain with functions has two bodies: one of the steps of their formulas, and, behind the loops, one that
+//! calls their kernels, for elements of which a guard is true.
 
-use super::assembler::{vector, Assembler, Source, Vector, ADDRESSES, LITERAL};
-use super::chain::{Chain, Origin};
+use super::assembler::{vector, Assembler, Jump, Mask, Source, Vector, ADDRESSES, LITERAL, ROOM};
+use super::chain::{Chain, MicroOp, Op, Origin};
+use super::expansion::{expand, is_wide, Expanded};
 use super::loops::Place;
 use super::opcodes::*;
 use crate::dtype::DType;
 
 /// Registers for vectors.
-pub(super) const REGISTERS: usize = 16;
+pub(super) const REGISTERS: usize = 32;
+
+/// Those that instructions on vectors of 32 bytes have.
+pub(super) const NARROW_REGISTERS: usize = 16;
+
+/// Registers for masks of vectors of 64 bytes; the first one stands for no mask.
+pub(super) const MASKS: usize = 8;
 
 /// The location of a value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,8 +51,16 @@ pub(super) struct Emitter<'c> {
     pub(super) chain: &'c Chain,
     /// Bytes of an element.
     pub(super) width: usize,
-    /// For each value, the ops that read it.
+    /// For each value, the ops of the body that read it.
     pub(super) uses: Vec<Vec<usize>>,
+    /// For each op, whether it is on the upper half of vectors.
+    pub(super) upper: Vec<bool>,
+    /// The op under way.
+    pub(super) at: usize,
+    /// Jumps out of the body, to one with calls.
+    pub(super) exits: Vec<Jump>,
+    /// Stack slots for general registers during a call.
+    pub(super) room: usize,
     pub(super) locations: Vec<Location>,
     /// For each output, the register with its address.
     pub(super) stores: Vec<Option<u8>>,
@@ -50,13 +68,19 @@ pub(super) struct Emitter<'c> {
     pub(super) held: [Option<usize>; REGISTERS],
     /// Registers that an op is using.
     pub(super) locked: [bool; REGISTERS],
-    /// Registers that are allocated; those after them hold what a loop carries.
-    pub(super) registers: usize,
+    /// Registers at the end that hold what a loop carries.
+    pub(super) pinned: usize,
     /// Stack slots, of a vector each, that are taken for the whole function, now, and at most.
     pub(super) fixed: usize,
     pub(super) stack: usize,
     pub(super) most: usize,
     pub(super) lanes: Lanes,
+    /// Bytes of a vector: 32, or 64.
+    pub(super) vector: usize,
+    /// For each mask register, the value in it.
+    pub(super) masks: [Option<usize>; MASKS],
+    /// Whether an op has no instructions on vectors of 64 bytes, or masks are too many.
+    pub(super) refused: bool,
     /// Elements by which a body is ahead of the index.
     pub(super) ahead: usize,
     /// Whether the outputs in `chain.past` have non-temporal stores.
@@ -64,33 +88,88 @@ pub(super) struct Emitter<'c> {
 }
 
 /// The code of a chain: a function of a table of addresses and a number of elements. With `past` it has the
-/// non-temporal stores that the chain asks for; all outputs are aligned to vectors then.
-pub fn emit(chain: &Chain, past: bool) -> Vec<u8> {
-    let mut uses = vec![vec![]; chain.values.len()];
-    for (at, op) in chain.ops.iter().enumerate() {
-        op.operands.iter().for_each(|&v| uses[v].push(at));
-    }
+/// non-temporal stores that the chain asks for; all outputs are aligned to vectors then. On vectors of 64 bytes
+/// if `wide`, which processors must have, where all ops have instructions on them, and else of 32.
+pub fn emit(chain: &Chain, past: bool, wide: bool) -> Vec<u8> {
+    let expanded = expand(chain);
+    let narrow = || emit_with(chain, &expanded, past, LITERAL).expect("all ops have instructions");
+    // A chain without functions waits for memory.
+    let wide = wide && has_functions(chain) && is_wide(&expanded.chain);
+    wide.then(|| emit_with(chain, &expanded, past, 2 * LITERAL)).flatten().unwrap_or_else(narrow)
+}
+
+/// Whether a chain has functions.
+pub fn has_functions(chain: &Chain) -> bool {
+    chain.ops.iter().any(|micro| matches!(micro.op, Op::Function(_) | Op::Function2(_)))
+}
+
+/// The code on vectors of so many bytes; `None` if an op has no instructions on them.
+fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Option<Vec<u8>> {
+    let Expanded { chain: plain, upper, careful } = expanded;
     let addresses = chain.streams();
-    let mut emitter = Emitter::new(chain, uses, past);
+    let mut emitter = Emitter::new(plain, uses(plain, &plain.ops), past);
+    emitter.upper = upper.clone();
+    emitter.vector = bytes;
     let frame = emitter.assembler.begin(addresses);
     emitter.prologue();
+    if !careful.is_empty() {
+        emitter.room = emitter.fixed;
+        emitter.fixed += ROOM;
+    }
     emitter.assembler.first();
-    let lanes = LITERAL / chain.width;
+    let lanes = bytes / chain.width;
+    // Vectors of a long body overlap as they are.
+    let twice = if plain.ops.len() < LONG { 2 } else { 1 };
+    let mut left = vec![];
     for (bodies, count) in [(2, lanes), (1, lanes), (1, 1)] {
+        if bodies > twice {
+            continue;
+        }
         emitter.lanes = if count == 1 { Lanes::One } else { Lanes::All };
         let start = emitter.assembler.here();
         let done = emitter.assembler.unless_left(bodies * count);
         for body in 0..bodies {
             emitter.ahead = body * count;
-            emitter.body();
+            emitter.body(&plain.ops);
         }
+        left.push((std::mem::take(&mut emitter.exits), count, bodies, emitter.assembler.here()));
         emitter.assembler.again(start);
         emitter.assembler.land(done);
+        // What is left overlaps what is done: it is made again. Non-temporal stores are aligned.
+        if twice == 1 && count > 1 && !past {
+            emitter.assembler.last_again(count, start);
+        }
     }
     emitter.assembler.end(addresses);
-    let bytes = LITERAL * emitter.most;
-    emitter.assembler.set_stack(frame, bytes);
-    emitter.assembler.finish()
+    emitter.uses = uses(plain, careful);
+    emitter.upper = vec![false; careful.len()];
+    for (exits, count, bodies, back) in left {
+        if exits.is_empty() {
+            continue;
+        }
+        exits.into_iter().for_each(|exit| emitter.assembler.land(exit));
+        emitter.lanes = if count == 1 { Lanes::One } else { Lanes::All };
+        for body in 0..bodies {
+            emitter.ahead = body * count;
+            emitter.body(careful);
+        }
+        emitter.assembler.jump_to(back);
+    }
+    let stack = emitter.slot(emitter.most);
+    emitter.assembler.set_stack(frame, stack as usize);
+    (!emitter.refused).then(|| emitter.assembler.finish())
+}
+
+/// Ops of a body from which on it is not repeated: processors look ahead as far.
+const LONG: usize = 24;
+
+/// For each value, the ops that read it.
+fn uses(chain: &Chain, ops: &[MicroOp]) -> Vec<Vec<usize>> {
+    let mut uses = vec![vec![]; chain.values.len()];
+    for (at, op) in ops.iter().enumerate() {
+        op.operands.iter().for_each(|&v| uses[v].push(at));
+    }
+    uses
 }
 
 impl<'c> Emitter<'c> {
@@ -105,11 +184,18 @@ impl<'c> Emitter<'c> {
             stores: vec![None; chain.values.len()],
             held: [None; REGISTERS],
             locked: [false; REGISTERS],
-            registers: REGISTERS,
+            pinned: 0,
+            upper: vec![],
+            at: 0,
+            exits: vec![],
+            room: 0,
             fixed: 0,
             stack: 0,
             most: 0,
             lanes: Lanes::All,
+            vector: LITERAL,
+            masks: [None; MASKS],
+            refused: false,
             ahead: 0,
             past,
         }
@@ -153,14 +239,10 @@ impl<'c> Emitter<'c> {
                             None,
                         );
                     }
-                    self.assembler.vector(
-                        STORE,
-                        true,
-                        0,
-                        0,
-                        Source::Stack((LITERAL * self.fixed) as i32),
-                        None,
-                    );
+                    for part in (0..self.vector).step_by(LITERAL) {
+                        let slot = Source::Stack(self.slot(self.fixed) + part as i32);
+                        self.assembler.vector(STORE, true, 0, 0, slot, None);
+                    }
                     self.locations[v] = Location::Stack(self.fixed);
                     self.fixed += 1;
                 }
@@ -176,21 +258,33 @@ impl<'c> Emitter<'c> {
     }
 
     /// The loop body: all ops, once.
-    pub(super) fn body(&mut self) {
+    pub(super) fn body(&mut self, ops: &[MicroOp]) {
         self.held = [None; REGISTERS];
+        self.masks = [None; MASKS];
         self.stack = self.fixed;
+        self.most = self.most.max(self.stack);
         for (v, value) in self.chain.values.iter().enumerate() {
             if value.origin == Origin::Made {
                 self.locations[v] = Location::Nowhere;
             }
         }
-        for at in 0..self.chain.ops.len() {
-            let op = &self.chain.ops[at];
+        for (at, op) in ops.iter().enumerate() {
+            if self.upper[at] && !self.long() {
+                continue;
+            }
+            self.at = at;
             self.locked = [false; REGISTERS];
+            if let Op::Guard(is_double) = op.op {
+                self.guard(op.operands[0], is_double);
+                self.free_after(at);
+                continue;
+            }
             let register = self.select(at, op);
             self.free_after(at);
             if let Some(address) = self.stores[op.result] {
-                self.locked[register as usize] = true;
+                if !(self.is_wide() && self.chain.values[op.result].dtype == DType::I1) {
+                    self.locked[register as usize] = true;
+                }
                 let past = self.past && self.chain.past.contains(&op.result);
                 let dtype = self.chain.values[op.result].dtype;
                 self.store(register, self.elements(address, dtype.bytes()), dtype, past);
@@ -199,13 +293,19 @@ impl<'c> Emitter<'c> {
                     self.locations[op.result] = Location::Elements(address);
                 }
             }
-            self.held[register as usize] = (!self.uses[op.result].is_empty()).then_some(op.result);
+            let held = (!self.uses[op.result].is_empty()).then_some(op.result);
+            if self.is_wide() && self.chain.values[op.result].dtype == DType::I1 {
+                self.masks[register as usize] = held;
+            } else {
+                self.held[register as usize] = held;
+            }
         }
     }
 
     /// Registers of values that no later op reads are free.
     pub(super) fn free_after(&mut self, at: usize) {
-        for held in &mut self.held[..self.registers] {
+        let registers = self.registers();
+        for held in self.held[..registers].iter_mut().chain(&mut self.masks) {
             if held.is_some_and(|v| self.uses[v].iter().all(|&read| read <= at)) {
                 *held = None;
             }
@@ -217,29 +317,57 @@ impl<'c> Emitter<'c> {
     }
 
     pub(super) fn op(&mut self, x: Vector, to: u8, first: u8, second: Source) {
-        let long = self.long();
-        self.assembler.vector(x, long, to, first, second, None);
+        self.instruction(x, to, first, second, None);
     }
 
     pub(super) fn op_with(&mut self, x: Vector, to: u8, first: u8, second: Source, byte: u8) {
-        let long = self.long();
-        self.assembler.vector(x, long, to, first, second, Some(byte));
+        self.instruction(x, to, first, second, Some(byte));
+    }
+
+    fn instruction(&mut self, x: Vector, to: u8, first: u8, second: Source, byte: Option<u8>) {
+        if self.is_wide() {
+            self.assembler.wide(x, to, first, second, byte, Mask::default());
+        } else {
+            let long = self.long();
+            self.assembler.vector(x, long, to, first, second, byte);
+        }
+    }
+
+    /// Loads or stores a whole vector on the stack.
+    pub(super) fn whole(&mut self, x: Vector, register: u8, slot: i32) {
+        if self.is_wide() {
+            self.assembler.wide(x, register, 0, Source::Stack(slot), None, Mask::default());
+        } else {
+            self.assembler.vector(x, true, register, 0, Source::Stack(slot), None);
+        }
+    }
+
+    /// The place of a slot of the stack.
+    pub(super) fn slot(&self, number: usize) -> i32 {
+        (self.vector * number) as i32
+    }
+
+    /// Registers for vectors that are allocated.
+    pub(super) fn registers(&self) -> usize {
+        if self.is_wide() {
+            REGISTERS
+        } else {
+            NARROW_REGISTERS - self.pinned
+        }
     }
 
     // ---- registers
 
     /// A register that this op may write.
     pub(super) fn take(&mut self) -> u8 {
-        let free = (0..self.registers).find(|&r| self.held[r].is_none() && !self.locked[r]);
+        let free = (0..self.registers()).find(|&r| self.held[r].is_none() && !self.locked[r]);
         let register = free.unwrap_or_else(|| {
-            // A value that the op under way has read is used at least by it: what is used last is left to
-            // later.
             let next = |r: &usize| {
-                let v = self.held[*r].expect("none is free");
-                self.uses[v].iter().copied().max()
+                let uses = &self.uses[self.held[*r].expect("none is free")];
+                uses.get(uses.partition_point(|&read| read < self.at)).copied()
             };
             let evicted =
-                (0..self.registers).filter(|&r| !self.locked[r]).max_by_key(next).expect("an op locks few");
+                (0..self.registers()).filter(|&r| !self.locked[r]).max_by_key(next).expect("an op locks few");
             self.spill(evicted);
             evicted
         });
@@ -251,8 +379,8 @@ impl<'c> Emitter<'c> {
     pub(super) fn spill(&mut self, register: usize) {
         let v = self.held[register].take().expect("there is one");
         if self.locations[v] == Location::Nowhere {
-            let slot = Source::Stack((LITERAL * self.stack) as i32);
-            self.assembler.vector(STORE, true, register as u8, 0, slot, None);
+            let slot = self.slot(self.stack);
+            self.whole(STORE, register as u8, slot);
             self.locations[v] = Location::Stack(self.stack);
             self.stack += 1;
             self.most = self.most.max(self.stack);
@@ -270,7 +398,7 @@ impl<'c> Emitter<'c> {
             Location::Elements(base) if self.long() && self.chain.values[v].dtype != DType::I1 => {
                 Some(self.elements(base, self.width))
             }
-            Location::Stack(slot) => Some(Source::Stack((LITERAL * slot) as i32)),
+            Location::Stack(slot) => Some(Source::Stack(self.slot(slot))),
             Location::Literal(literal) => Some(Source::Literal(literal)),
             _ => None,
         }
@@ -284,7 +412,7 @@ impl<'c> Emitter<'c> {
         }
         let to = self.take();
         match (self.in_memory(v), self.locations[v]) {
-            (Some(source), _) => self.op(LOAD, to, 0, source),
+            (Some(source), _) => self.load_from(to, source, self.chain.values[v].dtype == DType::F64),
             (None, Location::Elements(base)) => {
                 let dtype = self.chain.values[v].dtype;
                 self.load(to, self.elements(base, dtype.bytes()), dtype);
@@ -298,13 +426,22 @@ impl<'c> Emitter<'c> {
 
     /// An operand of op `at` as a last operand: where it is in memory, if no other op will read it.
     pub(super) fn source(&mut self, v: usize, at: usize) -> Source {
-        let once = self.uses[v].iter().filter(|&&read| read >= at).count() == 1;
-        if once && !self.held.contains(&Some(v)) {
-            if let Some(source) = self.in_memory(v) {
-                return source;
-            }
+        self.memory_operand(v, at).unwrap_or_else(|| Source::Register(self.register(v)))
+    }
+
+    /// The place in memory of an operand that is better read there: one that is in no register, and that no
+    /// other op will read, or a literal.
+    pub(super) fn memory_operand(&self, v: usize, at: usize) -> Option<Source> {
+        if self.held.contains(&Some(v)) {
+            return None;
         }
-        Source::Register(self.register(v))
+        let once = || self.uses[v].iter().filter(|&&read| read >= at).count() == 1;
+        let literal = matches!(self.locations[v], Location::Literal(_));
+        if literal || once() {
+            self.in_memory(v)
+        } else {
+            None
+        }
     }
 
     /// Loads elements that no instruction reads as they are.
@@ -333,6 +470,9 @@ impl<'c> Emitter<'c> {
     }
 
     pub(super) fn store(&mut self, from: u8, slot: Source, dtype: DType, past: bool) {
+        if dtype == DType::I1 && self.is_wide() {
+            return self.wide_store_mask(from, slot);
+        }
         if dtype == DType::I1 {
             return self.store_mask(from, slot);
         }
@@ -408,6 +548,7 @@ impl<'c> Emitter<'c> {
                 _ => 5,
             };
             let extend = vector(1, 2, if is_signed(from) { 0x20 } else { 0x30 } + by);
+            self.refused |= self.is_wide();
             self.assembler.vector(extend, long, to, 0, source, None);
             source = Source::Register(to);
         }

@@ -1,8 +1,9 @@
 //! Code generation for loops on few numbers ([`loops`](super::loops)).
 
-use super::assembler::{vector, Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOADED};
-use super::chain::{MicroOp, Op, Origin};
-use super::emit::{Emitter, Lanes, Location, REGISTERS};
+use super::assembler::{vector, vector_wide, Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOADED};
+use super::chain::{Chain, MicroOp, Op, Origin};
+use super::emit::{Emitter, Lanes, Location, NARROW_REGISTERS, REGISTERS};
+use super::expansion::{self, Expansion};
 use super::loops::{Carried, Load, Loop, Place, Step, LEAST};
 use super::opcodes::*;
 use crate::dtype::DType;
@@ -20,6 +21,7 @@ const MASK: usize = 8;
 pub fn has(op: Op, dtype: DType) -> bool {
     match op {
         Op::Convert(to) => converts(dtype, to),
+        Op::Function(_) | Op::Function2(_) => expansion::formula(op, dtype).is_some(),
         _ => super::opcodes::has(op, dtype),
     }
 }
@@ -39,8 +41,9 @@ fn converts(from: DType, to: DType) -> bool {
 
 /// The code of a loop, which calls `function` with one of the `sites`.
 pub fn emit(looped: &Loop, function: usize, sites: &[usize]) -> Vec<u8> {
-    let mut uses = vec![vec![]; looped.chain.values.len()];
-    for (at, step) in looped.steps.iter().enumerate() {
+    let (chain, steps) = expanded(looped);
+    let mut uses = vec![vec![]; chain.values.len()];
+    for (at, step) in steps.iter().enumerate() {
         match step {
             Step::Op(op) => op.operands.iter().for_each(|&v| uses[v].push(at)),
             Step::Store(v, _) => uses[*v].push(at),
@@ -49,17 +52,35 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize]) -> Vec<u8> {
         }
     }
     // At the end.
-    let end = looped.steps.len();
+    let end = steps.len();
     looped.carried.iter().for_each(|c| uses[c.next].push(end));
     looped.test.iter().for_each(|&(v, _)| uses[v].push(end));
-    let mut emitter = Emitter::new(&looped.chain, uses, false);
+    let mut emitter = Emitter::new(&chain, uses, false);
     emitter.lanes = Lanes::One;
-    LoopEmitter { emitter, looped, function, sites, exits: vec![], pinned: vec![] }.emit()
+    emitter.upper = vec![false; end];
+    LoopEmitter { emitter, looped, steps: &steps, function, sites, exits: vec![], pinned: vec![] }.emit()
+}
+
+/// The elements and steps of a loop, with functions as the steps of their formulas.
+fn expanded(looped: &Loop) -> (Chain, Vec<Step>) {
+    let mut expansion = Expansion::of(&looped.chain);
+    let mut steps = vec![];
+    for step in &looped.steps {
+        match step {
+            Step::Op(op) => {
+                expansion.op(op);
+                steps.extend(expansion.chain.ops.drain(..).map(Step::Op));
+            }
+            other => steps.push(other.clone()),
+        }
+    }
+    (expansion.chain, steps)
 }
 
 struct LoopEmitter<'a> {
     emitter: Emitter<'a>,
     looped: &'a Loop,
+    steps: &'a [Step],
     function: usize,
     sites: &'a [usize],
     /// Jumps out of the loop.
@@ -125,9 +146,9 @@ impl LoopEmitter<'_> {
         }
         e.fixed = self.looped.carried.len();
         e.most = e.fixed;
-        e.registers = REGISTERS - self.looped.carried.len().min(MAX_PINNED);
+        e.pinned = self.looped.carried.len().min(MAX_PINNED);
         e.held = [None; REGISTERS];
-        for (carried, register) in self.looped.carried.iter().zip(e.registers..REGISTERS) {
+        for (carried, register) in self.looped.carried.iter().zip(e.registers()..NARROW_REGISTERS) {
             self.pinned.push((carried.value, register as u8));
         }
         self.reload();
@@ -150,11 +171,18 @@ impl LoopEmitter<'_> {
 
     fn iteration(&mut self) {
         self.emitter.stack = self.emitter.fixed;
-        for (at, step) in self.looped.steps.iter().enumerate() {
+        for (at, step) in self.steps.iter().enumerate() {
             self.emitter.locked = [false; REGISTERS];
+            self.emitter.at = at;
             match step {
+                // Where its formula is not the function, another executor takes the iteration.
+                Step::Op(MicroOp { op: Op::Guard(is_double), operands, .. }) => {
+                    self.emitter.guard(operands[0], *is_double);
+                    self.exits.append(&mut self.emitter.exits);
+                    self.emitter.free_after(at);
+                }
                 Step::Op(op) => {
-                    let register = self.emitter.one(at, op);
+                    let register = self.emitter.element(at, op);
                     self.emitter.free_after(at);
                     let used = !self.emitter.uses[op.result].is_empty();
                     self.emitter.held[register as usize] = used.then_some(op.result);
@@ -201,13 +229,13 @@ impl LoopEmitter<'_> {
 
     fn call(&mut self, at: usize, site: usize) {
         self.emitter.free_after(at);
-        for register in 0..self.emitter.registers {
+        for register in 0..self.emitter.registers() {
             if self.emitter.held[register].is_some() {
                 self.emitter.spill(register);
             }
         }
         self.unpin();
-        self.emitter.assembler.call(self.function, self.sites[site]);
+        self.emitter.assembler.call_site(self.function, self.sites[site]);
         self.addresses();
         self.reload();
         let failed = self.emitter.assembler.if_zero(true);
@@ -231,7 +259,7 @@ impl LoopEmitter<'_> {
         for &(i, c) in moves.iter().filter(|(_, c)| is_carried(c.next)) {
             self.emitter.locked = [false; REGISTERS];
             let register = self.emitter.register(c.next);
-            let slot = self.emitter.slot();
+            let slot = self.emitter.new_slot();
             self.emitter.store_slot(register, slot);
             copies[i] = Some(slot);
         }
@@ -271,7 +299,7 @@ impl LoopEmitter<'_> {
 
 impl Emitter<'_> {
     /// Emits an op on one element; returns the register of its result. Masks are of the same width for all.
-    fn one(&mut self, at: usize, op: &MicroOp) -> u8 {
+    fn element(&mut self, at: usize, op: &MicroOp) -> u8 {
         let of = |v: usize| self.chain.values[v].dtype;
         let dtype = of(*op.operands.last().expect("an op has operands"));
         let width = |dtype: DType| if dtype == DType::I1 { MASK } else { dtype.bytes() };
@@ -322,13 +350,13 @@ impl Emitter<'_> {
             let prefix = if to == DType::F64 { 3 } else { 2 };
             self.assembler.long_position(out);
             self.op(XOR, out, out, Source::Register(out));
-            self.op(vector(prefix, 1, 0x2A).wide(), out, out, Source::Register(14));
+            self.op(vector_wide(prefix, 1, true, 0x2A), out, out, Source::Register(14));
         }
         out
     }
 
     /// A new slot of the stack.
-    fn slot(&mut self) -> usize {
+    fn new_slot(&mut self) -> usize {
         self.stack += 1;
         self.most = self.most.max(self.stack);
         self.stack - 1

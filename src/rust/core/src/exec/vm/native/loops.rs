@@ -25,7 +25,7 @@ pub struct Place {
 }
 
 /// A step of an iteration.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Step {
     /// An op.
     Op(MicroOp),
@@ -39,7 +39,7 @@ pub enum Step {
 }
 
 /// Elements at a computed position. The loop is left if a number is out of range.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Load {
     /// Number of the argument.
     pub argument: usize,

@@ -1,18 +1,24 @@
-//! Native code for chains of cheap ops, generated when a program is compiled.
+//! Native code for chains of ops, generated when a program is compiled.
 //!
 //! Between the instructions of a tile program, values go through the first-level cache; a sum takes less time
-//! than that. A chain of cheap ops on elements of one width is one instruction here: a loop over the tile
-//! that keeps intermediate results in registers. The ops are IEEE operations, and integer ones that wrap, in
-//! the order of the ops: nothing is contracted, so that the bits are those of the kernels.
+//! than that. A chain of ops on elements of one width is one instruction here: a loop over the tile that keeps
+//! intermediate results in registers. The ops are IEEE operations, and integer ones that wrap, in the order
+//! of the ops: nothing is contracted, so that the bits are those of the kernels. Functions such as the
+//! exponential are the steps of their [formulas](crate::kernels::math::formula), which are those of the
+//! kernels; a vector in which a guard is true is computed again, with calls of the kernels.
 //!
-//! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it. Elsewhere, and
-//! where the system does not allow executable memory, there is none, and kernels run the ops one by one.
+//! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it; chains with functions
+//! have that of AVX-512 at its level. Elsewhere, and where the system does not allow executable memory, there
+//! is none, and kernels run the ops one by one.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod assembler;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod calls;
 mod chain;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod emit;
+mod expansion;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod loop_code;
 pub mod loops;
@@ -23,6 +29,10 @@ mod opcodes;
 mod pages;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod selection;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod steps;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod wide;
 
 pub use chain::{Argument, Chain, MicroOp, Op, Origin, Value, MAX_ARGUMENTS, MAX_STREAMS};
 pub use native_loop::{Buffer, NativeLoop};
@@ -30,8 +40,9 @@ pub use native_loop::{Buffer, NativeLoop};
 #[cfg(all(target_arch = "x86_64", unix))]
 mod code {
     use super::pages::{self, Pages};
-    use super::{emit, opcodes, Argument, Chain, Op};
+    use super::{emit, expansion, opcodes, Argument, Chain, Op};
     use crate::dtype::DType;
+    use crate::kernels::math::Level;
     use std::sync::Arc;
 
     /// The code of a chain.
@@ -41,6 +52,8 @@ mod code {
         start: usize,
         /// The same with non-temporal stores, if the chain has any.
         past: Option<usize>,
+        /// The same for fewer elements than this, on shorter vectors.
+        short: Option<(usize, usize)>,
         arguments: Vec<Argument>,
     }
 
@@ -54,6 +67,11 @@ mod code {
         super::loop_code::has(op, dtype)
     }
 
+    /// Steps of an op on this dtype, if it is a function; else 0.
+    pub fn steps(op: Op, dtype: DType) -> usize {
+        expansion::formula(op, dtype).map_or(0, |formula| formula.steps.len())
+    }
+
     /// Whether the level in use has native code.
     pub fn is_here() -> bool {
         pages::are_here()
@@ -64,20 +82,26 @@ mod code {
         if chains.is_empty() || !is_here() {
             return None;
         }
+        let wide = Level::current().name() == "avx512";
         let (mut code, mut starts) = (vec![], vec![]);
-        let mut emit = |chain: &Chain, past: bool| {
+        let mut emit = |chain: &Chain, past: bool, wide: bool| {
             let start = code.len();
-            code.extend(emit::emit(chain, past));
+            code.extend(emit::emit(chain, past, wide));
             start
         };
         for chain in chains {
-            starts.push((emit(chain, false), (!chain.past.is_empty()).then(|| emit(chain, true))));
+            let start = emit(chain, false, wide);
+            let past = (!chain.past.is_empty()).then(|| emit(chain, true, wide));
+            let is_wide = wide && emit::has_functions(chain);
+            let short = is_wide.then(|| (opcodes::VECTOR / chain.width, emit(chain, false, false)));
+            starts.push((start, past, short));
         }
         let pages = Arc::new(Pages::new(&code)?);
-        let native = |(chain, (start, past)): (&Chain, _)| Native {
+        let native = |(chain, (start, past, short)): (&Chain, _)| Native {
             pages: pages.clone(),
             start,
             past,
+            short,
             arguments: chain.arguments().collect(),
         };
         Some(chains.iter().zip(starts).map(native).collect())
@@ -102,7 +126,8 @@ mod code {
                     self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
                 written.all(|(_, &address)| address as usize % opcodes::VECTOR == 0)
             };
-            let start = self.past.filter(|_| aligned()).unwrap_or(self.start);
+            let short = self.short.filter(|&(least, _)| n < least).map(|(_, start)| start);
+            let start = short.or_else(|| self.past.filter(|_| aligned())).unwrap_or(self.start);
             // SAFETY: the pages hold such a function from there on, for this processor: `compile` wrote it.
             let function: Function = unsafe { std::mem::transmute(self.pages.at(start)) };
             // SAFETY: by the caller.
@@ -128,6 +153,11 @@ mod code {
     /// Whether a loop may have an op on operands of this dtype.
     pub fn loop_has(_op: Op, _dtype: DType) -> bool {
         false
+    }
+
+    /// Steps of an op on this dtype, if it is a function; else 0.
+    pub fn steps(_op: Op, _dtype: DType) -> usize {
+        0
     }
 
     /// Whether the level in use has native code.
@@ -156,7 +186,7 @@ mod code {
     }
 }
 
-pub use code::{compile, has, is_here, loop_has, Native};
+pub use code::{compile, has, is_here, loop_has, steps, Native};
 
 #[cfg(all(test, target_arch = "x86_64", unix))]
 mod tests;

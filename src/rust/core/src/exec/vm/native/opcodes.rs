@@ -1,11 +1,12 @@
 //! The instructions that ops of chains are made of, and which ops there are instructions for.
 
-use super::assembler::{vector, Vector, LITERAL};
+use super::assembler::{vector, vector_wide, Vector, LITERAL};
 use super::chain::Op;
+use super::expansion::formula;
 use crate::dtype::DType;
 
-/// Bytes of a vector; non-temporal stores are aligned to it.
-pub const VECTOR: usize = LITERAL;
+/// Bytes of the largest vector; non-temporal stores are aligned to it.
+pub const VECTOR: usize = 2 * LITERAL;
 
 pub const LOAD: Vector = vector(0, 1, 0x10);
 pub const STORE: Vector = vector(0, 1, 0x11);
@@ -41,18 +42,19 @@ pub const MIN_UNSIGNED: ByWidth =
     [Some(vector(1, 1, 0xDA)), Some(vector(1, 2, 0x3A)), Some(vector(1, 2, 0x3B)), None];
 /// Shifts by an amount for each element, taken as unsigned; there are none of bytes and of 2 bytes. The
 /// arithmetic one of 8 bytes came with AVX-512.
-pub const SHIFT_LEFT: ByWidth = [None, None, Some(vector(1, 2, 0x47)), Some(vector(1, 2, 0x47).wide())];
-pub const SHIFT_RIGHT: ByWidth = [None, None, Some(vector(1, 2, 0x45)), Some(vector(1, 2, 0x45).wide())];
+pub const SHIFT_LEFT: ByWidth = [None, None, Some(vector(1, 2, 0x47)), Some(vector_wide(1, 2, true, 0x47))];
+pub const SHIFT_RIGHT: ByWidth = [None, None, Some(vector(1, 2, 0x45)), Some(vector_wide(1, 2, true, 0x45))];
 pub const SHIFT_RIGHT_SIGNED: ByWidth = [None, None, Some(vector(1, 2, 0x46)), None];
 
 /// Predicates of float comparisons: ordered or unordered, and quiet.
 pub const FLOAT_EQ: u8 = 0x00;
 pub const FLOAT_NE: u8 = 0x04;
-pub const FLOAT_UNORDERED: u8 = 0x03;
 pub const FLOAT_LT: u8 = 0x11;
 pub const FLOAT_LE: u8 = 0x12;
-/// Whether an operand is NaN.
-pub const FLOAT_NAN: u8 = 0x03;
+
+/// Complements of the ordered ones: true for NaN.
+pub const FLOAT_NLT: u8 = 0x15;
+pub const FLOAT_NLE: u8 = 0x16;
 
 /// Rounding modes, without exceptions.
 pub const NEAREST: u8 = 8;
@@ -66,6 +68,8 @@ pub fn has(op: Op, dtype: DType) -> bool {
     let (float, boolean) = (matches!(dtype, DType::F32 | DType::F64), dtype == DType::I1);
     let integer = is_integer(dtype);
     match op {
+        Op::Function(_) | Op::Function2(_) => float && formula(op, dtype).is_some(),
+        Op::Step(_) | Op::NotStep(_) | Op::Guard(_) => false,
         Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,
         Op::Sub | Op::Negate => float || integer,
         Op::MulNoNan | Op::Div | Op::Sqrt | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => float,

@@ -1,6 +1,6 @@
 //! Instruction selection: the processor's instructions for each op of a chain.
 
-use super::assembler::{vector, Source, Vector};
+use super::assembler::{vector, vector_wide, Source, Vector};
 use super::chain::{MicroOp, Op};
 use super::emit::Emitter;
 use super::opcodes::*;
@@ -11,43 +11,9 @@ impl Emitter<'_> {
     /// Emits the instructions of an op; returns the register of its result.
     pub(super) fn select(&mut self, at: usize, micro: &MicroOp) -> u8 {
         let dtype = self.chain.values[*micro.operands.last().expect("an op has operands")].dtype;
-        let float = matches!(dtype, DType::F32 | DType::F64);
         let operand = |i: usize| micro.operands[i];
-        // The prefix tells singles from doubles; the bit W is ignored.
-        let prefix = u8::from(dtype == DType::F64);
         let size = self.size();
         match micro.op {
-            Op::Add if float => self.both(at, micro, vector(prefix, 1, 0x58), true),
-            Op::Mul if float => self.both(at, micro, vector(prefix, 1, 0x59), true),
-            Op::Sub if float => self.both(at, micro, vector(prefix, 1, 0x5C), false),
-            Op::Div => self.both(at, micro, vector(prefix, 1, 0x5E), false),
-            Op::MulNoNan => {
-                let (x, y) = (self.register(operand(0)), self.register(operand(1)));
-                let (to, mask) = (self.take(), self.take());
-                self.op(vector(prefix, 1, 0x59), to, x, Source::Register(y));
-                let zero = self.everywhere(&[0]);
-                self.op_with(vector(prefix, 1, 0xC2), mask, y, zero, FLOAT_EQ);
-                let nan = self.take();
-                self.op_with(vector(prefix, 1, 0xC2), nan, to, Source::Register(to), FLOAT_UNORDERED);
-                self.op(AND, mask, mask, Source::Register(nan));
-                self.op_with(BLEND, to, to, Source::Register(y), mask << 4);
-                to
-            }
-            Op::Sqrt => {
-                let (x, to, mask) = (self.register(operand(0)), self.take(), self.take());
-                self.op(vector(prefix, 1, 0x51), to, 0, Source::Register(x));
-                let (compare, zero) = (vector(prefix, 1, 0xC2), self.everywhere(&[0]));
-                let nan = if prefix == 1 {
-                    self.everywhere(&f64::NAN.to_le_bytes())
-                } else {
-                    self.everywhere(&f32::NAN.to_le_bytes())
-                };
-                self.op_with(compare, mask, x, zero, FLOAT_LT);
-                self.op_with(BLEND, to, to, nan, mask << 4);
-                to
-            }
-            Op::Add | Op::Max | Op::Or if dtype == DType::I1 => self.both(at, micro, OR, true),
-            Op::Mul | Op::Min | Op::And if dtype == DType::I1 => self.both(at, micro, AND, true),
             Op::And => self.both(at, micro, AND, true),
             Op::Or => self.both(at, micro, OR, true),
             Op::Xor => self.both(at, micro, XOR, true),
@@ -58,22 +24,7 @@ impl Emitter<'_> {
                 None if size == 0 => self.byte_product(operand(0), operand(1)),
                 None => self.long_product(operand(0), operand(1)),
             },
-            Op::Max | Op::Min if float => self.extreme(operand(0), operand(1), micro.op == Op::Max, prefix),
             Op::Max | Op::Min => self.integer_extreme(at, micro, is_signed(dtype)),
-            Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le if float => {
-                let (condition, first, second) = match micro.op {
-                    Op::Eq => (FLOAT_EQ, 0, 1),
-                    Op::Ne => (FLOAT_NE, 0, 1),
-                    Op::Lt => (FLOAT_LT, 0, 1),
-                    Op::Le => (FLOAT_LE, 0, 1),
-                    Op::Gt => (FLOAT_LT, 1, 0),
-                    _ => (FLOAT_LE, 1, 0),
-                };
-                let (x, y) = (self.register(operand(first)), self.source(operand(second), at));
-                let to = self.result(at);
-                self.op_with(vector(prefix, 1, 0xC2), to, x, y, condition);
-                to
-            }
             Op::Eq | Op::Ne => {
                 let to = self.both(at, micro, EQ[size].expect("of every width"), true);
                 if micro.op == Op::Ne {
@@ -101,23 +52,10 @@ impl Emitter<'_> {
                 Some(shift) => self.both(at, micro, shift, false),
                 None => self.long_shift(operand(0), operand(1)),
             },
-            Op::Negate if float => {
-                let x = self.register(operand(0));
-                let (to, sign) = (self.result(at), self.sign());
-                self.op(XOR, to, x, sign);
-                to
-            }
             Op::Negate => {
                 let (x, to) = (self.register(operand(0)), self.take());
                 self.op(XOR, to, to, Source::Register(to));
                 self.op(self.sub(), to, to, Source::Register(x));
-                to
-            }
-            Op::Abs if float => {
-                let (sign, to) = (self.sign(), self.take());
-                self.op(LOAD, to, 0, sign);
-                let x = self.source(operand(0), at);
-                self.op(AND_NOT, to, to, x);
                 to
             }
             Op::Abs => match ABS[size] {
@@ -137,17 +75,12 @@ impl Emitter<'_> {
                     to
                 }
             },
-            Op::Floor => self.round(at, micro, DOWN, prefix),
-            Op::Ceiling => self.round(at, micro, UP, prefix),
-            Op::Trunc => self.round(at, micro, TO_ZERO, prefix),
-            Op::Round => self.round(at, micro, NEAREST, prefix),
-            Op::Select => {
-                let (mask, other) = (self.register(operand(0)), self.register(operand(2)));
-                let x = self.source(operand(1), at);
-                let to = self.result(at);
-                self.op_with(BLEND, to, other, x, mask << 4);
-                to
-            }
+            Op::Floor => self.round(at, micro, DOWN, dtype == DType::F64),
+            Op::Ceiling => self.round(at, micro, UP, dtype == DType::F64),
+            Op::Trunc => self.round(at, micro, TO_ZERO, dtype == DType::F64),
+            Op::Round => self.round(at, micro, NEAREST, dtype == DType::F64),
+            Op::Select => self.selection(at, micro),
+            Op::Convert(to) if dtype == DType::I1 && self.is_wide() => self.wide_one(at, operand(0), to),
             Op::Convert(to) if dtype == DType::I1 => {
                 let one = dispatch!(to, T => cast::bytes(&[<T as Element>::from_bool(true)]).to_vec());
                 let x = self.register(operand(0));
@@ -162,14 +95,19 @@ impl Emitter<'_> {
                 to
             }
             Op::Convert(to) => self.widened(operand(0), dtype, to),
+            Op::Function(_) | Op::Function2(_) => self.call(at, micro),
+            Op::Step(operation) => self.step(at, micro, operation, false),
+            Op::NotStep(operation) => self.step(at, micro, operation, true),
+            Op::Div | Op::Sqrt | Op::MulNoNan => unreachable!("these are of floats, in steps"),
+            Op::Guard(_) => unreachable!("it makes nothing"),
         }
     }
 
     /// A register for the result of an op that reads its operands before it writes: one that the op frees,
     /// if it does.
-    fn result(&mut self, at: usize) -> u8 {
+    pub(super) fn result(&mut self, at: usize) -> u8 {
         self.free_after(at);
-        for register in 0..self.registers {
+        for register in 0..self.registers() {
             if self.held[register].is_none() && self.locked[register] {
                 return register as u8;
             }
@@ -178,7 +116,7 @@ impl Emitter<'_> {
     }
 
     /// One instruction of two operands.
-    fn both(&mut self, at: usize, micro: &MicroOp, op: Vector, commutes: bool) -> u8 {
+    pub(super) fn both(&mut self, at: usize, micro: &MicroOp, op: Vector, commutes: bool) -> u8 {
         let (mut x, mut y) = (micro.operands[0], micro.operands[1]);
         if commutes && self.held.contains(&Some(y)) && !self.held.contains(&Some(x)) {
             (x, y) = (y, x);
@@ -189,35 +127,36 @@ impl Emitter<'_> {
         to
     }
 
-    fn round(&mut self, at: usize, micro: &MicroOp, way: u8, prefix: u8) -> u8 {
+    /// One instruction of one operand.
+    pub(super) fn one(&mut self, at: usize, micro: &MicroOp, op: Vector) -> u8 {
         let x = self.source(micro.operands[0], at);
         let to = self.result(at);
-        self.op_with(vector(1, 3, 0x08 + prefix), to, 0, x, way);
+        self.op(op, to, 0, x);
+        to
+    }
+
+    /// The second operand where the first is true, else the third.
+    pub(super) fn selection(&mut self, at: usize, micro: &MicroOp) -> u8 {
+        if self.is_wide() {
+            return self.wide_selection(at, micro);
+        }
+        let (mask, other) = (self.register(micro.operands[0]), self.register(micro.operands[2]));
+        let x = self.source(micro.operands[1], at);
+        let to = self.result(at);
+        self.op_with(BLEND, to, other, x, mask << 4);
+        to
+    }
+
+    fn round(&mut self, at: usize, micro: &MicroOp, way: u8, is_double: bool) -> u8 {
+        let x = self.source(micro.operands[0], at);
+        let to = self.result(at);
+        self.op_with(vector_wide(1, 3, is_double, 0x08 + u8::from(is_double)), to, 0, x, way);
         to
     }
 
     fn inverse(&mut self, to: u8) -> u8 {
         let ones = self.everywhere(&[0xFF]);
         self.op(XOR, to, to, ones);
-        to
-    }
-
-    /// The larger or smaller of two floats. The instruction gives its second operand if they are equal or one
-    /// is NaN: done both ways, zeros of both signs are told apart by their bits, and a NaN is put in its
-    /// place, the first one's first.
-    fn extreme(&mut self, x: usize, y: usize, larger: bool, prefix: u8) -> u8 {
-        let (x, y) = (self.register(x), self.register(y));
-        let (to, other) = (self.take(), self.take());
-        let (op, joined) =
-            if larger { (vector(prefix, 1, 0x5F), AND) } else { (vector(prefix, 1, 0x5D), OR) };
-        let compare = vector(prefix, 1, 0xC2);
-        self.op(op, to, x, Source::Register(y));
-        self.op(op, other, y, Source::Register(x));
-        self.op(joined, to, to, Source::Register(other));
-        for z in [y, x] {
-            self.op_with(compare, other, z, Source::Register(z), FLOAT_NAN);
-            self.op_with(BLEND, to, to, Source::Register(z), other << 4);
-        }
         to
     }
 
@@ -255,9 +194,9 @@ impl Emitter<'_> {
         to
     }
 
-    /// Shifts all elements by one amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`) or 8 bytes
-    /// (`0x73`).
-    fn shift(&mut self, opcode: u8, left: bool, to: u8, from: u8, by: u8) {
+    /// Shifts by an amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`), 4 (`0x72`)
+    /// or 8 bytes (`0x73`).
+    pub(super) fn shift(&mut self, opcode: u8, left: bool, to: u8, from: u8, by: u8) {
         self.op_with(vector(1, 1, opcode), if left { 6 } else { 2 }, to, Source::Register(from), by);
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::dtype::{dispatch, Bool, DType, Element, Int};
 use crate::kernels::cast;
-use crate::kernels::math::scalar;
+use crate::kernels::math::{self, scalar, Computed, Kernel1, Kernel2};
 use crate::kernels::memory::AlignedBytes;
 use crate::tensor::Literal;
 
@@ -54,6 +54,8 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
                 Op::Ceiling => bits(v(0).ceil()),
                 Op::Trunc => bits(v(0).trunc()),
                 Op::Round => bits(v(0).round_ties_even()),
+                Op::Function(kernel) => bits(math::single(kernel, v(0))),
+                Op::Function2(kernel) => bits(math::pair(kernel, v(0), v(1))),
                 _ => compared!(v(0), v(1)),
             }
         }};
@@ -115,9 +117,15 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
 /// Operands of an op on a dtype, and what it makes.
 fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
     match op {
-        Op::Sqrt | Op::Not | Op::Negate | Op::Abs | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => {
-            (vec![dtype], dtype)
-        }
+        Op::Function(_)
+        | Op::Sqrt
+        | Op::Not
+        | Op::Negate
+        | Op::Abs
+        | Op::Floor
+        | Op::Ceiling
+        | Op::Trunc
+        | Op::Round => (vec![dtype], dtype),
         Op::Convert(to) => (vec![dtype], to),
         Op::Select => (vec![DType::I1, dtype, dtype], dtype),
         Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => (vec![dtype, dtype], DType::I1),
@@ -156,6 +164,38 @@ const OPS: [Op; 28] = [
     Op::Select,
 ];
 
+const FUNCTIONS: [&Kernel1; 28] = [
+    &math::SQRT,
+    &math::RSQRT,
+    &math::CBRT,
+    &math::EXP,
+    &math::EXP2,
+    &math::EXPM1,
+    &math::LOGISTIC,
+    &math::TANH,
+    &math::SINH,
+    &math::COSH,
+    &math::LOG,
+    &math::LOG1P,
+    &math::LOG2,
+    &math::LOG10,
+    &math::SOFTPLUS,
+    &math::SIN,
+    &math::COS,
+    &math::TAN,
+    &math::ASIN,
+    &math::ACOS,
+    &math::ATAN,
+    &math::ASINH,
+    &math::ACOSH,
+    &math::ATANH,
+    &math::ERF,
+    &math::ERF_INV,
+    &math::SINPI,
+    &math::TANPI,
+];
+const FUNCTIONS2: [&Kernel2; 2] = [&math::POW, &math::ATAN2];
+
 /// All ops on elements of this width.
 fn ops(width: usize) -> Vec<(Op, DType)> {
     let mut all = vec![];
@@ -164,7 +204,9 @@ fn ops(width: usize) -> Vec<(Op, DType)> {
             .iter()
             .filter(|to| to.bytes() == width && **to != DType::I1)
             .map(|&to| Op::Convert(to));
-        let own = OPS.into_iter().filter(|_| dtype == DType::I1 || dtype.bytes() == width);
+        let functions = FUNCTIONS.into_iter().map(Op::Function);
+        let all_of = OPS.into_iter().chain(functions).chain(FUNCTIONS2.into_iter().map(Op::Function2));
+        let own = all_of.filter(|_| dtype == DType::I1 || dtype.bytes() == width);
         all.extend(own.chain(converts).filter(|&op| has(op, dtype)).map(|op| (op, dtype)));
     }
     all
@@ -355,5 +397,73 @@ fn random_chains_are_right() {
         chain.past = chain.outputs.iter().copied().filter(|_| random.below(3) == 0).collect();
         let n = random.below(70);
         check(&chain, &mut random, n);
+    }
+}
+
+/// Floats of every exponent and kind, with random fractions, and special ones.
+fn floats<F: Computed>(random: &mut Random) -> Vec<Bits> {
+    let (width, fraction) = if size_of::<F>() == 8 { (64, 52) } else { (32, 23) };
+    let mut all = vec![];
+    for exponent in 0..1u64 << (width - 1 - fraction) {
+        for sign in 0..2 {
+            let high = (sign << (width - 1)) | (exponent << fraction);
+            let low = random.next() & ((1 << fraction) - 1);
+            all.extend([high | low, high]);
+        }
+    }
+    all.extend((0..2000).map(|_| random.next() >> (64 - width)));
+    all.extend((0..2000).map(|_| bits(F::of((random.next() as i64 as f64) / 3e17))));
+    all
+}
+
+/// The formula of a function against its kernel, bit by bit, NaN too, on vectors and on single elements.
+fn check_function<F: Computed>(op: Op, random: &mut Random) {
+    let dtype = F::DTYPE;
+    assert!(has(op, dtype));
+    let (from, to) = signature(op, dtype);
+    let mut chain = Chain { width: size_of::<F>(), ..Chain::default() };
+    chain.values.extend(from.iter().map(|&dtype| value(dtype, Origin::Elements)));
+    chain.values.push(value(to, Origin::Made));
+    chain.ops.push(MicroOp { op, operands: (0..from.len()).collect(), result: from.len() });
+    chain.outputs.push(from.len());
+    let Some(natives) = compile(&[chain]) else { return };
+    let x: Vec<F> = floats::<F>(random).into_iter().map(from_bits).collect();
+    let mut others = x.clone();
+    others.rotate_left(random.below(x.len()));
+    // Those of common size beside one another, so that few vectors have one that is rare.
+    for y in [x.clone(), others] {
+        let mut want = vec![F::default(); x.len()];
+        match op {
+            Op::Function(kernel) => F::map(kernel, &x, &mut want),
+            Op::Function2(kernel) => F::map2(kernel, &x, &y, &mut want),
+            _ => unreachable!("a function"),
+        }
+        for piece in [x.len(), 97, 1] {
+            let mut got = vec![F::default(); x.len()];
+            for start in (0..x.len()).step_by(piece) {
+                let n = piece.min(x.len() - start);
+                let mut addresses = vec![];
+                for operand in [&x, &y].into_iter().take(from.len()) {
+                    addresses.push(operand[start..].as_ptr().cast_mut().cast::<u8>());
+                }
+                addresses.push(got[start..].as_mut_ptr().cast::<u8>());
+                // SAFETY: there are so many elements, of which the first operands are only read.
+                unsafe { natives[0].call(&addresses, n) };
+            }
+            for ((&x, &y), (&got, &want)) in x.iter().zip(&y).zip(got.iter().zip(&want)) {
+                let (x, y, got, want) = (bits(x), bits(y), bits(got), bits(want));
+                assert_eq!(got, want, "{op:?} of {x:x}, {y:x}: {got:x}, not {want:x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn formulas_give_the_bits_of_kernels() {
+    let mut random = Random(3);
+    let functions = FUNCTIONS.into_iter().map(Op::Function);
+    for op in functions.chain(FUNCTIONS2.into_iter().map(Op::Function2)) {
+        check_function::<f32>(op, &mut random);
+        check_function::<f64>(op, &mut random);
     }
 }

@@ -1,0 +1,279 @@
+//! Expansion of ops on floats to steps: of functions to those of their formulas.
+//!
+//! Steps on doubles in a chain of singles are done twice, for the lower and the upper half of a vector; of one
+//! element there is no upper half.
+
+use super::chain::{Chain, MicroOp, Op, Origin, Value};
+use crate::dtype::DType;
+use crate::kernels::math::formula::{Formula, Operation, Step};
+use crate::tensor::Literal;
+use std::collections::HashMap;
+
+/// A chain whose floats are computed in steps.
+pub struct Expanded {
+    /// The chain; its first values are those of the chain that it was.
+    pub chain: Chain,
+    /// For each op, whether it is on the upper half of vectors.
+    pub upper: Vec<bool>,
+    /// The ops that are done instead where a guard is true, with calls in the place of formulas; none if there
+    /// are no guards.
+    pub careful: Vec<MicroOp>,
+}
+
+/// The formula of an op on operands of this dtype, if it is a function that has one.
+pub fn formula(op: Op, dtype: DType) -> Option<&'static Formula> {
+    match op {
+        Op::Function(kernel) => kernel.formula(dtype == DType::F64),
+        Op::Function2(kernel) => kernel.formula(dtype == DType::F64),
+        _ => None,
+    }
+}
+
+/// The chain with steps in the place of functions and of the other ops on floats.
+pub fn expand(chain: &Chain) -> Expanded {
+    let mut to = Expansion::of(chain);
+    chain.ops.iter().for_each(|micro| to.op(micro));
+    let (ops, upper) = (std::mem::take(&mut to.chain.ops), std::mem::take(&mut to.upper));
+    if !to.masks.is_empty() {
+        to.known.clear();
+        chain.ops.iter().for_each(|micro| to.plain(micro));
+    }
+    let careful = std::mem::replace(&mut to.chain.ops, ops);
+    Expanded { chain: to.chain, upper, careful }
+}
+
+/// Whether all ops of a chain are on floats, booleans, or what becomes floats: there are instructions for
+/// these on vectors of 64 bytes.
+pub fn is_wide(chain: &Chain) -> bool {
+    let is_float = |dtype: DType| matches!(dtype, DType::F32 | DType::F64);
+    let is_one = |micro: &MicroOp| {
+        let dtype = chain.values[*micro.operands.last().expect("an op has operands")].dtype;
+        match micro.op {
+            Op::Step(_) | Op::NotStep(_) | Op::Guard(_) | Op::Function(_) | Op::Function2(_) => true,
+            Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => is_float(dtype),
+            Op::Convert(to) => is_float(to) && matches!(dtype, DType::I1 | DType::F32 | DType::I32),
+            _ => false,
+        }
+    };
+    let literal = |value: &Value| value.dtype == DType::I1 && matches!(value.origin, Origin::Literal(_));
+    chain.width >= 4 && chain.ops.iter().all(is_one) && !chain.values.iter().any(literal)
+}
+
+/// An expansion under way.
+pub struct Expansion {
+    /// What it is so far.
+    pub chain: Chain,
+    upper: Vec<bool>,
+    /// Results of steps: of an operation or its complement, of these operands, on the lower or upper half.
+    known: HashMap<(Operation, bool, [usize; 3], bool), usize>,
+    literals: HashMap<(bool, u64), usize>,
+    /// Masks that are guarded.
+    masks: Vec<usize>,
+}
+
+impl Expansion {
+    /// One of a chain, none of whose ops are there yet.
+    pub fn of(chain: &Chain) -> Expansion {
+        Expansion {
+            chain: Chain { ops: vec![], ..chain.clone() },
+            upper: vec![],
+            known: HashMap::new(),
+            literals: HashMap::new(),
+            masks: vec![],
+        }
+    }
+
+    /// Adds the steps of an op.
+    pub fn op(&mut self, micro: &MicroOp) {
+        match formula(micro.op, self.chain.values[micro.result].dtype) {
+            Some(formula) => self.formula(formula, micro),
+            None => self.plain(micro),
+        }
+    }
+
+    fn push(&mut self, micro: MicroOp, upper: bool) {
+        self.chain.ops.push(micro);
+        self.upper.push(upper);
+    }
+
+    fn value(&mut self, dtype: DType, origin: Origin) -> usize {
+        self.chain.values.push(Value { dtype, origin });
+        self.chain.values.len() - 1
+    }
+
+    /// An op that is no formula: in steps if it is on floats or booleans, and they are instructions.
+    fn plain(&mut self, micro: &MicroOp) {
+        let dtype = self.chain.values[*micro.operands.last().expect("an op has operands")].dtype;
+        let (is_double, is_float) = (dtype == DType::F64, matches!(dtype, DType::F32 | DType::F64));
+        let (of, result) = (&micro.operands, micro.result);
+        if dtype == DType::I1 {
+            let operation = match micro.op {
+                Op::Add | Op::Max | Op::Or => Operation::Either,
+                Op::Mul | Op::Min | Op::And => Operation::Both,
+                Op::Not => Operation::Not,
+                _ => return self.push(micro.clone(), false),
+            };
+            self.step((operation, false), of, DType::I1, false, Some(result));
+            return;
+        }
+        if !is_float {
+            return self.push(micro.clone(), false);
+        }
+        let mut step = |operation, operands: &[usize], result| {
+            self.step((operation, false), operands, dtype, false, result)
+        };
+        match micro.op {
+            Op::Add => step(Operation::Add, of, Some(result)),
+            Op::Sub => step(Operation::Sub, of, Some(result)),
+            Op::Mul => step(Operation::Mul, of, Some(result)),
+            Op::Div => step(Operation::Div, of, Some(result)),
+            Op::Select => step(Operation::Select, of, Some(result)),
+            Op::Negate | Op::Abs => {
+                let sign = 1 << (8 * dtype.bytes() - 1);
+                let (operation, bits) =
+                    if micro.op == Op::Negate { (Operation::Xor, sign) } else { (Operation::And, sign - 1) };
+                let bits = self.literal(is_double, bits);
+                self.step((operation, false), &[of[0], bits], dtype, false, Some(result))
+            }
+            Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
+                let (operation, complement, operands) = match micro.op {
+                    Op::Eq => (Operation::Same, false, [of[0], of[1]]),
+                    Op::Ne => (Operation::Same, true, [of[0], of[1]]),
+                    Op::Lt => (Operation::Lt, false, [of[0], of[1]]),
+                    Op::Le => (Operation::Le, false, [of[0], of[1]]),
+                    Op::Gt => (Operation::Lt, false, [of[1], of[0]]),
+                    _ => (Operation::Le, false, [of[1], of[0]]),
+                };
+                self.step((operation, complement), &operands, DType::I1, false, Some(result))
+            }
+            Op::Sqrt => {
+                let root = step(Operation::Sqrt, of, None);
+                let zero = self.literal(is_double, 0);
+                let nan = if is_double { f64::NAN.to_bits() } else { u64::from(f32::NAN.to_bits()) };
+                let nan = self.literal(is_double, nan);
+                let below = self.step((Operation::Lt, false), &[of[0], zero], DType::I1, false, None);
+                self.step((Operation::Select, false), &[below, nan, root], dtype, false, Some(result))
+            }
+            Op::MulNoNan => {
+                let product = step(Operation::Mul, of, None);
+                let zero = self.literal(is_double, 0);
+                let at_zero = self.step((Operation::Same, false), &[of[1], zero], DType::I1, false, None);
+                let is_nan = self.step((Operation::Same, true), &[product; 2], DType::I1, false, None);
+                let mask = self.step((Operation::Both, false), &[at_zero, is_nan], DType::I1, false, None);
+                self.step((Operation::Select, false), &[mask, of[1], product], dtype, false, Some(result))
+            }
+            // The instruction gives its second operand if they are equal or one is NaN: done both ways, zeros
+            // of both signs are told apart by their bits, and a NaN is put in its place, the first one's first.
+            Op::Max | Op::Min => {
+                let (operation, joined) = match micro.op {
+                    Op::Max => (Operation::Max, Operation::And),
+                    _ => (Operation::Min, Operation::Or),
+                };
+                let (x, y) = (of[0], of[1]);
+                let (one, other) = (step(operation, &[x, y], None), step(operation, &[y, x], None));
+                let joined = step(joined, &[one, other], None);
+                let [no_x, no_y] =
+                    [x, y].map(|v| self.step((Operation::Same, true), &[v; 2], DType::I1, false, None));
+                let right = self.step((Operation::Select, false), &[no_y, y, joined], dtype, false, None);
+                self.step((Operation::Select, false), &[no_x, x, right], dtype, false, Some(result))
+            }
+            _ => return self.push(micro.clone(), false),
+        };
+    }
+
+    fn formula(&mut self, formula: &Formula, micro: &MicroOp) {
+        // Comparisons that are only read where they are complemented are made so.
+        let mut read = vec![false; formula.steps.len()];
+        for step in &formula.steps {
+            let turned = turned(formula, step).is_some();
+            step.operands().iter().filter(|_| !turned).for_each(|&at| read[at] = true);
+        }
+        formula.guards.iter().chain([&formula.result]).for_each(|&at| read[at] = true);
+        // The values of each step: of the lower and of the upper half, or twice that of the vector.
+        let mut made: Vec<[usize; 2]> = vec![];
+        for (at, step) in formula.steps.iter().enumerate() {
+            let result = (at == formula.result).then_some(micro.result);
+            let halves = match step.operation {
+                Operation::Argument(i) => [micro.operands[i]; 2],
+                Operation::Constant(bits) => [self.literal(step.is_double, bits); 2],
+                // It is not read.
+                _ if !read[at] => [usize::MAX; 2],
+                Operation::Narrow => {
+                    let [low, high] = made[step.operands()[0]];
+                    [self.step((Operation::Narrow, false), &[low, high], DType::F32, false, result); 2]
+                }
+                operation => {
+                    let (step, complement) =
+                        turned(formula, step).map_or((step, false), |compared| (compared, true));
+                    let op = (step.operation, complement);
+                    let dtype = match step.is_double {
+                        _ if step.is_mask() => DType::I1,
+                        true => DType::F64,
+                        false => DType::F32,
+                    };
+                    let operands =
+                        |half: usize| step.operands().iter().map(|&x| made[x][half]).collect::<Vec<_>>();
+                    let low = self.step(op, &operands(0), dtype, false, result);
+                    let split = step.is_double && self.chain.width == 4;
+                    let high = if split && (operation == Operation::Widen || operands(0) != operands(1)) {
+                        self.step(op, &operands(1), dtype, true, None)
+                    } else {
+                        low
+                    };
+                    [low, high]
+                }
+            };
+            if formula.guards.contains(&at) {
+                (0..2).for_each(|half| self.guard(halves[half], formula.steps[at].is_double, half == 1));
+            }
+            made.push(halves);
+        }
+    }
+
+    /// The value of a step, which is `result`, if there is one.
+    fn step(
+        &mut self,
+        (operation, complement): (Operation, bool),
+        operands: &[usize],
+        dtype: DType,
+        upper: bool,
+        result: Option<usize>,
+    ) -> usize {
+        let mut key = [usize::MAX; 3];
+        key[..operands.len()].copy_from_slice(operands);
+        let key = (operation, complement, key, upper);
+        if let (Some(&known), None) = (self.known.get(&key), result) {
+            return known;
+        }
+        let result = result.unwrap_or_else(|| self.value(dtype, Origin::Made));
+        self.known.insert(key, result);
+        let op = if complement { Op::NotStep(operation) } else { Op::Step(operation) };
+        self.push(MicroOp { op, operands: operands.to_vec(), result }, upper);
+        result
+    }
+
+    fn guard(&mut self, mask: usize, is_double: bool, upper: bool) {
+        if !self.masks.contains(&mask) {
+            self.masks.push(mask);
+            self.push(MicroOp { op: Op::Guard(is_double), operands: vec![mask], result: mask }, upper);
+        }
+    }
+
+    fn literal(&mut self, is_double: bool, bits: u64) -> usize {
+        if let Some(&known) = self.literals.get(&(is_double, bits)) {
+            return known;
+        }
+        let dtype = if is_double { DType::F64 } else { DType::F32 };
+        let literal = Literal::from_bytes(dtype, &bits.to_le_bytes());
+        let value = self.value(dtype, Origin::Literal(literal));
+        self.literals.insert((is_double, bits), value);
+        value
+    }
+}
+
+/// The comparison whose complement a step is.
+fn turned<'f>(formula: &'f Formula, step: &Step) -> Option<&'f Step> {
+    let of = |step: &Step| &formula.steps[step.operands()[0]];
+    let compares = |step: &&Step| matches!(step.operation, Operation::Lt | Operation::Le | Operation::Same);
+    (step.operation == Operation::Not).then(|| of(step)).filter(compares)
+}
