@@ -233,3 +233,73 @@ fn an_outer_product_of_each_example_is_written_in_its_order() {
     let text = agrees(&b.finish(vec![z, y]), 5);
     assert!(!text.contains("copy") && !text.contains("dot_general"), "{text}");
 }
+
+/// Softmax, and standardised elements with their means, over the last axis.
+fn over_lines(b: &mut Builder, x: Value, sizes: &[usize], dtype: DType) -> Vec<Value> {
+    let left: Vec<usize> = (0..sizes.len() - 1).collect();
+    let (rows, axis) = (&sizes[..sizes.len() - 1], [sizes.len() - 1]);
+    let n = number(b, dtype, axis.map(|i| sizes[i] as f64)[0], rows);
+    let largest = reduce(b, Fold::Max, x, &axis);
+    let largest = broadcast(b, largest, sizes, &left);
+    let apart = binary(b, Binary::sub, x, largest);
+    let e = unary(b, Unary::exp, apart);
+    let sum = reduce(b, Fold::Sum, e, &axis);
+    let sum = broadcast(b, sum, sizes, &left);
+    let softmax = binary(b, Binary::div, e, sum);
+    let sum = reduce(b, Fold::Sum, softmax, &axis);
+    let mean = binary(b, Binary::div, sum, n);
+    let spread = broadcast(b, mean, sizes, &left);
+    let centred = binary(b, Binary::sub, softmax, spread);
+    let square = binary(b, Binary::mul, centred, centred);
+    let squares = reduce(b, Fold::Sum, square, &axis);
+    let deviation = unary(b, Unary::sqrt, squares);
+    let spread = broadcast(b, deviation, sizes, &left);
+    vec![binary(b, Binary::div, centred, spread), mean, deviation]
+}
+
+#[test]
+fn lines_across_columns_in_phases() {
+    for (seed, sizes) in
+        [&[1000, 66][..], &[40, 1700], &[33, 5, 400], &[70_000, 2], &[9, 7300], &[260, 257], &[1025, 3, 70]]
+            .into_iter()
+            .enumerate()
+    {
+        for dtype in [DType::F32, DType::F64, DType::BF16] {
+            let mut b = Builder::default();
+            let x = input(&mut b, dtype, sizes);
+            let out = over_lines(&mut b, x, sizes, dtype);
+            let text = agrees(&b.finish(out), seed as u64);
+            assert_eq!(steps(&text), 1, "{text}");
+        }
+        // A value that the group makes and keeps, one that it gathers, and counts, with rows of their own.
+        let mut b = Builder::default();
+        let (x, turned) = (input(&mut b, DType::F64, sizes), input(&mut b, DType::F64, &[sizes[0]]));
+        let turned = broadcast(&mut b, turned, sizes, &[0]);
+        let x = binary(&mut b, Binary::mul, x, turned);
+        let mut out = over_lines(&mut b, x, sizes, DType::F64);
+        let rows = &sizes[..sizes.len() - 1];
+        let scale = input(&mut b, DType::F64, rows);
+        let scaled = binary(&mut b, Binary::mul, scale, out[1]);
+        let left: Vec<usize> = (0..rows.len()).collect();
+        let spread = broadcast(&mut b, scaled, sizes, &left);
+        let last = binary(&mut b, Binary::add, spread, turned);
+        let last = binary(&mut b, Binary::max, last, x);
+        out.extend([x, scaled, last]);
+        let text = agrees(&b.finish(out), seed as u64);
+        assert!(steps(&text) <= 2, "{text}");
+    }
+}
+
+#[test]
+fn first_of_the_largest_of_lines() {
+    for sizes in [[4, 20_000], [70_000, 4], [300, 300], [4, 5]] {
+        let mut b = Builder::default();
+        let x = input(&mut b, DType::F32, &sizes);
+        let largest = reduce(&mut b, Fold::Max, x, &[1]);
+        let largest = broadcast(&mut b, largest, &sizes, &[0]);
+        let apart = binary(&mut b, Binary::sub, x, largest);
+        let least = reduce(&mut b, Fold::Min, apart, &[1]);
+        let both = reduce(&mut b, Fold::Sum, apart, &[1]);
+        agrees(&b.finish(vec![least, both, largest]), 9);
+    }
+}

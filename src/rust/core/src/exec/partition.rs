@@ -157,6 +157,15 @@ struct Open {
     reads: Vec<Value>,
 }
 
+/// The elements of a group that are folded into one.
+#[derive(Clone, Copy)]
+enum Folded {
+    /// A segment of so many.
+    Segments(usize),
+    /// A line across the columns of so many rows.
+    Lines(usize),
+}
+
 struct Partition<'a> {
     graph: &'a Graph,
     views: &'a Views,
@@ -204,23 +213,30 @@ impl Partition<'_> {
         }
     }
 
-    /// The segment of a group that folds segments into this value, if its tiles can be whole ones.
-    fn row(&self, root: Value) -> Option<usize> {
+    /// What a group folds into each element of this value, if the group can read it.
+    fn row(&self, root: Value) -> Option<Folded> {
         let maker = self.maker(root)?;
         if matches!(self.plans[maker].schedule, Schedule::Columns(_)) {
             return None;
         }
         let group = self.open.get(self.unit_of[maker])?.group?;
+        let size = self.graph.aval(root).shape.size();
+        if let Some(rows) = group.schedule.lines(group.len) {
+            return (size == rows).then_some(Folded::Lines(rows));
+        }
         let segment = group.schedule.row()?;
-        (self.graph.aval(root).shape.size() * segment == group.len).then_some(segment)
+        (size * segment == group.len).then_some(Folded::Segments(segment))
     }
 
     /// Whether an operand of a node on `len` elements is what the segments of a group of as many were folded
     /// into, each repeated for its elements.
     fn is_repeated(&self, operand: Value, len: usize) -> bool {
-        let segment =
+        let folded =
             self.row(self.views.root(operand)).filter(|_| self.graph.aval(operand).shape.size() == len);
-        segment.is_some_and(|segment| self.views.repeats(self.graph, operand, segment))
+        folded.is_some_and(|folded| match folded {
+            Folded::Segments(segment) => self.views.repeats(self.graph, operand, segment),
+            Folded::Lines(rows) => self.views.cycles(self.graph, operand, rows),
+        })
     }
 
     /// The group that folds segments into what this node computes on, an element for each segment, if the
@@ -252,7 +268,9 @@ impl Partition<'_> {
             Schedule::View | Schedule::Source => return,
             Schedule::Across(_) | Schedule::Columns(_) => return self.put_with_maker(node),
             Schedule::Map | Schedule::Segments(_) | Schedule::Cumulative { .. } => {}
-            Schedule::Rows(_) | Schedule::Blocks(_) | Schedule::Alone => return self.begin(node),
+            Schedule::Rows(_) | Schedule::Lines(_) | Schedule::Blocks(_) | Schedule::Alone => {
+                return self.begin(node)
+            }
         }
         let whole = self.plans[node].reads_whole(0);
         if let (Schedule::Map, false, Some(unit)) = (schedule, whole, self.row_of(node)) {
@@ -423,8 +441,11 @@ impl Partition<'_> {
     fn finish(self) -> Units {
         let Partition { graph, views, plans, open, .. } = self;
         let mut kept = self.is_output;
-        // A cumulation by itself reads its operand twice and shares it better.
-        let one = |unit: &Open| matches!(unit.nodes[..], [node] if plans[node].cumulates());
+        // A cumulation by itself reads its operand twice and shares it better; a fold across columns reads
+        // longer runs.
+        let alone =
+            |node: usize| plans[node].cumulates() || matches!(plans[node].schedule, Schedule::Across(_));
+        let one = |unit: &Open| matches!(unit.nodes[..], [node] if alone(node));
         let is_group = |unit: &Open| unit.group.is_some() && !unit.nodes.is_empty() && !one(unit);
         let grouped: Vec<bool> = open.iter().map(is_group).collect();
         let unit_of = &self.unit_of;

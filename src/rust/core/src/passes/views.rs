@@ -85,6 +85,22 @@ impl Views {
             && seen == segment * root as usize
     }
 
+    /// Whether a value's elements are those of its root, `rows` of them, all of them again and again.
+    pub fn cycles(&self, graph: &Graph, value: Value, rows: usize) -> bool {
+        let (Some(layout), shape) = (&self.layouts[value.index()], &graph.aval(value).shape) else {
+            return false;
+        };
+        let mut seen = 1;
+        let in_place =
+            shape.iter().zip(&layout.strides).filter(|(&size, _)| size != 1).all(|(&size, &stride)| {
+                let wanted = if seen < rows { seen as isize } else { 0 };
+                let within = seen < rows;
+                seen *= size;
+                stride == wanted && (!within || seen <= rows)
+            });
+        in_place && layout.offset == 0 && graph.aval(self.root(value)).shape.size() == rows && seen > rows
+    }
+
     /// Its layout in the buffer of its root.
     pub fn layout(&self, graph: &Graph, value: Value) -> Layout {
         self.layouts[value.index()].clone().unwrap_or_else(|| Layout::dense(&graph.aval(value).shape))

@@ -98,9 +98,38 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
 
 /// Copies the elements `range` of a value that lies in `data`.
 pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Range<usize>, out: &mut [T]) {
-    runs(shape, layout, range, |at, first, stride, len| {
+    // Short lines that are repeated as a whole: the first ones are copied on and on.
+    let repeated = layout.strides.len() > 1 && layout.strides[1..].iter().all(|&stride| stride == 0);
+    let once = match shape.first() {
+        Some(&line) if repeated => line.min(range.len()),
+        _ => range.len(),
+    };
+    runs(shape, layout, range.start..range.start + once, |at, first, stride, len| {
         gather_run(data, first as isize, stride, &mut out[at..at + len])
     });
+    let (mut done, n) = (once, range.len());
+    while done < n {
+        let len = done.min(n - done);
+        out.copy_within(..len, done);
+        done += len;
+    }
+}
+
+/// Repeats each element so many times.
+pub fn repeat_each<T: Element>(x: &[T], times: usize, out: &mut [T]) {
+    /// Short runs of a length that is known are stored without a loop.
+    fn few<T: Element, const N: usize>(x: &[T], out: &mut [T]) {
+        out.chunks_exact_mut(N).zip(x).for_each(|(out, &x)| out.fill(x));
+    }
+    match times {
+        2 => few::<T, 2>(x, out),
+        3 => few::<T, 3>(x, out),
+        4 => few::<T, 4>(x, out),
+        5 => few::<T, 5>(x, out),
+        6 => few::<T, 6>(x, out),
+        8 => few::<T, 8>(x, out),
+        _ => out.chunks_mut(times).zip(x).for_each(|(out, &x)| out.fill(x)),
+    }
 }
 
 /// Copies elements that are `stride` apart, the first of them number `first`.

@@ -28,6 +28,7 @@ struct Link {
     folded: bool,
     /// Steps of its functions.
     steps: usize,
+    phase: usize,
     /// Values that it reads from outside, elements and constants.
     reads: Vec<usize>,
     constants: Vec<usize>,
@@ -68,6 +69,7 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Dra
                     reads,
                     writes,
                     folded: link.folded,
+                    phase: link.phase,
                     past: false,
                 });
             }
@@ -105,6 +107,7 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
                 width: None,
                 folded: draft.folded,
                 steps: 0,
+                phase: draft.phase,
                 reads: vec![],
                 constants: vec![],
             });
@@ -159,6 +162,7 @@ impl Link {
             && native_op(draft, values).is_some()
             && same
             && draft.folded == self.folded
+            && draft.phase == self.phase
             && self.members.len() < MAX_OPS
             && (self.steps == 0 || more == 0 || self.steps + more <= MAX_STEPS)
             && outside(&self.reads, false) <= MAX_READS

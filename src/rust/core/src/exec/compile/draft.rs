@@ -3,7 +3,7 @@
 use crate::dtype::DType;
 use crate::exec::vm::superinstruction::RingOp;
 use crate::exec::vm::{native, Kernel, Runs};
-use crate::kernels::reductions::fold::Accumulators;
+use crate::kernels::reductions::accumulators::Accumulators;
 use crate::tensor::Literal;
 
 /// The location of a value during compilation.
@@ -15,6 +15,8 @@ pub enum Location {
     Result(usize),
     /// In a register that is not yet allocated, or that holds a constant.
     Register,
+    /// Kept from phase to phase, with all elements of the lines that are computed together.
+    Kept,
 }
 
 /// A value of the program.
@@ -26,6 +28,8 @@ pub struct Virtual {
     pub constant: bool,
     /// Its literal, if it is known.
     pub literal: Option<Literal>,
+    /// Whether it has its register to the end.
+    pub pinned: bool,
 }
 
 /// An instruction before register allocation.
@@ -35,6 +39,8 @@ pub struct Draft {
     pub result: usize,
     /// Whether it works on the folds of segments, with an element for each segment.
     pub folded: bool,
+    /// The phase in which it runs, if the group has such.
+    pub phase: usize,
     /// Its operation in a pair of instructions.
     pub ring: Option<(RingOp, DType)>,
     /// Its op in a chain of native code.
@@ -52,6 +58,8 @@ pub struct Item {
     pub writes: Vec<usize>,
     pub folded: bool,
     /// As of the draft.
+    pub phase: usize,
+    /// As of the draft.
     pub past: bool,
 }
 
@@ -66,8 +74,8 @@ pub enum Make {
 
 impl From<Draft> for Item {
     fn from(draft: Draft) -> Item {
-        let Draft { make, operands, result, folded, past, .. } = draft;
-        Item { make, reads: operands, writes: vec![result], folded, past }
+        let Draft { make, operands, result, folded, phase, past, .. } = draft;
+        Item { make, reads: operands, writes: vec![result], folded, phase, past }
     }
 }
 
@@ -79,6 +87,7 @@ impl Draft {
 
     /// A draft that does this work.
     pub fn of(make: Make, operands: Vec<usize>, result: usize) -> Draft {
-        Draft { make, operands, result, folded: false, ring: None, native: None, past: false, runs: None }
+        let (ring, native, runs) = (None, None, None);
+        Draft { make, operands, result, folded: false, phase: 0, ring, native, past: false, runs }
     }
 }

@@ -7,7 +7,7 @@ use crate::dtype::{dispatch, DType};
 use crate::exec::partition::Group;
 use crate::exec::place::Place;
 use crate::exec::schedule::{Body, NodePlan, Schedule};
-use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Runs, Slot, Walk, Work};
+use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Phased, Runs, Slot, Walk, Work};
 use crate::graph::{Def, Value};
 use crate::kernels::cast::by_width;
 use crate::ops::{Graph, Source};
@@ -95,9 +95,10 @@ pub fn compile(
         each: vec![],
     };
     let (mut picoseconds, mut names, mut folds, mut partials) = (0, vec![], vec![], vec![]);
-    let mut stores = vec![];
+    let (mut stores, mut late_stores) = (vec![], vec![]);
     // Segments longer than a tile give partial results.
     let count = group.schedule.partials(group.len);
+    let phased = matches!(group.schedule, Schedule::Lines(_));
     for &number in nodes {
         let (node, plan) = (&graph.nodes()[number], &plans[number]);
         let (result, from) = (node.results[0], dtypes(graph, &node.operands));
@@ -124,6 +125,7 @@ pub fn compile(
         };
         let dtype = graph.aval(result).dtype;
         let value = compiler.value(location, dtype);
+        compiler.values[value].pinned = phased && compiler.is_folded(result);
         compiler.known.insert((result, true), value);
         let make = match plan.body(graph, views, number) {
             Body::Kernel(kernel) => Make::Kernel(kernel),
@@ -148,8 +150,13 @@ pub fn compile(
         let result = compiler.value(Location::Result(number), dtype);
         let past = kept[number].when == Stored::Past;
         let make = move || if past { by_width!(dtype, T => Kernel::stream::<T>()) } else { copy(dtype) };
-        compiler.each.push(Draft { past, ..Draft::new(make, vec![value], result) });
+        let folded = phased && compiler.values[value].pinned;
+        compiler.each.push(Draft { past, folded, ..Draft::new(make, vec![value], result) });
+        if kept[number].when == Stored::Late {
+            late_stores.push(compiler.each.len() - 1);
+        }
     }
+    let phases = if phased { compiler.phases(&late_stores) } else { 0 };
     let late = kept.iter().map(|k| k.when == Stored::Late).chain(partials.iter().map(|_| false)).collect();
     let (operands, loads) = (std::mem::take(&mut compiler.operands), std::mem::take(&mut compiler.loads));
     let streams = operands.len();
@@ -161,7 +168,7 @@ pub fn compile(
             Load::Whole => 0,
         };
     }
-    let code = compiler.assemble(streams);
+    let code = compiler.assemble(streams, phases);
     Compiled { program: Program { code, loads, late, folds, picoseconds, names }, operands, partials }
 }
 
@@ -176,7 +183,7 @@ fn copy(dtype: DType) -> Kernel {
 
 impl Compiler<'_> {
     fn value(&mut self, location: Location, dtype: DType) -> usize {
-        self.values.push(Virtual { location, dtype, last: 0, constant: false, literal: None });
+        self.values.push(Virtual { location, dtype, last: 0, constant: false, literal: None, pinned: false });
         self.values.len() - 1
     }
 
@@ -228,6 +235,11 @@ impl Compiler<'_> {
         self.graph.aval(value).shape.size() != self.group.len
     }
 
+    /// Whether a value is of the results of folds of lines: it is computed once for some rows.
+    fn is_pinned(&self, value: Value) -> bool {
+        matches!(self.group.schedule, Schedule::Lines(_)) && self.is_folded(value)
+    }
+
     /// What a root that this group folds segments into is for their elements: a group reads what it makes
     /// either in its place or so ([`Views::repeats`]).
     fn repeated(&mut self, root: Value) -> Option<usize> {
@@ -237,8 +249,14 @@ impl Compiler<'_> {
         }
         let dtype = self.graph.aval(root).dtype;
         let (operands, result) = (vec![self.known[&(root, true)]], self.value(Location::Register, dtype));
-        let make = move || by_width!(dtype, T => Kernel::repeat::<T>());
-        self.each.push(Draft::new(make, operands, result));
+        if let Schedule::Lines(_) = self.group.schedule {
+            self.values[result].pinned = true;
+            let make = move || by_width!(dtype, T => Kernel::cycle::<T>());
+            self.each.push(Draft { folded: true, ..Draft::new(make, operands, result) });
+        } else {
+            let make = move || by_width!(dtype, T => Kernel::repeat::<T>());
+            self.each.push(Draft::new(make, operands, result));
+        }
         Some(result)
     }
 
@@ -255,6 +273,7 @@ impl Compiler<'_> {
             Source::Count { start, stride, size, dtype } if whole => {
                 let result = self.value(Location::Register, dtype);
                 let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
+                self.values[result].pinned = self.is_pinned(root);
                 self.each.push(Draft { folded: self.is_folded(root), ..Draft::new(make, vec![], result) });
                 Some(result)
             }
@@ -285,6 +304,7 @@ impl Compiler<'_> {
                 let runs = Runs::of(&shape, &layout, dtype.bytes());
                 let load = if runs.is_some() { Load::Runs } else { Load::Gather };
                 let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
+                self.values[result].pinned = self.is_pinned(v);
                 let gather = Draft::new(make, vec![stream], result);
                 self.each.push(Draft { folded: self.is_folded(v), runs, ..gather });
                 (load, result)
@@ -309,13 +329,54 @@ impl Compiler<'_> {
         value
     }
 
+    /// Puts instructions into phases: what a fold makes is there for the next one. What is made for the
+    /// elements of one phase and read in another is kept. Returns how many there are.
+    fn phases(&mut self, late: &[usize]) -> usize {
+        // The phase from which on a value is there.
+        let mut there = vec![0; self.values.len()];
+        for draft in &mut self.each {
+            draft.phase = draft.operands.iter().map(|&value| there[value]).max().unwrap_or(0);
+            there[draft.result] = draft.phase + usize::from(matches!(draft.make, Make::Fold(_)));
+        }
+        let count = 1 + self.each.iter().map(|draft| draft.phase).max().unwrap_or(0);
+        late.iter().for_each(|&at| self.each[at].phase = count - 1);
+        // What reads memory alone is computed where it is read first.
+        let mut first = vec![count; self.values.len()];
+        for at in (0..self.each.len()).rev() {
+            let result = self.each[at].result;
+            let outside = |&value: &usize| matches!(self.values[value].location, Location::Operand(_));
+            let loads = self.each[at].operands.iter().all(outside)
+                && matches!(self.values[result].location, Location::Register);
+            if loads && !matches!(self.each[at].make, Make::Fold(_)) && first[result] < count {
+                self.each[at].phase = first[result];
+            }
+            let Draft { operands, phase, .. } = &self.each[at];
+            operands.iter().for_each(|&value| first[value] = first[value].min(*phase));
+        }
+        let mut made = vec![None; self.values.len()];
+        for draft in &self.each {
+            for &value in &draft.operands {
+                let Virtual { location, constant, pinned, .. } = &mut self.values[value];
+                let is_here = *constant || *pinned || *location != Location::Register;
+                if !is_here && made[value] != Some(draft.phase) {
+                    *location = Location::Kept;
+                }
+            }
+            made[draft.result] = Some(draft.phase);
+        }
+        count
+    }
+
     /// Chooses registers and makes the instructions.
-    fn assemble(mut self, streams: usize) -> Rc<Code> {
+    fn assemble(mut self, streams: usize, phases: usize) -> Rc<Code> {
         let each = std::mem::take(&mut self.each);
         let each = match chains::join(each, &self.values) {
             Ok(items) => items,
             Err(each) => pairs::join(each, &self.values).into_iter().map(Item::from).collect(),
         };
+        let mut each = each;
+        // In phases, what is computed once comes before the columns.
+        each.sort_by_key(|item| (item.phase, phases > 0 && !item.folded));
         let copies_past = each.iter().any(|item| item.past);
         // What is known is written into native code.
         let mut read = vec![false; self.values.len()];
@@ -358,8 +419,8 @@ impl Compiler<'_> {
             read.sort_unstable();
             read.dedup();
             for value in read {
-                let Virtual { last, dtype, constant, .. } = self.values[value];
-                if let (true, false, Some(register)) = (last == at, constant, registers[value]) {
+                let Virtual { last, dtype, constant, pinned, .. } = self.values[value];
+                if let (true, false, Some(register)) = (last == at, constant || pinned, registers[value]) {
                     free[dtype.bytes()].push(register);
                 }
             }
@@ -372,10 +433,31 @@ impl Compiler<'_> {
         for width in 0..17 {
             starts[width + 1] = starts[width] + counts[width] * bytes(width);
         }
+        let (mut phased, mut kept_at) = (None, HashMap::new());
+        let mut all = starts[17];
+        if let Schedule::Lines(rows) = schedule {
+            let columns = len / rows;
+            let kept = (0..self.values.len()).filter(|&v| self.values[v].location == Location::Kept);
+            let kept: Vec<usize> = kept.collect();
+            let width: usize = self
+                .operands
+                .iter()
+                .filter(|(aval, _)| aval.shape.size() == len)
+                .map(|(aval, _)| aval.dtype.bytes())
+                .sum();
+            let width = width + kept.iter().map(|&v| self.values[v].dtype.bytes()).sum::<usize>();
+            let some = lines_together(rows, columns, width.max(1)).min(cut.longest());
+            for v in kept {
+                kept_at.insert(v, all);
+                all += (some * columns * self.values[v].dtype.bytes()).next_multiple_of(64) + 64;
+            }
+            phased = Some(Phased { rows: some, count: phases });
+        }
         let values = &self.values;
         let slot = |value: usize| match (values[value].location, registers[value]) {
             (Location::Operand(i), _) => Slot::Stream(i),
             (Location::Result(i), _) => Slot::Stream(streams + i),
+            (Location::Kept, _) => Slot::Kept(kept_at[&value]),
             (Location::Register, Some(start)) if values[value].constant => Slot::Constant(start),
             (Location::Register, register) => {
                 let width = values[value].dtype.bytes();
@@ -383,7 +465,7 @@ impl Compiler<'_> {
             }
         };
         let mut folds = vec![];
-        let mut instruction = |Item { make, reads, writes, folded, .. }: Item| {
+        let mut instruction = |Item { make, reads, writes, folded, phase, .. }: Item| {
             let work = match make {
                 Make::Kernel(make) => {
                     let mut operands = [Slot::Register(0); 3];
@@ -397,20 +479,20 @@ impl Compiler<'_> {
                 ),
                 Make::Fold(accumulators) => {
                     let (operand, width) = (slot(reads[0]), values[reads[0]].dtype.bytes());
-                    let Slot::Stream(result) = slot(writes[0]) else {
-                        unreachable!("what is folded across columns is kept")
-                    };
-                    folds.push(Folding { accumulators, width, operand, result });
+                    let result = slot(writes[0]);
+                    folds.push(Folding { accumulators, width, operand, result, phase });
                     return None;
                 }
             };
-            Some(Instruction { work, folded })
+            Some(Instruction { work, folded, phase })
         };
         let before = self.before.into_iter().filter_map(|draft| instruction(draft.into())).collect();
         let each = each.into_iter().filter_map(&mut instruction).collect();
         let product = self.product.and_then(|draft| instruction(draft.into()));
         let walk = match (schedule, product) {
-            (Schedule::Across(rows), _) => Walk::Across(Across { rows, folds }),
+            (Schedule::Across(rows) | Schedule::Lines(rows), _) => {
+                Walk::Across(Across { rows, folds, phased })
+            }
             (Schedule::Blocks(rows), Some(product)) => Walk::Blocks(Blocks { product, rows }),
             (Schedule::Cumulative { reverse, .. }, _) if cut.tiles_per_segment() > 1 => {
                 Walk::Chained { reverse }
@@ -418,8 +500,24 @@ impl Compiler<'_> {
             _ => Walk::Tiles,
         };
         let binding = OnceLock::new();
-        Rc::new(Code { before, each, registers: starts[17], constants, cut, walk, binding })
+        Rc::new(Code { before, each, registers: all, constants, cut, walk, binding })
     }
+}
+
+/// Rows of which a group computes whole lines together, each of so many columns: their elements stay in the
+/// second-level cache, columns are read in runs of some cache lines, and threads share the rows.
+fn lines_together(rows: usize, columns: usize, width: usize) -> usize {
+    /// Bytes of the elements of some rows.
+    const CACHE: usize = 1 << 19;
+    /// Elements that are too few to share.
+    const SMALL: usize = 1 << 15;
+    /// Rows that are folded together, at least and at most.
+    const ROWS: (usize, usize) = (64, 1024);
+    if rows * columns <= SMALL {
+        return rows.min(ROWS.1);
+    }
+    let near = (CACHE / (columns * width)).min(rows.div_ceil(8));
+    near.next_multiple_of(16).clamp(ROWS.0, ROWS.1).min(rows)
 }
 
 /// Shape and layout with the axes joined that lie in one line; those of one element are left out, and

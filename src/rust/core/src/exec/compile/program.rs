@@ -1,7 +1,7 @@
 //! A compiled group: a tile program, and the reductions that are finished after the last tile.
 
 use crate::exec::schedule::Finish;
-use crate::exec::vm::{Bound, Code};
+use crate::exec::vm::{Bound, Code, Walk};
 use crate::kernels::threads::pool::WORTH_SHARING;
 use std::rc::Rc;
 
@@ -72,7 +72,11 @@ impl Program {
 
     /// Bytes of its registers, which programs may share.
     pub fn registers(&self) -> usize {
-        self.code.registers
+        match self.code.walk {
+            // Its pieces have their own.
+            Walk::Across(_) => 0,
+            _ => self.code.registers,
+        }
     }
 
     /// Names of its ops, in the order in which they run.

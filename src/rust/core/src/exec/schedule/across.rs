@@ -5,7 +5,8 @@
 use super::asked::Asked;
 use super::node::{Body, NodePlan, Schedule};
 use crate::exec::vm;
-use crate::kernels::reductions::fold::{Accumulators, Fold};
+use crate::kernels::reductions::accumulators::Accumulators;
+use crate::kernels::reductions::fold::Fold;
 use crate::shape::{Axis, Shape};
 
 /// Elements from which a reduction over the last axes joins the group that computes them: fewer are still in
@@ -37,7 +38,7 @@ fn rows(shape: &Shape, fold: Fold, axes: &[Axis]) -> Option<usize> {
 pub fn with(group: Schedule, rows: usize) -> Option<Schedule> {
     match group {
         Schedule::Map => Some(Schedule::Across(rows)),
-        Schedule::Across(other) if other == rows => Some(group),
+        Schedule::Across(other) | Schedule::Lines(other) if other == rows => Some(group),
         _ => None,
     }
 }

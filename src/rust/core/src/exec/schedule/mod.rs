@@ -12,6 +12,7 @@
 //! | [`rows`] | tiles are whole segments, so that the group can read the results of its folds |
 //! | [`cumulative`] | each element from those of its line, a segment, up to it |
 //! | [`across`] | one element from those at the same index of all columns |
+//! | [`lines`] | lines across columns, so that the group can read the results of its folds |
 //! | [`columns`] | a matrix in memory times a vector that the group computes |
 //! | [`blocks`] | a product of matrices in blocks of columns, on which the group continues |
 //! | [`alone`] | a step of its own |
@@ -22,6 +23,7 @@ mod asked;
 mod blocks;
 mod columns;
 mod cumulative;
+mod lines;
 mod map;
 mod node;
 mod products;
@@ -72,7 +74,7 @@ impl NodePlan {
             Schedule::Across(_) => across::body(at),
             Schedule::Columns(_) => columns::body(self),
             Schedule::Blocks(_) => blocks::body(self),
-            Schedule::Rows(_) | Schedule::View | Schedule::Source | Schedule::Alone => {
+            Schedule::Rows(_) | Schedule::Lines(_) | Schedule::View | Schedule::Source | Schedule::Alone => {
                 unreachable!("no group has nodes of this schedule")
             }
         }
@@ -116,13 +118,14 @@ impl Schedule {
         match self {
             Schedule::Cumulative { segment, reverse } => cumulative::of(len, segment, reverse),
             Schedule::Map | Schedule::Segments(_) | Schedule::Blocks(_) => self,
+            Schedule::Across(rows) if lines::are_lines(len, rows) => self,
             _ => Schedule::Alone,
         }
     }
 
     /// The schedule of a group of this schedule when one of its nodes reads the result of its fold.
     pub fn read_inside(self) -> Schedule {
-        rows::of(self)
+        lines::of(rows::of(self))
     }
 
     /// Elements of its segments, if it has any.
@@ -141,6 +144,17 @@ impl Schedule {
         self.segment().filter(rows::is_row)
     }
 
+    /// The number of lines across the columns of a group of so many elements, if it can read the results of
+    /// its folds.
+    pub fn lines(self, len: usize) -> Option<usize> {
+        match self {
+            Schedule::Across(rows) | Schedule::Lines(rows) => {
+                Some(rows).filter(|&rows| lines::are_lines(len, rows))
+            }
+            _ => None,
+        }
+    }
+
     /// The tiles of a group of `len` elements that takes `width` bytes of registers for each, and may have
     /// non-temporal stores.
     pub fn cut(self, len: usize, width: usize, streams: bool) -> Cut {
@@ -157,6 +171,7 @@ impl Schedule {
     pub fn partials(self, len: usize) -> usize {
         match self {
             Schedule::Across(rows) => across::partials(len, rows),
+            Schedule::Lines(_) => 1,
             _ => self.cut(len, 0, false).tiles_per_segment(),
         }
     }

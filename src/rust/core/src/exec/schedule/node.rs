@@ -3,7 +3,7 @@
 use super::asked::{Access, Cost};
 use super::products::{MatVec, MatrixProduct};
 use crate::exec::vm::Kernel;
-use crate::kernels::reductions::fold::Accumulators;
+use crate::kernels::reductions::accumulators::Accumulators;
 use std::fmt;
 
 /// How a node is computed, and how a group goes over its elements. Numbers are of elements.
@@ -29,6 +29,8 @@ pub enum Schedule {
     },
     /// One element from those at the same index of all columns, each of so many.
     Across(usize),
+    /// As [`Schedule::Across`], and the group reads the results. Of groups only.
+    Lines(usize),
     /// The product of a matrix in memory and a vector of so many elements. Of nodes only.
     Columns(usize),
     /// A product of matrices whose columns have so many elements, before its tiles.

@@ -68,9 +68,14 @@ fn piece(
         }
     };
     each(&mut |fold, bytes, _| (fold.accumulators.start)(bytes));
-    for column in columns.clone() {
-        for first in rows.clone().step_by(code.cut.longest()) {
-            let n = code.cut.longest().min(rows.end - first);
+    // Whole columns side by side are one tile, in as many lanes as they have.
+    let (longest, all) = (code.cut.longest(), rows.len());
+    let many = if all == across.rows { longest / all } else { 0 };
+    let many = if many > LANES { many / LANES * LANES } else { many.max(1) };
+    for column in columns.clone().step_by(many) {
+        let count = many.min(columns.end - column);
+        for first in rows.clone().step_by(longest) {
+            let n = longest.min((rows.end - first) + (count - 1) * all);
             let start = column * across.rows + first;
             stop::work(n);
             // SAFETY: by `with_room`; no other piece has these elements.
@@ -80,8 +85,12 @@ fn piece(
                 let x = unsafe {
                     std::slice::from_raw_parts(operand.at(bases, start, 0, 0).cast_const(), n * fold.width)
                 };
-                let at = (column % LANES * rows.len() + first - rows.start) * fold.accumulators.width;
-                (fold.accumulators.add)(&mut bytes[at..at + n * fold.accumulators.width], x);
+                let width = fold.accumulators.width;
+                if count == 1 {
+                    let at = (column % LANES * all + first - rows.start) * width;
+                    return (fold.accumulators.add)(&mut bytes[at..at + n * width], x);
+                }
+                fold.add(bytes, x, all, (column - columns.start) % LANES);
             });
         }
     }

@@ -5,8 +5,8 @@ use super::cut::Cut;
 use super::kernel::{Kernel, Slot};
 use super::native::Native;
 use super::runs::Runs;
-use crate::kernels::reductions::fold::Accumulators;
-use crate::kernels::reductions::partials::PARTIAL;
+use crate::kernels::reductions::accumulators::Accumulators;
+use crate::kernels::reductions::partials::{LANES, PARTIAL};
 use crate::kernels::tile::TILE;
 use std::fmt;
 use std::sync::OnceLock;
@@ -35,6 +35,8 @@ pub struct Instruction {
     /// Whether it works on the folds of segments, with an element for each segment of the tile, which has
     /// whole segments.
     pub folded: bool,
+    /// The phase of its lines in which it runs.
+    pub phase: usize,
 }
 
 /// Folds across the columns of a program's value.
@@ -44,6 +46,17 @@ pub struct Across {
     pub rows: usize,
     /// The folds.
     pub folds: Vec<Folding>,
+    /// Phases, if the program runs in such: each reads what the folds before it made.
+    pub phased: Option<Phased>,
+}
+
+/// Phases on some rows at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Phased {
+    /// The rows.
+    pub rows: usize,
+    /// Phases.
+    pub count: usize,
 }
 
 /// One fold.
@@ -55,13 +68,38 @@ pub struct Folding {
     /// Slot of the elements, after all instructions were run on the tile.
     pub operand: Slot,
     /// The stream with the results; with [`Partial`](crate::kernels::reductions::partials::Partial)s, for
-    /// each result one for each tile, if there are several.
-    pub result: usize,
+    /// each result one for each tile, if there are several. In phases, always the results, of some rows if it
+    /// is a register.
+    pub result: Slot,
+    /// The phase that it ends.
+    pub phase: usize,
+}
+
+impl Folding {
+    /// Adds the elements of columns side by side of so many rows to the accumulators, from a lane on.
+    pub(super) fn add(&self, accumulators: &mut [u8], x: &[u8], rows: usize, lane: usize) {
+        // Up to the last lane, and from the first one on.
+        let head = (LANES - lane) % LANES * rows;
+        let (head, tail) = x.split_at((head * self.width).min(x.len()));
+        for (x, at) in [(head, lane * rows), (tail, 0)] {
+            let accumulators = &mut accumulators[at * self.accumulators.width..];
+            let n = accumulators.len().min(x.len() / self.width * self.accumulators.width);
+            (self.accumulators.add)(&mut accumulators[..n], x);
+        }
+    }
+
+    /// Whether its results are in a stream.
+    pub(super) fn is_in_stream(&self) -> bool {
+        matches!(self.result, Slot::Stream(_))
+    }
 }
 
 impl Across {
     /// Tiles of each result of a program on `len` elements.
     pub fn partials(&self, len: usize) -> usize {
+        if self.phased.is_some() {
+            return 1;
+        }
         partials(len, self.rows)
     }
 
@@ -82,7 +120,7 @@ pub fn partials(len: usize, rows: usize) -> usize {
 
 impl fmt::Debug for Folding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fold of {:?} into stream {}", self.operand, self.result)
+        write!(f, "fold of {:?} into {:?}", self.operand, self.result)
     }
 }
 

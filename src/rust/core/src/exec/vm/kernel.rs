@@ -11,7 +11,7 @@ use crate::kernels::random::{Bits, Draw};
 use crate::kernels::reductions::carrier::Carrier;
 use crate::kernels::reductions::fold::{segments, tile, Fold};
 use crate::kernels::reductions::partials::PARTIAL;
-use crate::kernels::tile::gather;
+use crate::kernels::tile::{gather, repeat_each};
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
 use std::fmt;
@@ -26,6 +26,8 @@ pub enum Slot {
     Constant(usize),
     /// Among the registers, from this byte on.
     Register(usize),
+    /// Among what is kept of some rows from phase to phase, from this byte of the registers on.
+    Kept(usize),
     /// In the stream with that number.
     Stream(usize),
 }
@@ -46,6 +48,8 @@ pub(super) enum Extent {
     Whole,
     /// So many bytes of a stream.
     Bytes(usize),
+    /// So many bytes for each element of the longest tile, in a register.
+    Cycle(usize),
     /// All copies of a constant, of so many bytes each.
     Constant(usize),
 }
@@ -202,10 +206,20 @@ impl Kernel {
         let run = Box::new(move |w: &Window| {
             let (segment, out) = (w.cut.segment, w.write::<T>());
             let folded = w.slice::<T>(0, out.len() / segment);
-            out.chunks_mut(segment).zip(folded).for_each(|(out, &x)| out.fill(x));
+            repeat_each(folded, segment, out);
         });
         let folded = Extent::Fold(size_of::<T>());
         Kernel::new(run, [folded, Extent::Unused, Extent::Unused], tile_of::<T>())
+    }
+
+    /// Repeats the folds of some rows, all of them again and again, for the columns of a tile.
+    pub fn cycle<T: Element>() -> Kernel {
+        let run = Box::new(move |w: &Window| {
+            let (folded, n) = (w.read::<T>(0), w.cut.longest() / w.len * w.len);
+            w.folded::<T>(n).chunks_exact_mut(w.len).for_each(|out| out.copy_from_slice(folded));
+        });
+        let reads = [tile_of::<T>(), Extent::Unused, Extent::Unused];
+        Kernel::new(run, reads, Extent::Cycle(size_of::<T>()))
     }
 
     /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this

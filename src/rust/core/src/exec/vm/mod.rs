@@ -12,6 +12,7 @@ mod chained;
 mod code;
 mod cut;
 mod kernel;
+mod lines;
 pub mod native;
 mod product_blocks;
 mod resolve;
@@ -20,7 +21,7 @@ mod runs;
 pub mod superinstruction;
 mod vector_product;
 
-pub use code::{partials, Across, Blocks, Code, Folding, Instruction, Walk, Work};
+pub use code::{partials, Across, Blocks, Code, Folding, Instruction, Phased, Walk, Work};
 pub use cut::{Cut, CONSTANT};
 pub use kernel::{Kernel, Slot};
 pub use product_blocks::{is_wide, Lines};

@@ -2,7 +2,7 @@
 //! operands and results.
 
 use super::binding::{expected, Address, Binding, Resolved, CONSTANTS, REGISTERS, STREAMS};
-use super::code::{Code, Instruction, Walk, Work};
+use super::code::{Code, Instruction, Phased, Walk, Work};
 use super::cut::Cut;
 use super::kernel::{Extent, Kernel, Run, Slot, Window};
 use super::native::{Native, MAX_ARGUMENTS};
@@ -117,9 +117,21 @@ impl<'c> Room<'c, '_> {
     /// As [`Room::run`].
     #[inline]
     pub(super) unsafe fn run_on(&self, tile: &Tile) {
+        // SAFETY: by the caller.
+        unsafe { self.run_some(tile, |_| true) };
+    }
+
+    /// Runs some of the instructions on one tile.
+    ///
+    /// # Safety
+    /// As [`Room::run`].
+    #[inline]
+    pub(super) unsafe fn run_some(&self, tile: &Tile, chosen: impl Fn(&Instruction) -> bool) {
         for (instruction, resolved) in self.code.each.iter().zip(&self.binding.each) {
-            // SAFETY: by the caller.
-            self.calls(instruction, resolved, tile, |call| unsafe { call.run() });
+            if chosen(instruction) {
+                // SAFETY: by the caller.
+                self.calls(instruction, resolved, tile, |call| unsafe { call.run() });
+            }
         }
     }
 
@@ -235,7 +247,11 @@ fn bind(code: &Code, streams: &Streams) -> Binding {
                 // A fold reads its operand as an instruction does.
                 let (operand, _) = binder.locate(fold.operand, Extent::Tile(fold.width), false, false);
                 let bytes = across.rows * across.partials(code.cut.len) * across.unit(fold, code.cut.len);
-                let (result, _) = binder.locate(Slot::Stream(fold.result), Extent::Bytes(bytes), false, true);
+                let extent = match fold.result {
+                    Slot::Stream(_) => Extent::Bytes(bytes),
+                    _ => Extent::Cycle(fold.width),
+                };
+                let (result, _) = binder.locate(fold.result, extent, false, true);
                 folds.push([operand, result]);
             }
         }
@@ -259,9 +275,17 @@ struct Binder<'b> {
 }
 
 impl Binder<'_> {
-    fn instruction(&self, Instruction { work, folded }: &Instruction) -> Resolved {
+    /// The rows of lines that run in phases, and what is kept of them.
+    fn phased(&self) -> Option<(usize, Phased)> {
+        match &self.code.walk {
+            Walk::Across(across) => across.phased.map(|phased| (across.rows, phased)),
+            _ => None,
+        }
+    }
+
+    fn instruction(&self, Instruction { work, folded, .. }: &Instruction) -> Resolved {
         assert!(
-            !folded || self.code.cut.tiles_per_segment() == 1,
+            !folded || self.code.cut.tiles_per_segment() == 1 || self.phased().is_some(),
             "no tile has what a whole segment is folded into"
         );
         match work {
@@ -335,7 +359,11 @@ impl Binder<'_> {
     fn locate(&self, slot: Slot, extent: Extent, folded: bool, write: bool) -> (Address, Bytes) {
         let cut = &self.code.cut;
         let segments = cut.len / cut.segment;
-        let (len, longest) = if folded { (segments, cut.folded()) } else { (cut.len, cut.longest()) };
+        let (len, longest) = match (folded, self.phased()) {
+            (true, Some((rows, _))) => (rows, cut.longest()),
+            (true, None) => (segments, cut.folded()),
+            (false, _) => (cut.len, cut.longest()),
+        };
         let scratch = |base: usize, at: usize, len: usize| {
             let all = if base == REGISTERS { self.code.registers } else { self.code.constants };
             assert!(at + len <= all, "a register outside of scratch memory");
@@ -357,6 +385,12 @@ impl Binder<'_> {
             (Extent::Tile(size), Slot::Register(at)) => {
                 let (address, bytes) = scratch(REGISTERS, at, longest * size);
                 (Address { by_chunk: size, ..address }, bytes)
+            }
+            (Extent::Cycle(size), Slot::Register(at)) => scratch(REGISTERS, at, cut.longest() * size),
+            (Extent::Tile(size), Slot::Kept(at)) if !folded => {
+                let (all, phased) = self.phased().expect("lines alone keep elements");
+                let (address, bytes) = scratch(REGISTERS, at, phased.rows * (cut.len / all) * size);
+                (Address { by_fold: size, by_chunk: size, ..address }, bytes)
             }
             (Extent::Tile(size), Slot::Stream(i)) => {
                 let (address, bytes) = stream(i, len * size);

@@ -4,7 +4,7 @@ use super::binding::Binding;
 use super::code::{Code, Instruction, Walk, Work};
 use super::kernel::Extent;
 use super::resolve::{Call, Room, Tile};
-use super::{across, chained, product_blocks};
+use super::{across, chained, lines, product_blocks};
 use crate::kernels::memory::{AlignedBytes, Lent, Streams};
 use crate::kernels::threads::{pool, threads};
 use std::fmt;
@@ -23,7 +23,10 @@ impl Code {
         self.with_binding(streams, |binding| match &self.walk {
             Walk::Tiles => self.run_tiles(binding, streams, pieces),
             Walk::Chained { reverse } => chained::run(*reverse, self, binding, streams, pieces > 1),
-            Walk::Across(folds) => across::run(folds, self, binding, streams, pieces > 1),
+            Walk::Across(folds) => match folds.phased {
+                Some(phased) => lines::run(folds, phased, self, binding, streams, pieces > 1),
+                None => across::run(folds, self, binding, streams, pieces > 1),
+            },
             Walk::Blocks(blocks) => product_blocks::run(blocks, self, binding, streams, pieces > 1),
         })
     }

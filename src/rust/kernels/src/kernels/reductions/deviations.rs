@@ -18,6 +18,7 @@ use crate::dtype::{Element, Real};
 use crate::kernels::tile::TILE;
 use crate::kernels::wide::{wide, wide_loop, Loop};
 use num_complex::Complex;
+use std::ops::Range;
 
 /// Elements that are taken into the sums, then into the sums of squares: few, so that a processor reads on in
 /// memory meanwhile, and a multiple of the lanes.
@@ -135,9 +136,10 @@ fn some<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
     let (n, len) = (rows.offsets.len(), out.len());
     let (count, scale) = first(n);
     let mut shifts = Sums::new(count, len);
-    let begin = Rows { offsets: &rows.offsets[..count], ..rows };
+    let begin = Rows { offsets: rows.offsets.first(count), ..rows };
     begin.each(x, len, count, begin.are_together(len), &mut |at, runs| {
-        runs.iter().for_each(|x| shifts.add(at.start, x, |sum, &x: &R| *sum += x.convert::<f64>() * scale));
+        let mut add = |x| shifts.add(at.clone(), x, |sum, &x: &R| *sum += x.convert::<f64>() * scale);
+        runs.iter().flat_map(|x| x.chunks(at.len())).for_each(&mut add);
     });
     let mut shifts = shifts.made(len);
     let (lanes, together) = (n.min(LANES), rows.are_together(len));
@@ -146,17 +148,19 @@ fn some<R: Real, O: Made>(x: &[R], rows: Rows, out: &mut [O]) {
     }
     let (mut sums, mut squares) = (Sums::new(lanes, len), Sums::new(lanes, len));
     rows.each(x, len, lanes, together, &mut |at, runs| {
+        let each = at.len();
         let mut sums =
             Deviations { sums: &mut sums.0[at.clone()], squares: &mut squares.0[at], shifts: &shifts };
         match *runs {
             [a, b, c, d] => wide_loop(Four(sums, [a, b, c, d])),
-            _ => runs.iter().for_each(|x| sums.add(x)),
+            _ => runs.iter().flat_map(|x| x.chunks(each)).for_each(|x| sums.add(x)),
         }
     });
     let (sums, squares) = (sums.made(len), squares.made(len));
     for (i, out) in out.iter_mut().enumerate() {
-        let element = |&place: &isize| x[(rows.first + i as isize * rows.stride + place) as usize].convert();
-        *out = O::made(moments(n, shifts[i], sums[i], squares[i], rows.offsets.iter().map(element)));
+        let element =
+            |j: usize| x[(rows.first + i as isize * rows.stride + rows.offsets.at(j)) as usize].convert();
+        *out = O::made(moments(n, shifts[i], sums[i], squares[i], (0..n).map(element)));
     }
 }
 
@@ -169,8 +173,8 @@ impl Sums {
     }
 
     /// Takes elements into as many.
-    fn add<R>(&mut self, from: usize, x: &[R], add: impl Fn(&mut f64, &R)) {
-        wide(|| self.0[from..].iter_mut().zip(x).for_each(|(sum, x)| add(sum, x)));
+    fn add<R>(&mut self, at: Range<usize>, x: &[R], add: impl Fn(&mut f64, &R)) {
+        wide(|| self.0[at].iter_mut().zip(x).for_each(|(sum, x)| add(sum, x)));
     }
 
     /// The sums of the lanes.

@@ -8,7 +8,7 @@
 
 use super::deviations;
 use super::loops::{free_loops, halves, loops, Accumulate, Loops};
-use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::partials::{halve, Compensated, Each, Made, Offsets, Partial, Rows, LANES};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, Real};
 use crate::kernels::cast;
 use crate::kernels::math::complex;
@@ -52,6 +52,12 @@ pub trait Reduce: Element {
         Self::accumulation(fold, One(x, PhantomData))
     }
 
+    /// Folds tiles of `each` elements that lie one after the other, the last of which may have less, with the
+    /// bits of [`tile`](Reduce::tile).
+    fn line<O: Made>(fold: Fold, x: &[Self], each: usize, out: &mut [O]) {
+        Self::accumulation(fold, Line { x, each, out })
+    }
+
     /// Folds one tile for each element of `out`, with the bits of [`tile`](Reduce::tile).
     fn tiles<O: Made>(fold: Fold, x: &[Self], rows: Rows, out: &mut [O]) {
         Self::accumulation(fold, Many { x, rows, out })
@@ -60,11 +66,11 @@ pub trait Reduce: Element {
 
 /// The loops of a fold on elements of a type.
 pub struct Accumulation<T, A> {
-    loops: Loops<T, A>,
+    pub(super) loops: Loops<T, A>,
     /// Whether the order makes no difference.
     free: bool,
     /// For loops that are wrong for rare results: the test of results, and the exact loops.
-    exact: Option<(fn(&[A]) -> bool, Loops<T, A>)>,
+    pub(super) exact: Option<(fn(&[A]) -> bool, Loops<T, A>)>,
 }
 
 /// Work that uses the loops of a fold.
@@ -86,6 +92,40 @@ impl<T: Element, O: Made> Work<T> for One<'_, T, O> {
             Some((are_right, exact)) if !are_right(&[acc]) => (exact.tile)(self.0),
             _ => acc,
         })
+    }
+}
+
+/// Tiles that lie one after the other.
+struct Line<'a, T, O> {
+    x: &'a [T],
+    each: usize,
+    out: &'a mut [O],
+}
+
+impl<T: Element, O: Made> Work<T> for Line<'_, T, O> {
+    type Made = ();
+    fn run<A: Element>(self, how: Accumulation<T, A>) {
+        let Line { x, each, out } = self;
+        let right = |acc: &[A]| how.exact.as_ref().is_none_or(|(are_right, _)| are_right(acc));
+        let exact = |x: &[T]| match &how.exact {
+            Some((_, exact)) => (exact.tile)(x),
+            None => (how.loops.tile)(x),
+        };
+        for (out, x) in out.chunks_mut(4).zip(x.chunks(4 * each)) {
+            let mut tiles = x.chunks(each);
+            if x.len() == 4 * each {
+                let four = std::array::from_fn(|i| &x[i * each..][..each]);
+                let acc = (how.loops.tiles)(four);
+                let acc = if right(&acc) { acc } else { four.map(exact) };
+                made(&acc, out);
+                continue;
+            }
+            for out in out {
+                let x = tiles.next().unwrap_or_default();
+                let acc = (how.loops.tile)(x);
+                *out = O::made(if right(&[acc]) { acc } else { exact(x) });
+            }
+        }
     }
 }
 
@@ -118,64 +158,20 @@ fn segments_of<T: Reduce>(fold: Fold, x: &[u8], segment: usize, out: &mut [u8]) 
     let (x, out) = (cast::slice::<T>(x), cast::slice_mut::<T>(out));
     // Many short ones are folded side by side.
     if segment < MIN_ALONE && out.len() >= MIN_TOGETHER {
-        let offsets: [isize; MIN_ALONE] = std::array::from_fn(|i| i as isize);
-        let rows = Rows { first: 0, stride: segment as isize, offsets: &offsets[..segment] };
+        let rows = Rows { first: 0, stride: segment as isize, offsets: Offsets::Steps(segment, 0, 1) };
         return T::tiles(fold, x, rows, out);
     }
+    if segment <= TILE {
+        return T::line(fold, x, segment, out);
+    }
     for (x, out) in x.chunks(segment).zip(out) {
-        *out = if segment <= TILE {
-            T::tile(fold, x)
-        } else {
-            T::finish(fold, segment, &mut |add| x.chunks(TILE).for_each(|tile| add(T::tile(fold, tile))))
-        };
-    }
-}
-
-/// Accumulators of many results, which take one element of each result at a time. There is one for each lane
-/// of a tile that has elements: as bytes, those of the first lane of all results, then those of the second.
-pub struct Accumulators {
-    /// Bytes of one.
-    pub width: usize,
-    /// Fills new ones.
-    pub start: Box<dyn Fn(&mut [u8]) + Send + Sync>,
-    /// Takes an element each into as many of them.
-    pub add: Box<dyn Fn(&mut [u8], &[u8]) + Send + Sync>,
-    /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of each and its
-    /// bytes.
-    pub finish: Box<dyn Fn(&mut [u8], usize, bool, &mut dyn FnMut(usize, &[u8])) + Send + Sync>,
-}
-
-impl Accumulators {
-    /// Those of a fold of elements of this dtype, with the bits of [`tile`](Reduce::tile).
-    pub fn new(dtype: DType, fold: Fold) -> Accumulators {
-        dispatch!(dtype, T => <T as Reduce>::accumulation(fold, Gradual))
-    }
-}
-
-/// Accumulation of one element of each result at a time.
-struct Gradual;
-
-impl<T: Element> Work<T> for Gradual {
-    type Made = Accumulators;
-    fn run<A: Element>(self, how: Accumulation<T, A>) -> Accumulators {
-        // Elements are seen once, so the exact loops are used.
-        let Loops { start, one, others, .. } = how.exact.map_or(how.loops, |(_, exact)| exact);
-        Accumulators {
-            width: size_of::<A>(),
-            start: Box::new(move |acc| cast::slice_mut::<A>(acc).fill(start)),
-            add: Box::new(move |acc, x| one(cast::slice_mut(acc), cast::slice(x))),
-            finish: Box::new(move |acc, n, partial, made| {
-                let acc = cast::slice_mut::<A>(acc);
-                halve(acc, n, others);
-                for (i, &acc) in acc[..n].iter().enumerate() {
-                    if partial {
-                        made(i, &Partial::made(acc));
-                    } else {
-                        made(i, cast::bytes(&[<T as Made>::made(acc)]));
-                    }
-                }
-            }),
-        }
+        *out = T::finish(fold, segment, &mut |add| {
+            for x in x.chunks(4 * TILE) {
+                let partials = &mut [Partial::default(); 4][..x.len().div_ceil(TILE)];
+                T::line(fold, x, TILE, partials);
+                partials.iter().for_each(|&partial| add(partial));
+            }
+        });
     }
 }
 
@@ -430,6 +426,12 @@ macro_rules! reduce {
             fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
                 if fold == Fold::Squares { O::made(deviations::tile(x)) } else { Self::accumulation(fold, One(x, PhantomData)) }
             }
+            fn line<O: Made>(fold: Fold, x: &[$type], each: usize, out: &mut [O]) {
+                if fold == Fold::Squares {
+                    return out.iter_mut().zip(x.chunks(each)).for_each(|(out, x)| *out = O::made(deviations::tile(x)));
+                }
+                Self::accumulation(fold, Line { x, each, out })
+            }
             fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
                 if fold == Fold::Squares { deviations::tiles(x, rows, out) } else { Self::accumulation(fold, Many { x, rows, out }) }
             }
@@ -457,6 +459,13 @@ macro_rules! reduce {
             }
             fn tile<O: Made>(fold: Fold, x: &[$type]) -> O {
                 if wraps(fold) { <$signed>::tile(fold, cast::slice(cast::bytes(x))) } else { Self::accumulation(fold, One(x, PhantomData)) }
+            }
+            fn line<O: Made>(fold: Fold, x: &[$type], each: usize, out: &mut [O]) {
+                if wraps(fold) {
+                    <$signed>::line(fold, cast::slice(cast::bytes(x)), each, out)
+                } else {
+                    Self::accumulation(fold, Line { x, each, out })
+                }
             }
             fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
                 if wraps(fold) {
@@ -507,7 +516,12 @@ mod tests {
             (0..2).for_each(|i| x.iter().enumerate().for_each(|(j, &x)| both[at(i, j)] = x));
             let offsets: Vec<isize> = (0..x.len()).map(|j| (j * between) as isize).collect();
             let mut out = [T::default(); 2];
-            T::tiles(fold, &both, Rows { first: 0, stride: apart as isize, offsets: &offsets }, &mut out);
+            T::tiles(
+                fold,
+                &both,
+                Rows { first: 0, stride: apart as isize, offsets: Offsets::List(&offsets) },
+                &mut out,
+            );
             assert_eq!(out.map(|out| out.to_bytes()), [want; 2], "{fold:?} of {x:?} in other offsets");
         }
     }

@@ -26,7 +26,9 @@ pub struct Loops<T, A> {
     pub join: fn(A, A) -> A,
     /// Folds a tile.
     pub tile: fn(&[T]) -> A,
-    /// Takes elements into as many accumulators.
+    /// Folds four tiles of one length: an addition waits for the one before it in its tile, not in others.
+    pub tiles: fn([&[T]; 4]) -> [A; 4],
+    /// Takes elements into as many accumulators, again from the first one if there are more.
     pub one: fn(&mut [A], &[T]),
     /// As `one`, four times: accumulators are loaded and stored once.
     pub four: fn(&mut [A], [&[T]; 4]),
@@ -41,6 +43,7 @@ pub fn loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
         start: S::start(),
         join: S::join,
         tile,
+        tiles: tiles::<T, S, LANES>,
         one: one::<T, S>,
         four: four::<T, S>,
         others: others::<T, S>,
@@ -50,8 +53,10 @@ pub fn loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
 /// The loops where it makes none.
 pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
     // The compiler vectorises loops over small integers only if it may choose the order.
-    let tile = if size_of::<T>() < 4 { line::<T, S> } else { tile::<T, S, FREE_LANES> };
-    Loops { tile, ..loops::<T, S>() }
+    if size_of::<T>() < 4 {
+        return Loops { tile: line::<T, S>, tiles: |x| x.map(line::<T, S>), ..loops::<T, S>() };
+    }
+    Loops { tile: tile::<T, S, FREE_LANES>, tiles: tiles::<T, S, FREE_LANES>, ..loops::<T, S>() }
 }
 
 /// Lanes of a tile where the order makes no difference: enough to hide the latency of an instruction.
@@ -99,6 +104,30 @@ impl<T: Element, S: Accumulate<T>, const N: usize> Loop for Tile<'_, T, S, N> {
     }
 }
 
+/// Folds four tiles of one length in `N` lanes each.
+struct Tiles<'a, T, S, const N: usize>([&'a [T]; 4], PhantomData<S>);
+
+impl<T: Element, S: Accumulate<T>, const N: usize> Loop for Tiles<'_, T, S, N> {
+    type Made = [S::Acc; 4];
+    #[inline(always)]
+    fn run(self) -> [S::Acc; 4] {
+        let mut lanes = [[S::start(); N]; 4];
+        let [a, b, c, d] = self.0.map(|x| x.chunks_exact(N));
+        let rest = [&a, &b, &c, &d].map(|chunks| chunks.remainder());
+        for (((a, b), c), d) in a.zip(b).zip(c).zip(d) {
+            for (lanes, chunk) in lanes.iter_mut().zip([a, b, c, d]) {
+                for lane in 0..N {
+                    lanes[lane] = S::add(lanes[lane], chunk[lane]);
+                }
+            }
+        }
+        for (lanes, rest) in lanes.iter_mut().zip(rest) {
+            lanes.iter_mut().zip(rest).for_each(|(a, &x)| *a = S::add(*a, x));
+        }
+        lanes.map(joined::<T, S, N>)
+    }
+}
+
 /// Folds a run of a tile into its lanes.
 struct Run<'a, A, S>(&'a mut [A; LANES], &'a [f32], PhantomData<S>);
 
@@ -114,12 +143,21 @@ fn tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T]) -> S::Acc {
     wide_loop(Tile::<T, S, N>(x, PhantomData))
 }
 
+fn tiles<T: Element, S: Accumulate<T>, const N: usize>(x: [&[T]; 4]) -> [S::Acc; 4] {
+    wide_loop(Tiles::<T, S, N>(x, PhantomData))
+}
+
 fn line<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {
     wide(|| x.iter().fold(S::start(), |acc, &x| S::add(acc, x)))
 }
 
 fn one<T: Element, S: Accumulate<T>>(acc: &mut [S::Acc], x: &[T]) {
-    wide(|| acc.iter_mut().zip(x).for_each(|(a, &x)| *a = S::add(*a, x)))
+    let each = acc.len().max(1);
+    wide(|| {
+        for x in x.chunks(each) {
+            acc.iter_mut().zip(x).for_each(|(a, &x)| *a = S::add(*a, x));
+        }
+    })
 }
 
 fn four<T: Element, S: Accumulate<T>>(acc: &mut [S::Acc], [b, c, d, e]: [&[T]; 4]) {
@@ -140,7 +178,8 @@ const HALVES: usize = 128;
 /// The loops for 16-bit floats, which are accumulated as singles.
 pub fn halves<H: Element, S: Accumulate<f32>>() -> Loops<H, S::Acc> {
     let Loops { start, join, others, .. } = loops::<f32, S>();
-    Loops { start, join, others, tile: half_tile::<H, S>, one: half_one::<H, S>, four: half_four::<H, S> }
+    let (tile, one, four) = (half_tile::<H, S>, half_one::<H, S>, half_four::<H, S>);
+    Loops { start, join, others, tile, tiles: |x| x.map(half_tile::<H, S>), one, four }
 }
 
 fn widen<H: Element>(x: &[H], out: &mut [f32]) {
@@ -159,9 +198,13 @@ fn half_tile<H: Element, S: Accumulate<f32>>(x: &[H]) -> S::Acc {
 
 fn half_one<H: Element, S: Accumulate<f32>>(acc: &mut [S::Acc], x: &[H]) {
     let mut singles = [0.0; HALVES];
-    for (acc, x) in acc.chunks_mut(HALVES).zip(x.chunks(HALVES)) {
-        widen(x, &mut singles);
-        one::<f32, S>(acc, &singles);
+    let each = acc.len().max(1);
+    for x in x.chunks(each) {
+        for (acc, x) in acc.chunks_mut(HALVES).zip(x.chunks(HALVES)) {
+            let singles = &mut singles[..x.len()];
+            widen(x, singles);
+            one::<f32, S>(acc, singles);
+        }
     }
 }
 

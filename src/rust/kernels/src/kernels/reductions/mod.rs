@@ -1,6 +1,7 @@
 //! Reductions: [`reduce`](reduce::reduce) splits values into tiles, and a [`fold`] folds each. Cumulations:
 //! [`cumulative`](cumulative::cumulative) walks along lines.
 
+pub mod accumulators;
 pub mod carrier;
 pub mod cumulative;
 mod cumulative_sums;

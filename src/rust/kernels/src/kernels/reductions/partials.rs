@@ -27,7 +27,44 @@ pub struct Rows<'a> {
     /// From one result to the next.
     pub stride: isize,
     /// The elements of a tile, from the first of each result.
-    pub offsets: &'a [isize],
+    pub offsets: Offsets<'a>,
+}
+
+/// The offsets of a tile's elements.
+#[derive(Clone, Copy, Debug)]
+pub enum Offsets<'a> {
+    /// So many from this one on, each so much after the one before.
+    Steps(usize, isize, isize),
+    /// These.
+    List(&'a [isize]),
+}
+
+#[allow(clippy::len_without_is_empty)] // A tile has elements.
+impl Offsets<'_> {
+    /// Their number.
+    pub fn len(&self) -> usize {
+        match self {
+            Offsets::Steps(n, ..) => *n,
+            Offsets::List(offsets) => offsets.len(),
+        }
+    }
+
+    /// The offset of element `j`.
+    #[inline]
+    pub(super) fn at(&self, j: usize) -> isize {
+        match self {
+            Offsets::Steps(_, first, step) => first + j as isize * step,
+            Offsets::List(offsets) => offsets[j],
+        }
+    }
+
+    /// The first `n`.
+    pub(super) fn first(self, n: usize) -> Self {
+        match self {
+            Offsets::Steps(_, first, step) => Offsets::Steps(n, first, step),
+            Offsets::List(offsets) => Offsets::List(&offsets[..n]),
+        }
+    }
 }
 
 /// A type that an accumulator is converted to: a partial result, or the result itself.
@@ -55,12 +92,16 @@ const LONG: usize = 512;
 impl Rows<'_> {
     /// Whether tiles of `len` results are one run of elements, and best taken so.
     pub(super) fn are_together(&self, len: usize) -> bool {
-        let side_by_side = || self.offsets.windows(2).all(|pair| pair[1] - pair[0] == len as isize);
+        let side_by_side = || match self.offsets {
+            Offsets::Steps(_, _, step) => step == len as isize,
+            Offsets::List(offsets) => offsets.windows(2).all(|pair| pair[1] - pair[0] == len as isize),
+        };
         self.stride == 1 && len < LONG && self.offsets.len() >= LANES && side_by_side()
     }
 
     /// Gives the elements of `len` results in runs, up to four at a time, with the accumulators that they are
-    /// for: those of the first lane of all results, then those of the second, in so many `lanes`.
+    /// for: those of the first lane of all results, then those of the second, in so many `lanes`. A run that
+    /// is longer than these begins again with the first of them.
     pub(super) fn each<T: Element>(
         &self,
         x: &[T],
@@ -70,15 +111,10 @@ impl Rows<'_> {
         take: &mut dyn FnMut(Range<usize>, &[&[T]]),
     ) {
         let Rows { first, stride, offsets } = *self;
-        let at = |j: usize| first + offsets[j];
+        let at = |j: usize| first + offsets.at(j);
         if together {
-            let whole = offsets.len() / LANES;
-            let (all, rest) = (LANES * len, offsets.len() % LANES * len);
-            runs(x, all, 1, &mut (0..whole).map(|i| at(i * LANES)), &mut |runs| take(0..all, runs));
-            runs(x, rest, 1, &mut (whole * LANES..offsets.len()).take(1).map(at), &mut |runs| {
-                take(0..rest, runs)
-            });
-            return;
+            let all = &x[at(0) as usize..][..offsets.len() * len];
+            return take(0..LANES * len, &[all]);
         }
         for lane in 0..lanes {
             let starts = &mut (lane..offsets.len()).step_by(lanes).map(at);

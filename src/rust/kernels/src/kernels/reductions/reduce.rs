@@ -6,7 +6,7 @@
 //! to.
 
 use super::fold::{Fold, Reduce};
-use super::partials::{Partial, Rows, PARTIAL};
+use super::partials::{Offsets, Partial, Rows, PARTIAL};
 use crate::dtype::{dispatch, DType};
 use crate::kernels::cast;
 use crate::kernels::memory::{zeroed, AlignedBytes};
@@ -31,10 +31,8 @@ const PIECE: usize = 1 << 18;
 /// The folds of a dtype, with what they make as `O`: results as bytes, or [`Partial`]s. The walk over values
 /// is thus compiled once for all dtypes.
 struct Folds<O> {
-    /// Of these a result is made.
-    width: usize,
-    /// Folds one tile.
-    tile: fn(Fold, &[u8], &mut [O]),
+    /// Folds tiles of so many elements each that lie one after the other.
+    line: fn(Fold, &[u8], usize, &mut [O]),
     /// Folds one tile for each result.
     tiles: fn(Fold, &[u8], Rows, &mut [O]),
 }
@@ -42,8 +40,7 @@ struct Folds<O> {
 impl Folds<u8> {
     fn of<T: Reduce>() -> Folds<u8> {
         Folds {
-            width: size_of::<T>(),
-            tile: |fold, x, out| cast::slice_mut::<T>(out)[0] = T::tile(fold, cast::slice(x)),
+            line: |fold, x, each, out| T::line(fold, cast::slice(x), each, cast::slice_mut::<T>(out)),
             tiles: |fold, x, rows, out| T::tiles(fold, cast::slice(x), rows, cast::slice_mut::<T>(out)),
         }
     }
@@ -52,8 +49,7 @@ impl Folds<u8> {
 impl Folds<Partial> {
     fn of<T: Reduce>() -> Folds<Partial> {
         Folds {
-            width: 1,
-            tile: |fold, x, out| out[0] = T::tile(fold, cast::slice(x)),
+            line: |fold, x, each, out| T::line(fold, cast::slice(x), each, out),
             tiles: |fold, x, rows, out| T::tiles(fold, cast::slice(x), rows, out),
         }
     }
@@ -80,33 +76,49 @@ fn along(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, 
 }
 
 impl Plan<'_> {
-    /// Folds one tile of some results.
+    /// Folds one tile of some results, or several of one.
     fn tile<O>(&self, folds: &Folds<O>, tile_of: Range<usize>, results: Range<usize>, out: &mut [O]) {
         let (shape, layout) = &self.reduced;
         let mut offsets = Vec::new();
-        if !self.lines {
+        let step = match (&**shape, &*layout.strides) {
+            (&[_], &[step]) => Some(step),
+            _ => None,
+        };
+        if !self.lines && step.is_none() {
             offsets.reserve(tile_of.len());
             runs(shape, layout, tile_of.clone(), |_, first, stride, len| {
                 offsets.extend((0..len as isize).map(|i| first as isize + i * stride));
             });
         }
-        let (mut layout, mut scratch, width) = (layout.clone(), AlignedBytes::new(), folds.width);
+        let (mut layout, mut scratch) = (layout.clone(), AlignedBytes::new());
+        let each = out.len() / results.len();
         runs(&self.kept.0, &self.kept.1, results, |at, first, stride, len| {
-            let out = &mut out[at * width..(at + len) * width];
+            let out = &mut out[at * each..(at + len) * each];
             if !self.lines {
                 let at = |i: usize| first as isize + (i * TOGETHER) as isize * stride;
-                let rows = |i: usize| Rows { first: at(i), stride, offsets: &offsets };
-                let blocks = out.chunks_mut(TOGETHER * width).enumerate();
+                let offsets = match step {
+                    Some(step) => Offsets::Steps(tile_of.len(), tile_of.start as isize * step, step),
+                    None => Offsets::List(&offsets),
+                };
+                let rows = |i: usize| Rows { first: at(i), stride, offsets };
+                let blocks = out.chunks_mut(TOGETHER * each).enumerate();
                 return blocks.for_each(|(i, out)| {
-                    stop::work(out.len() / width * offsets.len());
+                    stop::work(out.len() / each * tile_of.len());
                     (folds.tiles)(self.fold, self.data, rows(i), out);
                 });
             }
-            for (i, out) in out.chunks_mut(width).enumerate() {
+            // Results whose elements lie one after the other.
+            let n = tile_of.len();
+            if step == Some(1) && stride == n as isize && n == shape.size() && n <= TILE {
+                stop::work(len * n);
+                let bytes = self.dtype.bytes();
+                return (folds.line)(self.fold, &self.data[first * bytes..][..len * n * bytes], n, out);
+            }
+            for (i, out) in out.chunks_mut(each).enumerate() {
                 layout.offset = (first as isize + i as isize * stride) as usize;
                 let x = View { dtype: self.dtype, shape, layout: &layout, data: self.data };
                 stop::work(tile_of.len());
-                (folds.tile)(self.fold, bytes_of(&x, tile_of.clone(), &mut scratch), out);
+                (folds.line)(self.fold, bytes_of(&x, tile_of.clone(), &mut scratch), TILE, out);
             }
         });
     }
@@ -155,9 +167,11 @@ pub fn reduce(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
             let (now, later) = partials.split_at_mut(partials.len().min(inner - first));
             at += now.len();
             if lines {
-                let numbers = now.iter_mut().zip(first..);
+                // As many tiles at a time as are folded together.
+                let numbers = now.chunks_mut(4).zip((first..).step_by(4));
                 numbers.for_each(|(out, number)| {
-                    plan.tile(&folds, range(number), outer..outer + 1, std::slice::from_mut(out))
+                    let tiles = range(number).start..range(number + out.len() - 1).end;
+                    plan.tile(&folds, tiles, outer..outer + 1, out)
                 });
             } else {
                 plan.tile(&folds, range(outer), first..first + now.len(), now);

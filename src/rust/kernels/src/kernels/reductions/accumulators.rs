@@ -1,0 +1,72 @@
+//! Folds that take one element of each result at a time, where the elements of a result come one by one.
+
+use super::fold::{Accumulation, Fold, Reduce, Work};
+use super::loops::Loops;
+use super::partials::{halve, Made, Partial, PARTIAL};
+use crate::dtype::{dispatch, DType, Element};
+use crate::kernels::cast;
+use crate::kernels::tile::TILE;
+
+/// Accumulators of many results, which take one element of each result at a time. There is one for each lane
+/// of a tile that has elements: as bytes, those of the first lane of all results, then those of the second.
+pub struct Accumulators {
+    /// Bytes of one.
+    pub width: usize,
+    /// Fills new ones.
+    pub start: Box<dyn Fn(&mut [u8]) + Send + Sync>,
+    /// Takes an element each into as many of them.
+    pub add: Box<dyn Fn(&mut [u8], &[u8]) + Send + Sync>,
+    /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of each and its
+    /// bytes.
+    pub finish: Box<dyn Fn(&mut [u8], usize, bool, &mut dyn FnMut(usize, &[u8])) + Send + Sync>,
+    /// Makes results from the [`Partial`]s of the tiles of each, those of one after the other, and from the
+    /// number of its elements.
+    pub join: Box<dyn Fn(&[u8], usize, &mut [u8]) + Send + Sync>,
+}
+
+impl Accumulators {
+    /// Those of a fold of elements of this dtype, with the bits of [`tile`](Reduce::tile).
+    pub fn new(dtype: DType, fold: Fold) -> Accumulators {
+        dispatch!(dtype, T => <T as Reduce>::accumulation(fold, Gradual(fold, join_of::<T>)))
+    }
+}
+
+/// Makes results from the partial results of their tiles.
+fn join_of<T: Reduce>(fold: Fold, partials: &[u8], len: usize, out: &mut [u8]) {
+    let own = len.div_ceil(TILE) * PARTIAL;
+    for (out, partials) in cast::slice_mut::<T>(out).iter_mut().zip(partials.chunks(own)) {
+        let all = partials.chunks_exact(PARTIAL);
+        *out = T::finish(fold, len, &mut |add| {
+            all.clone().filter_map(|partial| Partial::try_from(partial).ok()).for_each(&mut *add);
+        });
+    }
+}
+
+/// Accumulation of one element of each result at a time, and what joins partial results.
+struct Gradual(Fold, fn(Fold, &[u8], usize, &mut [u8]));
+
+impl<T: Element> Work<T> for Gradual {
+    type Made = Accumulators;
+    fn run<A: Element>(self, how: Accumulation<T, A>) -> Accumulators {
+        // Elements are seen once, so the exact loops are used.
+        let Gradual(fold, join) = self;
+        let Loops { start, one, others, .. } = how.exact.map_or(how.loops, |(_, exact)| exact);
+        Accumulators {
+            width: size_of::<A>(),
+            start: Box::new(move |acc| cast::slice_mut::<A>(acc).fill(start)),
+            join: Box::new(move |partials, len, out| join(fold, partials, len, out)),
+            add: Box::new(move |acc, x| one(cast::slice_mut(acc), cast::slice(x))),
+            finish: Box::new(move |acc, n, partial, made| {
+                let acc = cast::slice_mut::<A>(acc);
+                halve(acc, n, others);
+                for (i, &acc) in acc[..n].iter().enumerate() {
+                    if partial {
+                        made(i, &Partial::made(acc));
+                    } else {
+                        made(i, cast::bytes(&[<T as Made>::made(acc)]));
+                    }
+                }
+            }),
+        }
+    }
+}
