@@ -9,6 +9,8 @@ use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
 use crate::shape::Shape;
 use crate::tensor::{View, ViewMut};
+use half::{bf16, f16};
+use num_complex::Complex;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -81,7 +83,7 @@ impl<E: Copy> DerefMut for Elements<'_, E> {
 #[macro_export]
 macro_rules! dispatch_scalar {
     ($dtype:expr, $t:ident => $body:expr) => {
-        $crate::dispatch_scalar!($dtype, $t => $body, F32 F64 C64 C128; F32)
+        $crate::dispatch_scalar!($dtype, $t => $body, F64 C64 C128; F32)
     };
     ($dtype:expr, $t:ident => $body:expr, $($variant:ident)+; $other:ident) => {
         match $dtype {
@@ -91,6 +93,23 @@ macro_rules! dispatch_scalar {
     };
 }
 pub use dispatch_scalar;
+
+/// Runs an expression with a type name bound to the type of the elements of a dtype where they are stored, and
+/// another to that of what is computed with. Those that stay what they are count as words, so that code for
+/// integers is that for floats.
+macro_rules! dispatch_stored {
+    ($dtype:expr, $stored:ident, $computed:ident => $body:expr) => {
+        dispatch_stored! { $dtype, $stored, $computed => $body, BF16: bf16, f32; F16: f16, f32; F64: f64, f64;
+        C64: Complex<f32>, Complex<f32>; C128: Complex<f64>, Complex<f64>; }
+    };
+    ($dtype:expr, $stored:ident, $computed:ident => $body:expr, $($variant:ident: $from:ty, $to:ty;)+) => {
+        match $dtype {
+            $(DType::$variant => { type $stored = $from; type $computed = $to; $body })+
+            _ => { type $stored = u32; type $computed = u32; $body }
+        }
+    };
+}
+pub(super) use dispatch_stored;
 
 /// Rows of a matrix that are copied together.
 const ROWS: usize = 16;
@@ -180,8 +199,15 @@ impl Places {
             return Elements::Read(&cast::slice(x.data)[self.offset as usize..][..len]);
         }
         let mut out = zeroed::<E>(len);
-        dispatch_scalar!(x.dtype, From => {
-            let data = cast::slice::<From>(x.data);
+        self.copy(x, cast::bytes_mut(&mut out));
+        Elements::Copied(out)
+    }
+
+    /// Copies the elements of the first example.
+    fn copy(&self, x: &View, out: &mut [u8]) {
+        let [(rows, down), (columns, across)] = self.axes();
+        dispatch_stored!(x.dtype, From, To => {
+            let (data, out) = (cast::slice::<From>(x.data), cast::slice_mut::<To>(out));
             let at = |i: usize, j: usize| (self.offset + i as isize * down + j as isize * across) as usize;
             // Some rows of all columns: what is read and what is written both stay in the cache.
             for start in (0..rows).step_by(ROWS) {
@@ -196,8 +222,7 @@ impl Places {
                     }
                 }
             }
-        }, F32 F64 C64 C128 BF16 F16; I32);
-        Elements::Copied(out)
+        });
     }
 
     /// Calls `visit` with the number of each element of a matrix and its distance from the first.
@@ -220,6 +245,20 @@ pub fn each<T: Scalar>(
     results: &mut [ViewMut],
     picoseconds: usize,
     run: impl Fn(&mut Values<'_, T>, &mut Values<'_, T>) + Sync,
+) {
+    each_of(operands, axes, results, picoseconds, &run)
+}
+
+/// What is called for each example.
+type Run<'f, T> = &'f (dyn Fn(&mut Values<'_, T>, &mut Values<'_, T>) + Sync);
+
+/// As [`each`]: one for all that is called.
+fn each_of<T: Scalar>(
+    operands: &[View],
+    axes: [&[usize]; 2],
+    results: &mut [ViewMut],
+    picoseconds: usize,
+    run: Run<T>,
 ) {
     let from: Vec<Places> = operands
         .iter()
@@ -267,13 +306,7 @@ pub fn each<T: Scalar>(
 }
 
 /// Runs the only example, whose results are written where they are.
-fn one<T: Scalar>(
-    operands: &[View],
-    from: &[Places],
-    results: &mut [ViewMut],
-    to: &[Places],
-    run: impl Fn(&mut Values<'_, T>, &mut Values<'_, T>),
-) {
+fn one<T: Scalar>(operands: &[View], from: &[Places], results: &mut [ViewMut], to: &[Places], run: Run<T>) {
     let (mut inputs, mut outputs) = (Values::<T>::default(), Values::<T>::default());
     for (x, places) in operands.iter().zip(from) {
         match places.kind(x.dtype) {
@@ -292,39 +325,32 @@ fn one<T: Scalar>(
     run(&mut inputs, &mut outputs);
 }
 
-/// Copies the operands of some examples.
-fn load<T: Scalar>(
-    operands: &[View],
-    from: &[Places],
-    examples: Range<usize>,
-    groups: &mut [[Values<'_, T>; 2]],
-) {
-    let mut seen = [0; 3];
-    for (x, places) in operands.iter().zip(from) {
-        let kind = places.kind(x.dtype);
-        let number = seen[kind as usize];
-        seen[kind as usize] += 1;
-        let firsts: Vec<isize> = examples.clone().map(|example| places.first(example)).collect();
-        dispatch_scalar!(x.dtype, E => {
-            let data = cast::slice::<E>(x.data);
-            for values in groups.iter_mut().take(firsts.len()) {
-                match kind {
-                    Kind::Integers => fit(&mut values[0].integers, number, places.len()),
-                    Kind::Reals => fit(&mut values[0].reals, number, places.len()),
-                    Kind::Scalars => fit(&mut values[0].scalars, number, places.len()),
-                }
-            }
-            places.each(|element, distance| {
-                for (values, first) in groups.iter_mut().zip(&firsts) {
-                    let x: E = data[(first + distance) as usize];
-                    match kind {
-                        Kind::Integers => values[0].integers[number][element] = x.convert(),
-                        Kind::Reals => values[0].reals[number][element] = x.convert(),
-                        Kind::Scalars => values[0].scalars[number][element] = x.convert(),
-                    }
-                }
-            });
-        }, F32 F64 C64 C128 BF16 F16; I32)
+impl<T: Scalar> Values<'_, T> {
+    /// Makes a value one of `len` elements.
+    fn fit(&mut self, kind: Kind, number: usize, len: usize) {
+        match kind {
+            Kind::Integers => fit(&mut self.integers, number, len),
+            Kind::Reals => fit(&mut self.reals, number, len),
+            Kind::Scalars => fit(&mut self.scalars, number, len),
+        }
+    }
+
+    /// The bytes of a value.
+    fn bytes(&self, kind: Kind, number: usize) -> &[u8] {
+        match kind {
+            Kind::Integers => cast::bytes(&self.integers[number]),
+            Kind::Reals => cast::bytes(&self.reals[number]),
+            Kind::Scalars => cast::bytes(&self.scalars[number]),
+        }
+    }
+
+    /// As [`Values::bytes`], to be written.
+    fn bytes_mut(&mut self, kind: Kind, number: usize) -> &mut [u8] {
+        match kind {
+            Kind::Integers => cast::bytes_mut(&mut self.integers[number]),
+            Kind::Reals => cast::bytes_mut(&mut self.reals[number]),
+            Kind::Scalars => cast::bytes_mut(&mut self.scalars[number]),
+        }
     }
 }
 
@@ -338,18 +364,55 @@ fn fit<E: Copy + Default>(values: &mut Vec<Elements<E>>, number: usize, len: usi
     }
 }
 
-/// Makes room for the results of an example.
-fn room<T: Scalar>(to: &[Places], out: &[(AtomicPtr<u8>, usize, DType)], values: &mut Values<'_, T>) {
+/// The kinds of values, and the number of each among those of its kind.
+fn numbered<'a>(
+    values: impl Iterator<Item = (DType, &'a Places)>,
+) -> impl Iterator<Item = (Kind, usize, &'a Places)> {
     let mut seen = [0; 3];
-    for (places, (_, _, dtype)) in to.iter().zip(out) {
-        let kind = places.kind(*dtype);
+    values.map(move |(dtype, places)| {
+        let kind = places.kind(dtype);
         let number = seen[kind as usize];
         seen[kind as usize] += 1;
-        match kind {
-            Kind::Integers => fit(&mut values.integers, number, places.len()),
-            Kind::Reals => fit(&mut values.reals, number, places.len()),
-            Kind::Scalars => fit(&mut values.scalars, number, places.len()),
-        }
+        (kind, number, places)
+    })
+}
+
+/// Copies the operands of some examples.
+fn load<T: Scalar>(
+    operands: &[View],
+    from: &[Places],
+    examples: Range<usize>,
+    groups: &mut [[Values<'_, T>; 2]],
+) {
+    let values = numbered(operands.iter().map(|x| x.dtype).zip(from));
+    for (x, (kind, number, places)) in operands.iter().zip(values) {
+        let groups = groups.iter_mut().zip(examples.clone());
+        let to = groups.map(|([values, _], example)| {
+            values.fit(kind, number, places.len());
+            (values.bytes_mut(kind, number), places.first(example))
+        });
+        gather(x, places, to.collect());
+    }
+}
+
+/// Copies the elements of the matrices that start in these places.
+fn gather(x: &View, places: &Places, to: Vec<(&mut [u8], isize)>) {
+    dispatch_stored!(x.dtype, From, To => {
+        let data = cast::slice::<From>(x.data);
+        let mut to: Vec<(&mut [To], isize)> =
+            to.into_iter().map(|(to, first)| (cast::slice_mut(to), first)).collect();
+        places.each(|element, distance| {
+            for (to, first) in &mut to {
+                to[element] = data[(*first + distance) as usize].convert();
+            }
+        });
+    })
+}
+
+/// Makes room for the results of an example.
+fn room<T: Scalar>(to: &[Places], out: &[(AtomicPtr<u8>, usize, DType)], values: &mut Values<'_, T>) {
+    for (kind, number, places) in numbered(out.iter().map(|x| x.2).zip(to)) {
+        values.fit(kind, number, places.len());
     }
 }
 
@@ -363,28 +426,34 @@ unsafe fn store<T: Scalar>(
     out: &[(AtomicPtr<u8>, usize, DType)],
     examples: Range<usize>,
 ) {
-    let mut seen = [0; 3];
-    for (places, (data, len, dtype)) in to.iter().zip(out) {
-        let kind = places.kind(*dtype);
-        let number = seen[kind as usize];
-        seen[kind as usize] += 1;
-        let firsts: Vec<isize> = examples.clone().map(|example| places.first(example)).collect();
-        dispatch_scalar!(*dtype, E => {
-            let data = data.load(Relaxed).cast::<E>();
-            let len = len / std::mem::size_of::<E>();
-            places.each(|element, distance| {
-                for (values, first) in groups.iter().zip(&firsts) {
-                    let at = (first + distance) as usize;
-                    assert!(at < len, "an element outside of the result");
-                    let x: E = match kind {
-                        Kind::Integers => values[1].integers[number][element].convert(),
-                        Kind::Reals => values[1].reals[number][element].convert(),
-                        Kind::Scalars => values[1].scalars[number][element].convert(),
-                    };
-                    // SAFETY: an element of the result, as just checked; the caller promises the rest.
-                    unsafe { data.add(at).write(x) };
-                }
-            });
-        }, F32 F64 C64 C128 BF16 F16; I32)
+    for (out, (kind, number, places)) in out.iter().zip(numbered(out.iter().map(|x| x.2).zip(to))) {
+        let groups = groups.iter().zip(examples.clone());
+        let from = groups.map(|([_, values], example)| (values.bytes(kind, number), places.first(example)));
+        // SAFETY: promised by the caller.
+        unsafe { scatter(from.collect(), places, out) };
     }
+}
+
+/// Writes the elements of the matrices that start in these places.
+///
+/// # Safety
+/// Nobody else reads or writes those elements.
+unsafe fn scatter(
+    from: Vec<(&[u8], isize)>,
+    places: &Places,
+    (data, len, dtype): &(AtomicPtr<u8>, usize, DType),
+) {
+    dispatch_stored!(*dtype, To, From => {
+        let (data, len) = (data.load(Relaxed).cast::<To>(), len / std::mem::size_of::<To>());
+        let from: Vec<(&[From], isize)> =
+            from.into_iter().map(|(from, first)| (cast::slice(from), first)).collect();
+        places.each(|element, distance| {
+            for (from, first) in &from {
+                let at = (first + distance) as usize;
+                assert!(at < len, "an element outside of the result");
+                // SAFETY: an element of the result, as just checked; the caller promises the rest.
+                unsafe { data.add(at).write(from[element].convert()) };
+            }
+        });
+    })
 }

@@ -8,7 +8,7 @@
 //! implicit QL algorithm*, 1968).
 
 use super::scalar::{beside, multiply, Real, Scalar};
-use super::secular::{join, Joined};
+use super::secular::{ascending, join, Joined};
 use super::tridiagonal::reduce;
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
@@ -49,7 +49,8 @@ pub fn hermitian<T: Scalar>(
             if !ql(&mut d, &e, None) {
                 return false;
             }
-            d.sort_by(f64::total_cmp);
+            let order = ascending(&d, (0..n).collect());
+            d = order.iter().map(|&i| d[i]).collect();
         }
         Some(mut vectors) => {
             let mut q = zeroed::<T::Real>(n * n);
@@ -86,8 +87,7 @@ fn divide<R: Real>(d: &mut [f64], e: &mut [f64], mut q: MatMut<R>) -> bool {
         if !ql(d, e, Some(&mut vectors)) {
             return false;
         }
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|&i, &j| d[i].total_cmp(&d[j]));
+        let order = ascending(d, (0..n).collect());
         let sorted: Vec<f64> = order.iter().map(|&i| d[i]).collect();
         d.copy_from_slice(&sorted);
         for (j, &from) in order.iter().enumerate() {
@@ -121,8 +121,7 @@ fn divide<R: Real>(d: &mut [f64], e: &mut [f64], mut q: MatMut<R>) -> bool {
 /// Brings eigenvalues and their vectors into ascending order.
 fn sort<R: Real>(d: &mut [f64], mut q: MatMut<R>) -> bool {
     let n = d.len();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| d[i].total_cmp(&d[j]));
+    let order = ascending(d, (0..n).collect());
     let sorted: Vec<f64> = order.iter().map(|&i| d[i]).collect();
     d.copy_from_slice(&sorted);
     let mut copy = zeroed::<R>(n * n);
@@ -151,8 +150,8 @@ fn update<R: Real>(d: &mut [f64], mut q: MatMut<R>, half: usize, joined: Joined<
     let kept: Vec<Vec<R>> = rest.iter().map(|&from| q.column(from).to_vec()).collect();
     let kept_values: Vec<f64> = rest.iter().map(|&from| d[from]).collect();
     // Where each column goes: new ones first, then those that stay as they are.
-    let mut all: Vec<(f64, usize)> = values.iter().copied().chain(kept_values).zip(0..).collect();
-    all.sort_by(|x, y| x.0.total_cmp(&y.0));
+    let all: Vec<f64> = values.iter().copied().chain(kept_values).collect();
+    let places = ascending(&all, (0..n).collect());
     let mut made = zeroed::<R>(n * k);
     let u = MatRef::new(&vectors, [k, k], k);
     if k > 0 {
@@ -162,8 +161,8 @@ fn update<R: Real>(d: &mut [f64], mut q: MatMut<R>, half: usize, joined: Joined<
         let last = MatRef::new(&below, [n - half, both + lower], n - half);
         multiply(bottom, last, u.block(upper..k, 0..k), Sums::Set);
     }
-    for (j, &(value, from)) in all.iter().enumerate() {
-        d[j] = value;
+    for (j, from) in places.into_iter().enumerate() {
+        d[j] = all[from];
         let column = if from < k { &made[from * n..][..n] } else { &kept[from - k] };
         q.column(j).copy_from_slice(column);
     }

@@ -4,7 +4,7 @@
 //! chosen by lane. A matrix never changes what comes out for its neighbours, and the bits are those of the
 //! algorithms for one matrix.
 
-use super::each::{dispatch_scalar, Kind, Places};
+use super::each::{dispatch_stored, Kind, Places};
 use super::scalar::Real;
 use super::triangular::Triangle;
 use crate::dtype::{DType, Element};
@@ -12,6 +12,8 @@ use crate::kernels::cast;
 use crate::kernels::threads::pool;
 use crate::kernels::wide::{wide_loop, Loop};
 use crate::tensor::{Layout, View, ViewMut};
+use half::{bf16, f16};
+use num_complex::Complex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -58,6 +60,17 @@ pub fn each<T: Real>(
     results: &mut [ViewMut],
     picoseconds: usize,
     run: impl Fn(&mut Values<T>, &mut Values<T>) + Sync,
+) {
+    each_of(operands, axes, results, picoseconds, &run)
+}
+
+/// As [`each`]: one for all that is called.
+fn each_of<T: Real>(
+    operands: &[View],
+    axes: [&[usize]; 2],
+    results: &mut [ViewMut],
+    picoseconds: usize,
+    run: &(dyn Fn(&mut Values<T>, &mut Values<T>) + Sync),
 ) {
     let from: Vec<Places> = operands
         .iter()
@@ -112,27 +125,29 @@ fn load<T: Real>(operands: &[View], from: &[Places], examples: Range<usize>, val
         let number = seen[kind as usize];
         seen[kind as usize] += 1;
         let firsts = places.firsts::<LANES>(examples.clone());
-        dispatch_scalar!(x.dtype, E => {
-            let data = cast::slice::<E>(x.data);
-            match kind {
-                Kind::Scalars => gather(data, places, firsts, &mut values.scalars[number]),
-                Kind::Reals => gather(data, places, firsts, &mut values.reals[number]),
-                Kind::Integers => gather(data, places, firsts, &mut values.integers[number]),
-            }
-        }, F32 F64 BF16 F16; I32)
+        let out = match kind {
+            Kind::Scalars => cast::bytes_mut(values.scalars[number].as_flattened_mut()),
+            Kind::Reals => cast::bytes_mut(values.reals[number].as_flattened_mut()),
+            Kind::Integers => cast::bytes_mut(values.integers[number].as_flattened_mut()),
+        };
+        dispatch_stored!(x.dtype, From, To => {
+            gather::<From, To>(cast::slice(x.data), places, firsts, cast::slice_mut(out))
+        })
     }
 }
 
 /// The elements of the matrices that start here.
-fn gather<E: Element, T: Element>(data: &[E], places: &Places, firsts: [isize; LANES], out: &mut [Lane<T>]) {
+fn gather<E: Element, T: Element>(data: &[E], places: &Places, firsts: [isize; LANES], out: &mut [T]) {
     let adjacent = firsts.iter().zip(firsts[0]..).all(|(&first, at)| first == at);
     places.each(|element, distance| {
-        out[element] = if adjacent {
+        let out = &mut out[element * LANES..][..LANES];
+        if adjacent {
             let from = &data[(firsts[0] + distance) as usize..][..LANES];
-            std::array::from_fn(|lane| from[lane].convert())
+            out.iter_mut().zip(from).for_each(|(out, x)| *out = x.convert());
         } else {
-            firsts.map(|first| data[(first + distance) as usize].convert())
-        };
+            let from = firsts.iter().map(|first| data[(first + distance) as usize]);
+            out.iter_mut().zip(from).for_each(|(out, x)| *out = x.convert());
+        }
     });
 }
 
@@ -152,18 +167,16 @@ unsafe fn store<T: Real>(
         let number = seen[kind as usize];
         seen[kind as usize] += 1;
         let firsts = places.firsts::<LANES>(examples.clone());
-        dispatch_scalar!(*dtype, E => {
-            let (data, len) = (data.load(Relaxed).cast::<E>(), len / std::mem::size_of::<E>());
-            let firsts = &firsts[..examples.len()];
+        let values = match kind {
+            Kind::Scalars => cast::bytes(values.scalars[number].as_flattened()),
+            Kind::Reals => cast::bytes(values.reals[number].as_flattened()),
+            Kind::Integers => cast::bytes(values.integers[number].as_flattened()),
+        };
+        dispatch_stored!(*dtype, To, From => {
+            let (data, len) = (data.load(Relaxed).cast::<To>(), len / std::mem::size_of::<To>());
             // SAFETY: promised by the caller.
-            unsafe {
-                match kind {
-                    Kind::Scalars => scatter(&values.scalars[number], places, firsts, data, len),
-                    Kind::Reals => scatter(&values.reals[number], places, firsts, data, len),
-                    Kind::Integers => scatter(&values.integers[number], places, firsts, data, len),
-                }
-            }
-        }, F32 F64 BF16 F16; I32)
+            unsafe { scatter::<To, From>(cast::slice(values), places, &firsts[..examples.len()], data, len) };
+        })
     }
 }
 
@@ -172,7 +185,7 @@ unsafe fn store<T: Real>(
 /// # Safety
 /// `data` has `len` elements, and nobody else reads or writes those of these matrices.
 unsafe fn scatter<E: Element, T: Element>(
-    values: &[Lane<T>],
+    values: &[T],
     places: &Places,
     firsts: &[isize],
     data: *mut E,
@@ -180,12 +193,13 @@ unsafe fn scatter<E: Element, T: Element>(
 ) {
     let adjacent = firsts.len() == LANES && firsts.iter().zip(firsts[0]..).all(|(&first, at)| first == at);
     places.each(|element, distance| {
-        let values = &values[element];
+        let values = &values[element * LANES..][..LANES];
         if adjacent {
             let at = (firsts[0] + distance) as usize;
             assert!(at + LANES <= len, "elements outside of the result");
             // SAFETY: elements of the result, as just checked.
-            unsafe { data.add(at).cast::<[E; LANES]>().write_unaligned(values.map(|x| x.convert())) };
+            let to = unsafe { std::slice::from_raw_parts_mut(data.add(at), LANES) };
+            to.iter_mut().zip(values).for_each(|(to, x)| *to = x.convert());
         } else {
             for (&first, x) in firsts.iter().zip(values) {
                 let at = (first + distance) as usize;

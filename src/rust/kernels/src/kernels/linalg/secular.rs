@@ -35,8 +35,7 @@ pub fn join<R: Real>(d: &mut [f64], z: &[f64], rho: f64, half: usize, mut q: Mat
     let n = d.len();
     let rho = 2.0 * rho;
     let mut z: Vec<f64> = z.iter().map(|z| z * std::f64::consts::FRAC_1_SQRT_2).collect();
-    let mut sorted: Vec<usize> = (0..n).collect();
-    sorted.sort_by(|&i, &j| d[i].total_cmp(&d[j]));
+    let sorted = ascending(d, (0..n).collect());
     let largest = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
     let small = 8.0 * R::EPSILON * largest(d).max(largest(&z));
     if !small.is_finite() {
@@ -73,11 +72,22 @@ pub fn join<R: Real>(d: &mut [f64], z: &[f64], rho: f64, half: usize, mut q: Mat
     let poles: Vec<f64> = kept.iter().map(|&i| d[i]).collect();
     let weights: Vec<f64> = kept.iter().map(|&i| z[i]).collect();
     // Rows of the eigenvectors go by kind.
-    let mut rows: Vec<usize> = (0..kept.len()).collect();
-    rows.sort_by_key(|&row| kind[kept[row]]);
+    let rows = by_kind(&kind, &kept);
     let kinds = [0, 1, 2].map(|is| kept.iter().filter(|&&i| kind[i] == is).count());
     let (values, vectors) = vectors::<R>(&poles, &weights, rho, &rows)?;
     Some(Joined { order: rows.iter().map(|&row| kept[row]).collect(), kinds, vectors, values, rest })
+}
+
+/// Positions in the order of the numbers there. Not generic: a sort is much code, and what calls it is compiled
+/// for each type of elements.
+pub(super) fn ascending(d: &[f64], mut positions: Vec<usize>) -> Vec<usize> {
+    positions.sort_by(|&i, &j| d[i].total_cmp(&d[j]));
+    positions
+}
+
+/// The rows of what is kept, in the order of the kinds, of which there are three.
+pub(super) fn by_kind(kind: &[usize], kept: &[usize]) -> Vec<usize> {
+    (0..3).flat_map(|is| (0..kept.len()).filter(move |&row| kind[kept[row]] == is)).collect()
 }
 
 /// About how long an element of the sums of the secular equation takes for one root, in picoseconds.

@@ -10,7 +10,7 @@ use super::bidiagonal::reduce;
 use super::eigen::scale_for;
 use super::qr;
 use super::scalar::{multiply, Real, Scalar};
-use super::secular::{roots, Squares};
+use super::secular::{ascending, by_kind, roots, Squares};
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
 use crate::kernels::memory::zeroed;
@@ -55,7 +55,8 @@ pub fn tall<T: Scalar>(
             if !sweeps(&mut d, &mut e, [None, None]) {
                 return false;
             }
-            d.sort_by(|x, y| y.total_cmp(x));
+            let order = ascending(&d, (0..n).collect());
+            d = order.iter().rev().map(|&i| d[i]).collect();
         }
         Some([mut u, mut v]) => {
             let (mut left, mut right) = (zeroed::<T::Real>(n * n), zeroed::<T::Real>(n * n));
@@ -159,8 +160,7 @@ fn join<R: Real>(
     }
     let mut kind: Vec<usize> = (0..n).map(|i| if i < half { 0 } else { 2 }).collect();
     kind[half] = 1;
-    let mut sorted: Vec<usize> = (0..n).filter(|&i| i != half).collect();
-    sorted.sort_by(|&i, &j| d[i].total_cmp(&d[j]));
+    let sorted = ascending(d, (0..n).filter(|&i| i != half).collect());
     let (mut kept, mut rest, mut last): (Vec<usize>, Vec<usize>, Option<usize>) = (vec![half], vec![], None);
     for now in sorted {
         if z[now].abs() <= small {
@@ -193,8 +193,7 @@ fn join<R: Real>(
     }
     let weights: Vec<f64> = kept.iter().map(|&i| z[i]).collect();
     let k = kept.len();
-    let mut rows: Vec<usize> = (0..k).collect();
-    rows.sort_by_key(|&row| kind[kept[row]]);
+    let rows = by_kind(&kind, &kept);
     let kinds = [0, 1, 2].map(|is| kept.iter().filter(|&&i| kind[i] == is).count());
     // In units of the largest, whose square may be out of range.
     let scaled = |x: &[f64]| x.iter().map(|x| x / largest).collect::<Vec<f64>>();
@@ -210,9 +209,9 @@ fn join<R: Real>(
     let left = found.columns::<R>(&rows, Some(&factors));
     let values: Vec<f64> = found.values.iter().map(|x| x * largest).collect();
     // Where columns go: new ones, then those that stay.
-    let mut all: Vec<(f64, usize)> = values.into_iter().chain(rest.iter().map(|&i| d[i])).zip(0..).collect();
-    all.sort_by(|x, y| x.0.total_cmp(&y.0));
-    let (places, sorted): (Vec<usize>, Vec<f64>) = all.into_iter().map(|(value, from)| (from, value)).unzip();
+    let all: Vec<f64> = values.into_iter().chain(rest.iter().map(|&i| d[i])).collect();
+    let places = ascending(&all, (0..n).collect());
+    let sorted: Vec<f64> = places.iter().map(|&from| all[from]).collect();
     combine(u.again().block(0..n, 0..n), [half, half + 1], &order, kinds, &rest, &left, &places);
     let lines = v.rows();
     combine(v.block(0..lines, 0..n), [half + 1, half + 1], &order, kinds, &rest, &right, &places);
@@ -302,8 +301,7 @@ fn small<R: Real>(d: &mut [f64], e: &mut [f64], [mut u, mut v]: [MatMut<R>; 2]) 
     if !sweeps(d, above, [Some((&mut left, n)), Some((&mut right, columns))]) {
         return false;
     }
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| d[i].total_cmp(&d[j]));
+    let order = ascending(d, (0..n).collect());
     let sorted: Vec<f64> = order.iter().map(|&i| d[i]).collect();
     d.copy_from_slice(&sorted);
     for (j, &from) in order.iter().enumerate() {

@@ -1,12 +1,10 @@
 //! Cumulations tile by tile, in programs that compute a tile from the start to the end before the next: what
 //! is carried along a line goes from each tile to the one after it, also between threads.
 
-use super::lines::Lines;
-use super::way::{in_order, Way};
+use super::way::{in_order, Lines, OneState, Walk, NO_STATE};
 use crate::dtype::Element;
 use crate::kernels::cast;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -35,14 +33,14 @@ impl fmt::Debug for dyn Carrier {
 }
 
 /// The carrier of a way.
-pub(super) struct Carried<T: Element, W: Way<T>> {
+pub(super) struct Carried<T> {
+    walk: Walk<T>,
     reverse: bool,
     shared: AtomicBool,
     /// The turn of the tile that may go on, or [`ABANDONED`].
     turn: AtomicUsize,
     /// What it is to take.
-    state: Mutex<W::State>,
-    elements: PhantomData<fn(T)>,
+    state: Mutex<OneState>,
 }
 
 /// The turn of nobody.
@@ -51,14 +49,16 @@ const ABANDONED: usize = usize::MAX;
 /// Looks at a turn before the thread lets others run: a tile takes about a microsecond.
 const LOOKS: usize = 1 << 8;
 
-impl<T: Element, W: Way<T>> Carried<T, W> {
-    pub(super) fn new(reverse: bool) -> Carried<T, W> {
+impl<T: Element> Carried<T> {
+    pub(super) fn new(walk: Walk<T>, reverse: bool) -> Carried<T> {
+        let mut state = NO_STATE;
+        (walk.start)(&mut state);
         Carried {
+            walk,
             reverse,
             shared: AtomicBool::new(false),
             turn: AtomicUsize::new(0),
-            state: Mutex::new(W::start()),
-            elements: PhantomData,
+            state: Mutex::new(state),
         }
     }
 
@@ -82,7 +82,7 @@ impl<T: Element, W: Way<T>> Carried<T, W> {
     }
 }
 
-impl<T: Element, W: Way<T>> Carrier for Carried<T, W> {
+impl<T: Element> Carrier for Carried<T> {
     fn begin(&self, shared: bool) {
         self.shared.store(shared, Ordering::Relaxed);
         self.turn.store(0, Ordering::Release);
@@ -95,23 +95,23 @@ impl<T: Element, W: Way<T>> Carrier for Carried<T, W> {
     fn tile(&self, turn: usize, first: bool, x: &mut [u8]) {
         in_order(self.reverse, cast::slice_mut::<T>(x), |x| {
             // With totals, others wait for as short as can be.
-            let parts = W::parts().filter(|_| self.shared.load(Ordering::Relaxed));
+            let parts = self.walk.parts.filter(|_| self.shared.load(Ordering::Relaxed));
             let parts = parts.map(|(total, take)| (total(x), take));
             if !self.wait(turn) {
                 return;
             }
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if first {
-                *state = W::start();
+                (self.walk.start)(&mut *state);
             }
             if let Some((total, take)) = parts {
-                let mut before = state.clone();
-                take(&mut state, total);
+                let mut before = *state;
+                take(&mut *state, &total);
                 drop(state);
                 self.pass(turn);
-                W::tile(&mut before, x);
+                (self.walk.tile)(&mut before, x);
             } else {
-                W::tile(&mut state, x);
+                (self.walk.tile)(&mut *state, x);
                 drop(state);
                 self.pass(turn);
             }
@@ -119,7 +119,7 @@ impl<T: Element, W: Way<T>> Carrier for Carried<T, W> {
     }
 
     fn lines(&self, n: usize, x: &mut [u8]) {
-        Lines { n, inner: 1, reverse: self.reverse }.along::<T, W>(None, cast::slice_mut(x));
+        (self.walk.along)(Lines { n, inner: 1, reverse: self.reverse }, None, cast::slice_mut(x));
     }
 }
 

@@ -7,14 +7,13 @@
 //! Along an axis that is contiguous, lines are taken tile by tile. Else those of many neighbours are taken
 //! together, so that memory is read along its own lines.
 
-use super::carrier::{self, Carrier};
+use super::carrier::{Carried, Carrier};
 use super::cumulative_sums::Sums;
 use super::extremes::{Extremes, Largest, Smallest};
 use super::fold::*;
-use super::lines::Lines;
 use super::log_sum_exp::LogSumExp;
 use super::loops::Accumulate;
-use super::way::{Parts, Together, Way};
+use super::way::{Lines, Parts, Together, Walk, Way};
 use crate::dtype::{dispatch, Bool, DType, Element};
 use crate::kernels::cast;
 use crate::kernels::tile::copy;
@@ -39,12 +38,6 @@ pub enum Cumulation {
     Min,
     /// Logarithm of the sum of the exponentials, of floats.
     LogSumExp,
-}
-
-/// Work that is done in some way of cumulation.
-trait InWay<T: Element> {
-    type Made;
-    fn run<W: Way<T>>(self) -> Self::Made;
 }
 
 // ---- one element after the other
@@ -107,32 +100,12 @@ impl<T: Element, V: Element, S: Accumulate<V> + 'static, const FREE: bool> Way<T
     }
 }
 
-/// All lines of a value, dense in the slice, or in the result already.
-struct Whole<'a, T>(Lines, Option<&'a [T]>, &'a mut [T]);
-
-impl<T: Element> InWay<T> for Whole<'_, T> {
-    type Made = ();
-    fn run<W: Way<T>>(self) {
-        self.0.run::<T, W>(self.1, self.2)
-    }
-}
-
-/// A carrier for the tiles of lines that are taken in this order.
-struct Carriers {
-    reverse: bool,
-}
-
-impl<T: Element> InWay<T> for Carriers {
-    type Made = Arc<dyn Carrier>;
-    fn run<W: Way<T>>(self) -> Arc<dyn Carrier> {
-        Arc::new(carrier::Carried::<T, W>::new(self.reverse))
-    }
-}
-
 /// An element type that is cumulated.
 trait Cumulate: Element {
-    /// Does the work in the way of the cumulation.
-    fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made;
+    /// Elements of the same size.
+    type Word: Element;
+    /// The way of the cumulation.
+    fn walk(by: Cumulation) -> Walk<Self::Word>;
 }
 
 #[cold]
@@ -142,58 +115,62 @@ fn refused(by: Cumulation) -> ! {
 }
 
 macro_rules! cumulate {
-    ($($type:ty: $sum:ty, $prod:ty, $max:ty, $min:ty;)+) => {$(
+    ($($type:ty as $word:ty: $sum:ty, $prod:ty, $max:ty, $min:ty;)+) => {$(
         impl Cumulate for $type {
-            fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made {
+            type Word = $word;
+            fn walk(by: Cumulation) -> Walk<$word> {
                 match by {
-                    Cumulation::Sum => work.run::<$sum>(),
-                    Cumulation::Prod => work.run::<$prod>(),
-                    Cumulation::Max => work.run::<$max>(),
-                    Cumulation::Min => work.run::<$min>(),
+                    Cumulation::Sum => Walk::of::<$type, $sum>(),
+                    Cumulation::Prod => Walk::of::<$type, $prod>(),
+                    Cumulation::Max => Walk::of::<$type, $max>(),
+                    Cumulation::Min => Walk::of::<$type, $min>(),
                     Cumulation::LogSumExp => refused(by),
                 }
             }
         }
     )+};
-    (integers $($type:ty)+) => {
-        cumulate! { $($type: Serial<Sum, $type, true>, Serial<Prod, $type, true>, Serial<Max, $type, true>,
+    (integers $($type:ident as $word:ident)+) => {
+        cumulate! { $($type as $word: Serial<Sum, $type, true>, Serial<Prod, $type, true>, Serial<Max, $type, true>,
                              Serial<Min, $type, true>;)+ }
     };
-    (floats $($type:ty, $wide:ty, $factor:ty, $prod:ty;)+) => {$(
+    (floats $($type:ident as $word:ident, $wide:ty, $factor:ty, $prod:ty;)+) => {$(
         impl Cumulate for $type {
-            fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made {
+            type Word = $word;
+            fn walk(by: Cumulation) -> Walk<$word> {
                 match by {
-                    Cumulation::Sum => work.run::<Sums<$wide>>(),
-                    Cumulation::Prod => work.run::<Serial<$prod, $factor, false>>(),
-                    Cumulation::Max => work.run::<Extremes<Largest>>(),
-                    Cumulation::Min => work.run::<Extremes<Smallest>>(),
-                    Cumulation::LogSumExp => work.run::<LogSumExp>(),
+                    Cumulation::Sum => Walk::of::<$type, Sums<$wide>>(),
+                    Cumulation::Prod => Walk::of::<$type, Serial<$prod, $factor, false>>(),
+                    Cumulation::Max => Walk::of::<$type, Extremes<Largest>>(),
+                    Cumulation::Min => Walk::of::<$type, Extremes<Smallest>>(),
+                    Cumulation::LogSumExp => Walk::of::<$type, LogSumExp>(),
                 }
             }
         }
     )+};
-    (complex $($type:ty)+) => {$(
+    (complex $($type:ty as $word:ty;)+) => {$(
         impl Cumulate for $type {
-            fn run<V: InWay<Self>>(by: Cumulation, work: V) -> V::Made {
+            type Word = $word;
+            fn walk(by: Cumulation) -> Walk<$word> {
                 match by {
-                    Cumulation::Sum => work.run::<Sums<Complex<f64>>>(),
-                    Cumulation::Prod => work.run::<Serial<ProdComplex, $type, false>>(),
+                    Cumulation::Sum => Walk::of::<$type, Sums<Complex<f64>>>(),
+                    Cumulation::Prod => Walk::of::<$type, Serial<ProdComplex, $type, false>>(),
                     Cumulation::Max | Cumulation::Min | Cumulation::LogSumExp => refused(by),
                 }
             }
         }
     )+};
 }
-cumulate! { integers i8 i16 i32 i64 u8 u16 u32 u64 }
-cumulate! { floats bf16, f32, f32, ProdHalves; f16, f32, f32, ProdHalves; f32, f64, f32, ProdFloats;
-f64, f64, f64, ProdFloats; }
-cumulate! { complex Complex<f32> Complex<f64> }
+cumulate! { integers i8 as u8 i16 as u16 i32 as u32 i64 as u64 u8 as u8 u16 as u16 u32 as u32 u64 as u64 }
+cumulate! { floats bf16 as u16, f32, f32, ProdHalves; f16 as u16, f32, f32, ProdHalves;
+f32 as u32, f64, f32, ProdFloats; f64 as u64, f64, f64, ProdFloats; }
+cumulate! { complex Complex<f32> as Complex<f32>; Complex<f64> as Complex<f64>; }
 
 impl Cumulate for Bool {
-    fn run<V: InWay<Bool>>(by: Cumulation, work: V) -> V::Made {
+    type Word = u8;
+    fn walk(by: Cumulation) -> Walk<u8> {
         match by {
-            Cumulation::Max => work.run::<Serial<Any, Bool, true>>(),
-            Cumulation::Min => work.run::<Serial<All, Bool, true>>(),
+            Cumulation::Max => Walk::of::<Bool, Serial<Any, Bool, true>>(),
+            Cumulation::Min => Walk::of::<Bool, Serial<All, Bool, true>>(),
             Cumulation::Sum | Cumulation::Prod | Cumulation::LogSumExp => refused(by),
         }
     }
@@ -212,13 +189,13 @@ pub fn cumulative(by: Cumulation, x: &View, axis: Axis, reverse: bool, out: &mut
         copy(x, out);
     }
     dispatch!(x.dtype, T => {
-        let from = dense.then(|| &cast::slice::<T>(x.data)[x.layout.offset..][..x.shape.size()]);
-        <T as Cumulate>::run(by, Whole(lines, from, cast::slice_mut(out.data)));
+        let from = dense.then(|| &cast::slice(x.data)[x.layout.offset..][..x.shape.size()]);
+        lines.run(&<T as Cumulate>::walk(by), from, cast::slice_mut(out.data));
     })
 }
 
 /// What cumulates elements of this dtype tile by tile, beginning with the last if `reverse`, with the bits of
 /// [`cumulative`].
 pub fn carrier(by: Cumulation, dtype: DType, reverse: bool) -> Arc<dyn Carrier> {
-    dispatch!(dtype, T => <T as Cumulate>::run(by, Carriers { reverse }))
+    dispatch!(dtype, T => Arc::new(Carried::new(<T as Cumulate>::walk(by), reverse)))
 }

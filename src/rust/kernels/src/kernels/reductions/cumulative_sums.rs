@@ -27,7 +27,7 @@ const GROUP: usize = 8;
 /// A sum that is carried from tile to tile.
 pub(super) trait Carry: Element + Add<Output = Self> {
     /// Sum with its correction; `None` before the first tile.
-    type Sum: Clone + Send + Sync + Default;
+    type Sum: Copy + Send + Sync + Default;
     /// The sum of nothing, which changes no element.
     const NOTHING: Self;
     /// Takes a term.

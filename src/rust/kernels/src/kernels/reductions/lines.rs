@@ -1,12 +1,13 @@
 //! The lines of a value along an axis, cumulated: each by itself, one line by several threads, or neighbours
-//! together.
+//! together. All of it is compiled for each size of elements.
 
-use super::way::{in_order, tiles_of, Parts, Together, Way, TOGETHER};
+use super::way::{in_order, tiles_of, AnyParts, Lines, Together, Walk, Word, NO_STATE, NO_TOTAL, TOGETHER};
 use crate::dtype::Element;
 use crate::growth::{collect, table};
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::stop;
+use std::mem::size_of;
 
 /// Neighbours that are taken together, at least: of fewer, each is taken by itself.
 const FEW: usize = 8;
@@ -17,51 +18,11 @@ const ELEMENT: usize = 400;
 /// Elements of a piece of work for a thread, about.
 const PIECE: usize = 1 << 16;
 
-/// Lines side by side, and the order in which their elements are taken.
-#[derive(Clone, Copy)]
-pub(super) struct Lines {
-    /// Elements of a line.
-    pub(super) n: usize,
-    /// Lines whose elements are neighbours.
-    pub(super) inner: usize,
-    /// Whether they are taken from the last to the first.
-    pub(super) reverse: bool,
-}
-
 impl Lines {
-    /// The next tile of one line, whose elements lie side by side.
-    fn tile<T: Element, W: Way<T>>(self, state: &mut W::State, x: &mut [T]) {
-        stop::work(x.len());
-        in_order(self.reverse, x, |x| W::tile(state, x));
-    }
-
-    /// Consecutive lines, one after the other.
-    pub(super) fn along<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T]) {
-        for (i, line) in out.chunks_mut(self.n).enumerate() {
-            self.line::<T, W>(W::start(), x.map(|x| &x[i * self.n..][..line.len()]), line);
-        }
-    }
-
-    /// The elements of a line after those in the state.
-    fn line<T: Element, W: Way<T>>(self, mut state: W::State, x: Option<&[T]>, out: &mut [T]) {
-        for tile in tiles_of(out.len(), self.reverse) {
-            let out = &mut out[tile.clone()];
-            if let Some(x) = x {
-                out.copy_from_slice(&x[tile]);
-            }
-            self.tile::<T, W>(&mut state, out);
-        }
-    }
-
     /// One line in two passes: the totals of its tiles, and with these the pieces by themselves.
-    fn shared<T: Element, W: Way<T>>(
-        self,
-        x: Option<&[T]>,
-        out: &mut [T],
-        parts: Parts<T, W::State, W::Total>,
-    ) {
+    fn shared<T: Element>(self, walk: &Walk<T>, x: Option<&[T]>, out: &mut [T], parts: AnyParts<T>) {
         let (total, take) = parts;
-        let mut totals = table(W::Total::default(), self.n.div_ceil(TILE));
+        let mut totals = table(NO_TOTAL, self.n.div_ceil(TILE));
         let from = x.unwrap_or(out);
         let work = self.n.saturating_mul(ELEMENT);
         pool::for_each_chunk(&mut totals, PIECE / TILE, work / 2, |i, totals| {
@@ -80,14 +41,15 @@ impl Lines {
             }
         });
         // The state before each piece.
-        let mut states = table(W::start(), self.n.div_ceil(PIECE));
-        let mut state = W::start();
+        let mut state = NO_STATE;
+        (walk.start)(&mut state);
+        let mut states = table(state, self.n.div_ceil(PIECE));
         let (last, step) = (states.len() - 1, PIECE / TILE);
         for i in 0..states.len() {
             let piece = if self.reverse { last - i } else { i };
-            states[piece] = state.clone();
+            states[piece] = state;
             let totals = &totals[piece * step..];
-            let mut add = |total: &W::Total| take(&mut state, *total);
+            let mut add = |total| take(&mut state, total);
             let totals = &totals[..totals.len().min(step)];
             if self.reverse {
                 totals.iter().rev().for_each(&mut add);
@@ -96,26 +58,30 @@ impl Lines {
             }
         }
         pool::for_each_chunk(out, PIECE, work, |i, out| {
-            self.line::<T, W>(states[i].clone(), x.map(|x| &x[i * PIECE..][..out.len()]), out);
+            let mut state = states[i];
+            self.line(x.map(|x| &x[i * PIECE..][..out.len()]), out, |x| (walk.tile)(&mut state, x));
         });
     }
 
     /// Lines whose elements are neighbours, together.
-    fn across<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T], together: Together<T, W::State>) {
+    fn across<T: Element>(self, walk: &Walk<T>, x: Option<&[T]>, out: &mut [T], together: Together<T, Word>) {
         let Lines { n, inner, reverse } = self;
         // Blocks of equal size, at least one for each thread where there is enough.
         let each = inner.div_ceil(threads()).clamp(inner.min(TOGETHER / 4), TOGETHER);
-        let mut states = table(W::start(), inner);
+        // The states of a block are whole words.
+        let words = (each * walk.size).div_ceil(size_of::<Word>());
+        let mut states = table(Word::uninit(), words * inner.div_ceil(each));
+        states.chunks_mut(words).for_each(walk.start);
         for tile in tiles_of(n, reverse) {
-            let mut blocks: Vec<(&mut [W::State], Vec<&mut [T]>)> =
-                collect(states.chunks_mut(each).map(|states| (states, Vec::with_capacity(tile.len()))));
+            let mut blocks: Vec<(&mut [Word], Vec<&mut [T]>)> =
+                collect(states.chunks_mut(words).map(|states| (states, Vec::with_capacity(tile.len()))));
             for row in out[tile.start * inner..tile.end * inner].chunks_mut(inner) {
                 blocks.iter_mut().zip(row.chunks_mut(each)).for_each(|((_, rows), part)| rows.push(part));
             }
             let work = (tile.len() * inner).saturating_mul(ELEMENT);
             pool::for_each_chunk(&mut blocks, 1, work, |i, blocks| {
                 for (states, rows) in blocks {
-                    stop::work(rows.len() * states.len());
+                    stop::work(rows.len() * rows[0].len());
                     for (row, out) in tile.clone().zip(&mut *rows) {
                         if let Some(x) = x {
                             out.copy_from_slice(&x[row * inner + i * each..][..out.len()]);
@@ -131,16 +97,18 @@ impl Lines {
     }
 
     /// Lines whose elements are few neighbours, each by itself.
-    fn apart<T: Element, W: Way<T>>(self, out: &mut [T]) {
+    fn apart<T: Element>(self, walk: &Walk<T>, out: &mut [T]) {
         let mut line = [T::default(); TILE];
         for first in 0..self.inner {
-            let mut state = W::start();
+            let mut state = NO_STATE;
+            (walk.start)(&mut state);
             for tile in tiles_of(self.n, self.reverse) {
                 let line = &mut line[..tile.len()];
                 let rows = tile.start * self.inner + first..;
                 let places = out[rows.clone()].iter().step_by(self.inner);
                 line.iter_mut().zip(places).for_each(|(to, x)| *to = *x);
-                self.tile::<T, W>(&mut state, line);
+                stop::work(line.len());
+                in_order(self.reverse, line, |x| (walk.tile)(&mut state, x));
                 let places = out[rows].iter_mut().step_by(self.inner);
                 places.zip(&*line).for_each(|(to, x)| *to = *x);
             }
@@ -148,13 +116,13 @@ impl Lines {
     }
 
     /// All lines of a value.
-    pub(super) fn run<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T]) {
+    pub(super) fn run<T: Element>(self, walk: &Walk<T>, x: Option<&[T]>, out: &mut [T]) {
         let Lines { n, inner, .. } = self;
         let slab = n * inner;
         let work = out.len().saturating_mul(ELEMENT);
-        if let (1, true, Some(parts)) = (inner, out.len() / n < threads() && n >= 2 * PIECE, W::parts()) {
+        if let (1, true, Some(parts)) = (inner, out.len() / n < threads() && n >= 2 * PIECE, walk.parts) {
             for (i, line) in out.chunks_mut(n).enumerate() {
-                self.shared::<T, W>(x.map(|x| &x[i * n..][..n]), line, parts);
+                self.shared(walk, x.map(|x| &x[i * n..][..n]), line, parts);
             }
             return;
         }
@@ -162,18 +130,18 @@ impl Lines {
         pool::for_each_chunk(out, size, work, |i, out| {
             let x = x.map(|x| &x[i * size..][..out.len()]);
             if inner == 1 {
-                return self.along::<T, W>(x, out);
+                return (walk.along)(self, x, out);
             }
             for (j, out) in out.chunks_mut(slab).enumerate() {
                 let x = x.map(|x| &x[j * slab..][..slab]);
-                if let Some(together) = W::together().filter(|_| inner >= FEW) {
-                    self.across::<T, W>(x, out, together);
+                if let Some(together) = walk.together.filter(|_| inner >= FEW) {
+                    self.across(walk, x, out, together);
                     continue;
                 }
                 if let Some(x) = x {
                     out.copy_from_slice(x);
                 }
-                self.apart::<T, W>(out);
+                self.apart(walk, out);
             }
         });
     }

@@ -67,7 +67,7 @@ impl Exponentials {
 
 impl<T: Element> Way<T> for LogSumExp {
     type State = Exponentials;
-    type Total = ();
+    type Total = f64;
 
     fn start() -> Exponentials {
         Exponentials { m: f64::NEG_INFINITY, rest: 0.0 }

@@ -169,7 +169,7 @@ fn runs<T: Element>(
 ///
 /// Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54
 /// (1974).
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Compensated<F> {
     sum: F,
     correction: F,

@@ -1,13 +1,16 @@
 //! What [`cumulative`](super::cumulative) asks of a way to cumulate elements.
 
 use crate::dtype::Element;
+use crate::kernels::cast;
 use crate::kernels::tile::TILE;
+use crate::stop;
+use std::mem::{align_of, size_of, MaybeUninit};
 use std::ops::Range;
 
 /// A way to cumulate elements of a type.
 pub(super) trait Way<T: Element>: 'static {
     /// What is carried along a line of elements.
-    type State: Clone + Send + Sync;
+    type State: Copy + Send + Sync;
     /// What a tile adds to it.
     type Total: Copy + Default + Send + Sync;
     /// What there is before the first element.
@@ -30,6 +33,148 @@ pub(super) type Together<T, S> = fn(&mut [S], &mut [&mut [T]]);
 
 /// The total of a tile, and how a state takes it.
 pub(super) type Parts<T, S, O> = (fn(&[T]) -> O, fn(&mut S, O));
+
+/// Lines side by side, and the order in which their elements are taken.
+#[derive(Clone, Copy)]
+pub(super) struct Lines {
+    /// Elements of a line.
+    pub(super) n: usize,
+    /// Lines whose elements are neighbours.
+    pub(super) inner: usize,
+    /// Whether they are taken from the last to the first.
+    pub(super) reverse: bool,
+}
+
+impl Lines {
+    /// Consecutive lines, one after the other.
+    fn along<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T]) {
+        for (i, line) in out.chunks_mut(self.n).enumerate() {
+            let mut state = W::start();
+            self.line(x.map(|x| &x[i * self.n..][..line.len()]), line, |x| W::tile(&mut state, x));
+        }
+    }
+
+    /// The elements of a line, tile by tile.
+    pub(super) fn line<T: Element>(self, x: Option<&[T]>, out: &mut [T], mut run: impl FnMut(&mut [T])) {
+        for tile in tiles_of(out.len(), self.reverse) {
+            let out = &mut out[tile.clone()];
+            if let Some(x) = x {
+                out.copy_from_slice(&x[tile]);
+            }
+            stop::work(out.len());
+            in_order(self.reverse, out, &mut run);
+        }
+    }
+}
+
+/// A part of a state.
+pub(super) type Word = MaybeUninit<u64>;
+
+/// A state of any way.
+pub(super) type OneState = [Word; 8];
+
+/// A total of any way.
+pub(super) type AnyTotal = [Word; 2];
+
+/// No total.
+pub(super) const NO_TOTAL: AnyTotal = [Word::uninit(); 2];
+
+/// No state.
+pub(super) const NO_STATE: OneState = [Word::uninit(); 8];
+
+/// The functions of a way, on elements as words `T` of their size, and on states and totals as words. So what
+/// walks over lines is compiled for each size of elements, not for each way. States are used with the
+/// functions that made them.
+#[derive(Clone, Copy)]
+pub(super) struct Walk<T> {
+    /// Bytes of a state.
+    pub(super) size: usize,
+    /// Makes states of [`Way::start`].
+    pub(super) start: fn(&mut [Word]),
+    /// [`Way::tile`].
+    pub(super) tile: fn(&mut [Word], &mut [T]),
+    /// [`Lines::along`].
+    pub(super) along: fn(Lines, Option<&[T]>, &mut [T]),
+    /// [`Way::together`].
+    pub(super) together: Option<Together<T, Word>>,
+    /// [`Way::parts`].
+    pub(super) parts: Option<AnyParts<T>>,
+}
+
+/// [`Parts`] of any way.
+pub(super) type AnyParts<T> = (fn(&[T]) -> AnyTotal, fn(&mut [Word], &AnyTotal));
+
+/// Words as what they hold.
+///
+/// # Safety
+/// They hold values of this type.
+unsafe fn held<S>(words: &mut [Word]) -> &mut [S] {
+    const { assert!(align_of::<S>() <= align_of::<Word>()) };
+    // SAFETY: as many as there is room for, aligned; the caller promises that they are there.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words) / size_of::<S>()) }
+}
+
+impl<T: Element> Walk<T> {
+    /// That of a way.
+    pub(super) fn of<E: Element, W: Way<E>>() -> Walk<T> {
+        const {
+            assert!(size_of::<E>() == size_of::<T>() && align_of::<E>() == align_of::<T>());
+            assert!(size_of::<W::State>() <= size_of::<OneState>());
+            assert!(size_of::<W::Total>() <= size_of::<AnyTotal>());
+        }
+        Walk {
+            size: size_of::<W::State>(),
+            start: |states| {
+                // SAFETY: words of which nothing is read yet.
+                unsafe { held(states) }.fill(MaybeUninit::new(W::start()));
+            },
+            tile: |state, x| {
+                // SAFETY: a state that `start` made.
+                W::tile(unsafe { &mut held(state)[0] }, elements_mut(x));
+            },
+            along: |lines, x, out| {
+                let x = x.map(|x| cast::slice::<E>(cast::bytes(x)));
+                lines.along::<E, W>(x, elements_mut(out));
+            },
+            together: W::together().map(|_| -> Together<T, Word> {
+                |states, rows| {
+                    if let (Some(together), Some(row)) = (W::together(), rows.first()) {
+                        let lines = row.len();
+                        // SAFETY: references to slices are the same for all elements of one size and alignment.
+                        let rows = unsafe { &mut *(rows as *mut [&mut [T]] as *mut [&mut [E]]) };
+                        // SAFETY: states that `start` made.
+                        together(unsafe { &mut held(states)[..lines] }, rows);
+                    }
+                }
+            }),
+            parts: W::parts().map(|_| -> AnyParts<T> {
+                (
+                    |x| {
+                        let mut any = NO_TOTAL;
+                        if let Some((total, _)) = W::parts() {
+                            let total = total(cast::slice(cast::bytes(x)));
+                            // SAFETY: words of which nothing is read yet.
+                            unsafe { held(&mut any) }.fill(MaybeUninit::new(total));
+                        }
+                        any
+                    },
+                    |state, total| {
+                        if let Some((_, take)) = W::parts() {
+                            let mut total = *total;
+                            // SAFETY: a state that `start` made, and a total of the function above.
+                            unsafe { take(&mut held(state)[0], held(&mut total)[0]) };
+                        }
+                    },
+                )
+            }),
+        }
+    }
+}
+
+/// Words as the elements that they are.
+fn elements_mut<T: Element, E: Element>(words: &mut [T]) -> &mut [E] {
+    cast::slice_mut(cast::bytes_mut(words))
+}
 
 /// Neighbours that are taken together, at most: what they carry stays in the first-level cache.
 pub(super) const TOGETHER: usize = 128;
