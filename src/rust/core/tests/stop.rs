@@ -279,7 +279,13 @@ fn work_on_large_graphs_is_left() {
     none_of("optimise", unstopped(|| passes::optimise(&graph)));
     none_of(
         "plan",
-        unstopped(|| anvil_core::exec::plan::plan(&graph, &[], true, anvil_core::exec::control::compile)),
+        unstopped(|| {
+            anvil_core::exec::plan::plan(
+                &graph,
+                anvil_core::exec::Given::Donated(&[]),
+                anvil_core::exec::control::compile,
+            )
+        }),
     );
     none_of("print", unstopped(|| graph.to_string()));
     none_of("legalize", unstopped(|| hlo::legalize(&graph)));

@@ -320,12 +320,15 @@ fn repeat_while(
     let first = init.iter().chain(for_cond).map(|x| x.data);
     cond.run_each(first, std::iter::once(Output::Fresh(&mut go_on)), registers);
     begin(&mut buffers.state, init);
-    let mut turn = 0;
+    let (mut turn, mut tries) = (0, Tries::default());
     while go_on[0] != 0 {
-        if let Some(native) = &carried.native {
+        let native = carried.native.as_ref().filter(|_| tries.are_worth_it());
+        if let Some(native) = native {
             let rest = for_body.iter().chain(for_cond);
-            if run_native(native, buffers, turn, rest, [&mut go_on[..]].into_iter(), 0..usize::MAX, false) > 0
-            {
+            let go_on = [&mut go_on[..]].into_iter();
+            let done = run_native(native, buffers, turn, rest, go_on, 0..usize::MAX, false);
+            tries.count(done);
+            if done > 0 {
                 continue;
             }
         }
@@ -342,7 +345,7 @@ fn repeat_while(
         while memory.bytes(test)[0] != 0 {
             turns[at].run(body.plan(), &mut memory, registers);
             (at, turn) = (1 - at, 1 - turn);
-            if carried.native.is_some() {
+            if native.is_some() {
                 break;
             }
         }
@@ -365,13 +368,15 @@ fn scan(
     let (last, stacks) = results.split_at_mut(op.carried);
     let [_, read_types, written_types] = &carried.types;
     begin(&mut buffers.state, init);
-    let (mut turn, mut step) = (0, 0);
+    let (mut turn, mut step, mut tries) = (0, 0, Tries::default());
     while step < op.length {
         let mut until = op.length;
-        if let Some(native) = &carried.native {
+        if let Some(native) = carried.native.as_ref().filter(|_| tries.are_worth_it()) {
             let stacks = stacks.iter_mut().map(|out| &mut *out.data);
-            step +=
-                run_native(native, buffers, turn, sliced.iter().chain(rest), stacks, step..until, op.reverse);
+            let reads = sliced.iter().chain(rest);
+            let done = run_native(native, buffers, turn, reads, stacks, step..until, op.reverse);
+            tries.count(done);
+            step += done;
             if step == op.length {
                 break;
             }
@@ -412,6 +417,27 @@ fn scan(
             let view = View { dtype: out.dtype, shape: out.shape, layout, data: all.as_slice() };
             tile::copy(&view, out);
         }
+    }
+}
+
+/// How often native code was left, and the iterations that it ran.
+#[derive(Default)]
+struct Tries {
+    left: usize,
+    done: usize,
+}
+
+impl Tries {
+    /// Whether it is begun again: not where most iterations are others', as it takes longer to begin than
+    /// several iterations take.
+    fn are_worth_it(&self) -> bool {
+        const FEW: usize = 8;
+        self.left < FEW || self.done / self.left > FEW
+    }
+
+    fn count(&mut self, done: usize) {
+        self.left += 1;
+        self.done += done;
     }
 }
 

@@ -23,10 +23,10 @@ pub mod vm;
 
 pub use memory_plan::MemoryPlan;
 pub use run::{Executable, Output};
+pub use updates::Given;
 
 use crate::error::Result;
 use crate::ops::Graph;
-use updates::Given;
 
 impl Executable {
     /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be

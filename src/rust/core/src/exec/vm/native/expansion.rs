@@ -122,7 +122,7 @@ impl Expansion {
         let mut step = |operation, operands: &[usize], result| {
             self.step((operation, false), operands, dtype, false, result)
         };
-        match micro.op {
+        let made = match micro.op {
             Op::Add => step(Operation::Add, of, Some(result)),
             Op::Sub => step(Operation::Sub, of, Some(result)),
             Op::Mul => step(Operation::Mul, of, Some(result)),
@@ -177,8 +177,12 @@ impl Expansion {
                 let right = self.step((Operation::Select, false), &[no_y, y, joined], dtype, false, None);
                 self.step((Operation::Select, false), &[no_x, x, right], dtype, false, Some(result))
             }
-            _ => return self.push(micro.clone(), false),
+            _ => {
+                self.push(micro.clone(), false);
+                result
+            }
         };
+        debug_assert_eq!(made, result, "an op makes its own result");
     }
 
     fn formula(&mut self, formula: &Formula, micro: &MicroOp) {
