@@ -89,7 +89,7 @@ test_that("`/` divides truly whatever the operands are, as sqrt() finds its floa
   expect_elements(
     gradient(function(x, i) sum(x / i), "x")(nv_tensor(c(1, 2), "f64"), i)$x, c(1, 1 / 3), "f64[2]"
   )
-  expect_match(stablehlo(function(x) x / 2L, nv_abstract("i32", 2))$text, "stablehlo.divide [^\n]*xf64>")
+  expect_match(stablehlo(function(x) x / 3L, nv_abstract("i32", 2))$text, "stablehlo.divide [^\n]*xf64>")
   expect_error(i / "a", class = "anvil_error_arg")
   expect_error(i / nv_tensor(1:3), class = "anvil_error_shape")
 })

@@ -105,7 +105,12 @@ fn numbers() {
              %3: {dtype}[] = max(%2, %x2)
              %4: i1[] = gt(%3, %x1)
              %5: {dtype}[] = div(%3, %2)
-             %6: {dtype}[] = select(%4, %5, %x0)"
+             %7: {dtype}[] = clamp(-2:{dtype}, %5, 2:{dtype})
+             %8: {dtype}[] = sin(%7)
+             %9: i1[] = is_nan(%8)
+             %10: {dtype}[] = sign(%x1)
+             %11: {dtype}[] = select(%9, %10, %8)
+             %6: {dtype}[] = select(%4, %11, %x0)"
         );
         scans(&[&ty], &[&ty], &[&ty], &body, "%6, %x0, %4", &[&ty, "i1[]"]);
     }

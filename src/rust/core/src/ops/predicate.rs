@@ -7,6 +7,7 @@ use super::rules::{Batch, Vjp};
 use super::{Op, Row};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
 use crate::error::Result;
+use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::kernels::tile;
@@ -19,7 +20,7 @@ type Tile<T> = fn(&[T], &mut [Bool]);
 macro_rules! predicate_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { generic: $generic:literal, float: |$x:ident| $float:expr, other: $other:literal, lower: $lower:expr, }
+        $name:ident { generic: $generic:literal, native: $native:ident, float: |$x:ident| $float:expr, other: $other:literal, lower: $lower:expr, }
     )+) => {
         /// A property of each element.
         #[allow(non_camel_case_types)]
@@ -35,7 +36,7 @@ macro_rules! predicate_ops {
                 match self { $(Predicate::$name => &const { Row {
                     name: stringify!($name), function: concat!("nv_", stringify!($name)), generated: true,
                     doc: &[$($doc),+], operands: &["operand"], accepts: ANY, generic: Some($generic),
-                    example: "c(-Inf, NaN, 0, 1)", ulps: 0.0, accuracy: "", native: None,
+                    example: "c(-Inf, NaN, 0, 1)", ulps: 0.0, accuracy: "", native: Some(native::Op::$native),
                 } }),+ }
             }
 
@@ -71,11 +72,11 @@ macro_rules! predicate_ops {
 
 predicate_ops! {
     /// Whether each element is finite: neither infinite nor NaN.
-    is_finite { generic: "is.finite", float: |x| x.is_finite(), other: true, lower: Lower::On(DType::is_float, "stablehlo.is_finite", Formula::IsFinite), }
+    is_finite { generic: "is.finite", native: IsFinite, float: |x| x.is_finite(), other: true, lower: Lower::On(DType::is_float, "stablehlo.is_finite", Formula::IsFinite), }
     /// Whether each element is infinite, of either sign.
-    is_infinite { generic: "is.infinite", float: |x| x.is_infinite(), other: false, lower: Lower::Formula(Formula::IsInfinite), }
+    is_infinite { generic: "is.infinite", native: IsInfinite, float: |x| x.is_infinite(), other: false, lower: Lower::Formula(Formula::IsInfinite), }
     /// Whether each element is NaN (`NA_real_` is one).
-    is_nan { generic: "is.nan", float: |x| x.is_nan(), other: false, lower: Lower::Formula(Formula::IsNan), }
+    is_nan { generic: "is.nan", native: IsNan, float: |x| x.is_nan(), other: false, lower: Lower::Formula(Formula::IsNan), }
 }
 
 trait Tiles: Element {

@@ -31,7 +31,10 @@ static SELECT: Row = Row {
     native: Some(native::Op::Select),
     ..super::written("select", "nv_ifelse", &["pred", "true_value", "false_value"], ANY)
 };
-static CLAMP: Row = super::written("clamp", "nv_clamp", &["min_val", "operand", "max_val"], ORDERED);
+static CLAMP: Row = Row {
+    native: Some(native::Op::Clamp),
+    ..super::written("clamp", "nv_clamp", &["min_val", "operand", "max_val"], ORDERED)
+};
 
 impl Ternary {
     /// All of them, in the order of the catalogue.

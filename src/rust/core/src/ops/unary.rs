@@ -179,7 +179,7 @@ unary_ops! {
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
-    sign { accepts: SIGNED, slope: Slope::Flat, lower: Lower::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, float: |x| scalar::sign(x), int: |x| x.signum(), }
+    sign { accepts: SIGNED, slope: Slope::Flat, lower: Lower::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, native: Sign, float: |x| scalar::sign(x), int: |x| x.signum(), }
     /// Square root.
     ///
     /// NaN below zero. The root of a complex number is the one whose real part is not negative.

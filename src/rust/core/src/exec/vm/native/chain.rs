@@ -25,6 +25,16 @@ pub enum Op {
     Max,
     /// Smaller of two; likewise.
     Min,
+    /// The second operand, at least the first and at most the third: the larger, then the smaller.
+    Clamp,
+    /// -1, 0 or 1 of a float; keeps NaN and the sign of zero.
+    Sign,
+    /// Whether a float is NaN.
+    IsNan,
+    /// Whether it is neither infinite nor NaN.
+    IsFinite,
+    /// Whether it is infinite.
+    IsInfinite,
     /// Bitwise and.
     And,
     /// Bitwise or.

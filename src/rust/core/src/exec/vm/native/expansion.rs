@@ -162,20 +162,26 @@ impl Expansion {
                 let mask = self.step((Operation::Both, false), &[at_zero, is_nan], DType::I1, false, None);
                 self.step((Operation::Select, false), &[mask, of[1], product], dtype, false, Some(result))
             }
-            // The instruction gives its second operand if they are equal or one is NaN: done both ways, zeros
-            // of both signs are told apart by their bits, and a NaN is put in its place, the first one's first.
-            Op::Max | Op::Min => {
-                let (operation, joined) = match micro.op {
-                    Op::Max => (Operation::Max, Operation::And),
-                    _ => (Operation::Min, Operation::Or),
-                };
-                let (x, y) = (of[0], of[1]);
-                let (one, other) = (step(operation, &[x, y], None), step(operation, &[y, x], None));
-                let joined = step(joined, &[one, other], None);
-                let [no_x, no_y] =
-                    [x, y].map(|v| self.step((Operation::Same, true), &[v; 2], DType::I1, false, None));
-                let right = self.step((Operation::Select, false), &[no_y, y, joined], dtype, false, None);
-                self.step((Operation::Select, false), &[no_x, x, right], dtype, false, Some(result))
+            Op::Max | Op::Min => self.extreme(micro.op == Op::Max, [of[0], of[1]], dtype, Some(result)),
+            Op::Clamp => {
+                let raised = self.extreme(true, [of[1], of[0]], dtype, None);
+                self.extreme(false, [raised, of[2]], dtype, Some(result))
+            }
+            Op::Sign => {
+                let [zero, one] = [0.0, 1.0].map(|x| self.number(is_double, x));
+                let minus = self.number(is_double, -1.0);
+                let below = self.step((Operation::Lt, false), &[of[0], zero], DType::I1, false, None);
+                let above = self.step((Operation::Lt, false), &[zero, of[0]], DType::I1, false, None);
+                let other = self.step((Operation::Select, false), &[below, minus, of[0]], dtype, false, None);
+                self.step((Operation::Select, false), &[above, one, other], dtype, false, Some(result))
+            }
+            Op::IsNan => self.step((Operation::Same, true), &[of[0]; 2], DType::I1, false, Some(result)),
+            Op::IsFinite | Op::IsInfinite => {
+                let bits = self.literal(is_double, (1 << (8 * dtype.bytes() - 1)) - 1);
+                let size = self.step((Operation::And, false), &[of[0], bits], dtype, false, None);
+                let infinite = self.number(is_double, f64::INFINITY);
+                let operation = if micro.op == Op::IsFinite { Operation::Lt } else { Operation::Same };
+                self.step((operation, false), &[size, infinite], DType::I1, false, Some(result))
             }
             _ => {
                 self.push(micro.clone(), false);
@@ -183,6 +189,27 @@ impl Expansion {
             }
         };
         debug_assert_eq!(made, result, "an op makes its own result");
+    }
+
+    /// A number in all lanes.
+    fn number(&mut self, is_double: bool, x: f64) -> usize {
+        self.literal(is_double, if is_double { x.to_bits() } else { u64::from((x as f32).to_bits()) })
+    }
+
+    /// The larger or smaller of two. The instruction gives its second operand if they are equal or one is NaN:
+    /// done both ways, zeros of both signs are told apart by their bits, and a NaN is put in its place, the
+    /// first one's first.
+    fn extreme(&mut self, larger: bool, [x, y]: [usize; 2], dtype: DType, result: Option<usize>) -> usize {
+        let (operation, joined) =
+            if larger { (Operation::Max, Operation::And) } else { (Operation::Min, Operation::Or) };
+        let mut step =
+            |operation, of: &[usize], result| self.step((operation, false), of, dtype, false, result);
+        let (one, other) = (step(operation, &[x, y], None), step(operation, &[y, x], None));
+        let joined = step(joined, &[one, other], None);
+        let [no_x, no_y] =
+            [x, y].map(|v| self.step((Operation::Same, true), &[v; 2], DType::I1, false, None));
+        let right = self.step((Operation::Select, false), &[no_y, y, joined], dtype, false, None);
+        self.step((Operation::Select, false), &[no_x, x, right], dtype, false, result)
     }
 
     fn formula(&mut self, formula: &Formula, micro: &MicroOp) {

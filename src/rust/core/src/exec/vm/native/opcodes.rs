@@ -72,6 +72,7 @@ pub fn has(op: Op, dtype: DType) -> bool {
         Op::Step(_) | Op::NotStep(_) | Op::Guard(_) => false,
         Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,
         Op::Sub | Op::Negate => float || integer,
+        Op::Clamp | Op::Sign | Op::IsNan | Op::IsFinite | Op::IsInfinite => float,
         Op::MulNoNan | Op::Div | Op::Sqrt | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => float,
         Op::Abs => float || is_signed(dtype),
         Op::And | Op::Or | Op::Xor | Op::Not => integer || boolean,

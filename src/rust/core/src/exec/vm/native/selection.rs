@@ -98,7 +98,10 @@ impl Emitter<'_> {
             Op::Function(_) | Op::Function2(_) => self.call(at, micro),
             Op::Step(operation) => self.step(at, micro, operation, false),
             Op::NotStep(operation) => self.step(at, micro, operation, true),
-            Op::Div | Op::Sqrt | Op::MulNoNan => unreachable!("these are of floats, in steps"),
+            Op::Div | Op::Sqrt | Op::MulNoNan | Op::Clamp | Op::Sign => {
+                unreachable!("these are of floats, in steps")
+            }
+            Op::IsNan | Op::IsFinite | Op::IsInfinite => unreachable!("these are of floats, in steps"),
             Op::Guard(_) => unreachable!("it makes nothing"),
         }
     }

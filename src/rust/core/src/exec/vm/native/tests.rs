@@ -54,6 +54,11 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
                 Op::Ceiling => bits(v(0).ceil()),
                 Op::Trunc => bits(v(0).trunc()),
                 Op::Round => bits(v(0).round_ties_even()),
+                Op::Clamp => bits(scalar::minimum(scalar::maximum(v(1), v(0)), v(2))),
+                Op::Sign => bits(scalar::sign(v(0))),
+                Op::IsNan => bits(Bool::from(v(0).is_nan())),
+                Op::IsFinite => bits(Bool::from(v(0).is_finite())),
+                Op::IsInfinite => bits(Bool::from(v(0).is_infinite())),
                 Op::Function(kernel) => bits(math::single(kernel, v(0))),
                 Op::Function2(kernel) => bits(math::pair(kernel, v(0), v(1))),
                 _ => compared!(v(0), v(1)),
@@ -117,7 +122,10 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
 /// Operands of an op on a dtype, and what it makes.
 fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
     match op {
+        Op::IsNan | Op::IsFinite | Op::IsInfinite => (vec![dtype], DType::I1),
+        Op::Clamp => (vec![dtype; 3], dtype),
         Op::Function(_)
+        | Op::Sign
         | Op::Sqrt
         | Op::Not
         | Op::Negate
@@ -133,7 +141,12 @@ fn signature(op: Op, dtype: DType) -> (Vec<DType>, DType) {
     }
 }
 
-const OPS: [Op; 28] = [
+const OPS: [Op; 33] = [
+    Op::Clamp,
+    Op::Sign,
+    Op::IsNan,
+    Op::IsFinite,
+    Op::IsInfinite,
     Op::Add,
     Op::Sub,
     Op::Mul,
