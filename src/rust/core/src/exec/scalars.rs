@@ -294,7 +294,7 @@ impl Lowering<'_> {
         Some(made.into_iter().map(|v| v as usize).collect())
     }
 
-    /// A window of a long operand, or of a short one that is in memory as it is.
+    /// A window of a long operand, which is in memory; that of a short one is called for.
     fn window(&mut self, op: &DynamicSlice, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
         let from = self.body.aval(node.operands[0]).clone();
         let Held::Whole(argument) = self.operand(node.operands[0])? else { return None };

@@ -15,6 +15,7 @@ use super::expansion::{expand, is_wide, Expanded};
 use super::loops::Place;
 use super::opcodes::*;
 use crate::dtype::DType;
+use crate::tensor::Literal;
 
 /// Registers for vectors.
 pub(super) const REGISTERS: usize = 32;
@@ -209,13 +210,7 @@ impl<'c> Emitter<'c> {
             let value = &self.chain.values[v];
             match value.origin {
                 Origin::Made => {}
-                Origin::Literal(literal) => {
-                    let mut bytes = literal.to_bytes();
-                    if value.dtype == DType::I1 {
-                        bytes[0] = 0u8.wrapping_sub(bytes[0]);
-                    }
-                    self.locations[v] = Location::Literal(self.pooled(&bytes[..value.dtype.bytes()]));
-                }
+                Origin::Literal(literal) => self.place_literal(v, literal),
                 Origin::Elements => {
                     let register = next();
                     self.assembler.address(register, argument);
@@ -570,6 +565,15 @@ impl<'c> Emitter<'c> {
 
     pub(super) fn sub(&self) -> Vector {
         SUB[self.size()].expect("of every width")
+    }
+
+    /// Puts a value that is a literal into the pool, booleans as masks.
+    pub(super) fn place_literal(&mut self, v: usize, literal: Literal) {
+        let mut bytes = literal.to_bytes();
+        if literal.dtype() == DType::I1 {
+            bytes[0] = 0u8.wrapping_sub(bytes[0]);
+        }
+        self.locations[v] = Location::Literal(self.pooled(&bytes[..literal.dtype().bytes()]));
     }
 
     /// The number of a literal that is in every lane.

@@ -17,6 +17,15 @@ const ADDRESSED: usize = LEAST;
 /// Bytes of a mask in a loop, whatever it is made of.
 const MASK: usize = 8;
 
+/// Bytes of an element in a register.
+fn width(dtype: DType) -> usize {
+    if dtype == DType::I1 {
+        MASK
+    } else {
+        dtype.bytes()
+    }
+}
+
 /// Whether a loop may have an op on operands of this dtype.
 pub fn has(op: Op, dtype: DType) -> bool {
     match op {
@@ -124,11 +133,7 @@ impl LoopEmitter<'_> {
         let e = &mut self.emitter;
         for (v, value) in e.chain.values.iter().enumerate() {
             if let Origin::Literal(literal) = value.origin {
-                let mut bytes = literal.to_bytes();
-                if value.dtype == DType::I1 {
-                    bytes[0] = 0u8.wrapping_sub(bytes[0]);
-                }
-                e.locations[v] = Location::Literal(e.pooled(&bytes[..value.dtype.bytes()]));
+                e.place_literal(v, literal);
             }
         }
         for &(v, place) in &self.looped.reads {
@@ -220,7 +225,7 @@ impl LoopEmitter<'_> {
             self.emitter.locked = [false; REGISTERS];
             let dtype = self.emitter.chain.values[v].dtype;
             let to = self.emitter.take();
-            self.emitter.width = if dtype == DType::I1 { MASK } else { dtype.bytes() };
+            self.emitter.width = width(dtype);
             self.emitter.load(to, Source::At { base: COMPUTED, offset }, dtype);
             self.emitter.held[to as usize] = Some(v);
             self.emitter.locations[v] = Location::Nowhere;
@@ -302,7 +307,6 @@ impl Emitter<'_> {
     fn element(&mut self, at: usize, op: &MicroOp) -> u8 {
         let of = |v: usize| self.chain.values[v].dtype;
         let dtype = of(*op.operands.last().expect("an op has operands"));
-        let width = |dtype: DType| if dtype == DType::I1 { MASK } else { dtype.bytes() };
         if let Op::Convert(to) = op.op {
             if dtype != DType::I1 {
                 return self.converted(op.operands[0], dtype, to);
@@ -390,7 +394,7 @@ impl Emitter<'_> {
     /// Loads an element of a loop.
     pub(super) fn load_placed(&mut self, to: u8, place: Place, dtype: DType) {
         let source = self.source_of(place, dtype);
-        let width = std::mem::replace(&mut self.width, if dtype == DType::I1 { MASK } else { dtype.bytes() });
+        let width = std::mem::replace(&mut self.width, width(dtype));
         self.load(to, source, dtype);
         self.width = width;
     }
@@ -399,7 +403,7 @@ impl Emitter<'_> {
         let dtype = self.chain.values[v].dtype;
         let register = self.register(v);
         let source = self.source_of(place, dtype);
-        self.width = if dtype == DType::I1 { MASK } else { dtype.bytes() };
+        self.width = width(dtype);
         self.store(register, source, dtype, false);
     }
 }
