@@ -109,19 +109,35 @@ mask_of <- function(home, masks) {
   for (mask in masks$all) if (identical(parent.env(mask), home)) return(mask)
   mask <- new.env(parent = home)
   mask$.anvil_masks <- masks
-  names <- names(mask_functions)
+  known <- unmasked_functions()
   # A variable of the name that cannot be read, such as a missing argument, is not base R's.
   seen <- if_it_fails(
-    mget(names, envir = home, inherits = TRUE, ifnotfound = list(NULL)),
-    lapply(names, function(name) if_it_fails(get0(name, home), NULL))
+    mget(known$names, envir = home, inherits = TRUE, ifnotfound = list(NULL)),
+    lapply(known$names, function(name) if_it_fails(get0(name, home), NULL))
   )
-  own <- mget(names, envir = baseenv())
-  generics <- mget(names, envir = topenv(), inherits = TRUE)
-  is_base <- function(seen, own, generic) identical(seen, own) || identical(seen, generic)
-  list2env(mask_functions[mapply(is_base, seen, own, generics)], mask)
+  is_base <- logical(length(seen))
+  for (i in seq_along(seen)) {
+    is_base[i] <- identical(seen[[i]], known$own[[i]]) || identical(seen[[i]], known$generics[[i]])
+  }
+  list2env(mask_functions[is_base], mask)
   masks$all <- c(masks$all, list(mask))
   mask
 }
+
+# Base R's functions and our generics of the names that masks bind. They are looked up once in a session.
+unmasked_functions <- local({
+  found <- NULL
+  function() {
+    if (is.null(found)) {
+      names <- names(mask_functions)
+      found <<- list(
+        names = names, own = mget(names, envir = baseenv()),
+        generics = mget(names, envir = topenv(), inherits = TRUE)
+      )
+    }
+    found
+  }
+})
 
 # Binds masked copies of the functions that a function calls: they are made when they are first called.
 bind_callees <- function(f, mask, masks) {

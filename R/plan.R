@@ -11,7 +11,7 @@
 #'
 #' Times are estimates for one core, from the bytes that move and the operations on them; use them to compare
 #' steps. The line of a loop holds the time of one repetition, since the number of repetitions is not
-#' known.
+#' known. A loop *in native code* keeps its state in registers.
 #'
 #' @param f A function of tensors. `static`, `donate` and `rules` of a jitted function hold here, too.
 #' @param ... Arguments of `f`: tensors, R numbers, logicals and arrays, whose values play no role,
@@ -28,7 +28,9 @@
 #'   * `read` and `written`: bytes;
 #'   * `in_place`: whether a result is made in the memory of an operand;
 #'   * `microseconds`, estimated;
-#'   * `threads`: whether the step is large enough for several threads.
+#'   * `threads`: whether the step is large enough for several threads;
+#'   * `native`: whether the step is a loop on some numbers and short vectors, which is one native function. The
+#'     program of its body then only runs what that function cannot, such as a position out of range.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
 #' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of
@@ -42,7 +44,7 @@
 #' @export
 explain_plan <- function(f, ...) {
   plan <- compiled_plan(f, list_dots(...), "explain_plan()")
-  numbers <- matrix(plan$numbers, ncol = 7L, byrow = TRUE)
+  numbers <- matrix(plan$numbers, ncol = 8L, byrow = TRUE)
   out <- data.frame(step = plan$places, kind = plan$kinds)
   out$ops <- strsplit(plan$ops, ",", fixed = TRUE)
   out$elements <- numbers[, 1L]
@@ -52,6 +54,7 @@ explain_plan <- function(f, ...) {
   out$in_place <- numbers[, 3L] == 1
   out$microseconds <- numbers[, 6L]
   out$threads <- numbers[, 7L] > 1
+  out$native <- numbers[, 8L] == 1
   structure(out, class = c("AnvilPlan", "data.frame"), scratch = sum(plan$bytes[c("scratch", "regions")]))
 }
 
@@ -72,7 +75,8 @@ print.AnvilPlan <- function(x, ...) {
   # Subsets of the rows and columns are data frames like others, and so is one whose columns were changed.
   types <- c(
     step = "character", kind = "character", ops = "list", elements = "double", read = "double",
-    written = "double", in_place = "logical", microseconds = "double", threads = "logical"
+    written = "double", in_place = "logical", microseconds = "double", threads = "logical",
+    native = "logical"
   )
   if (!all(vapply(names(types), function(name) identical(typeof(x[[name]]), types[[name]]), NA))) {
     return(invisible(print(structure(x, class = "data.frame"))))
@@ -101,7 +105,7 @@ print.AnvilPlan <- function(x, ...) {
     costs <- paste0(
       format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written",
       if (x$in_place[i]) " in place", ", ", duration(x$microseconds[i]),
-      if (x$threads[i]) ", shared by threads"
+      if (x$threads[i]) ", shared by threads", if (x$native[i]) ", in native code"
     )
     if (x$kind[i] %in% c("while", "scan")) costs <- paste0(costs, " a repetition")
     blank <- strrep(" ", nchar(number))

@@ -32,6 +32,20 @@ test_that("loops and branches show their programs", {
   expect_gte(branch$microseconds[branch$kind == "if"], max(sides$microseconds))
 })
 
+test_that("a loop on numbers is in native code, and its line says how long a repetition takes there", {
+  has_native <- anvil_sitrep()$simd %in% c("avx2", "avx512") && .Platform$OS.type == "unix"
+  walk <- function(x) nv_scan(function(s, x) list(0.9 * s + tanh(x), s), nv_scalar(0, dtype = "f64"), x)
+  short <- explain_plan(walk, nv_abstract("f64", 100))
+  long <- explain_plan(walk, nv_abstract("f64", 1e6))
+  expect_identical(short$native[1L], has_native)
+  expect_identical(grepl("a repetition, in native code", capture.output(print(short))[3L]), has_native)
+  # A repetition takes as long in either: what is stacked is not its own.
+  expect_identical(short$microseconds, long$microseconds)
+  expect_lt(short$microseconds[1L], 1)
+  wide <- explain_plan(function(x) nv_for(3L, x, function(i, z) z * 2), nv_abstract("f32", 1000))
+  expect_false(any(wide$native))
+})
+
 test_that("plans print what is computed together", {
   f <- function(x) (x - mean(x)) / sqrt(mean((x - mean(x))^2))
   text <- capture.output(print(explain_plan(f, nv_abstract("f32", 1e6))))

@@ -9,7 +9,7 @@ use anvil_core::exec::{describe::Line, Executable, MemoryPlan};
 /// for each input. Gives `list(paths, kinds, ops, numbers, bytes, steps, scratch)`:
 /// * `paths`, `kinds` and `ops` (names with a comma between them) of each line;
 /// * `numbers`: line after line, elements, elements of a tile, whether a result is made in place, bytes read
-///   and written, estimated microseconds, pieces for threads;
+///   and written, estimated microseconds, pieces for threads, whether it is a loop in native code;
 /// * `bytes` of inputs, constants, outputs, scratch memory, and of branches and loops;
 /// * `steps`, the text of each step, and `scratch`, the bytes of temporary values that are alive then.
 ///
@@ -30,7 +30,9 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
         .iter()
         .flat_map(|line| {
             let counts = [line.elements, line.tile, usize::from(line.in_place), line.read, line.written];
-            counts.map(|n| n as f64).into_iter().chain([line.picoseconds as f64 / 1e6, line.pieces as f64])
+            let native = f64::from(u8::from(line.native));
+            let estimates = [line.picoseconds as f64 / 1e6, line.pieces as f64, native];
+            counts.map(|n| n as f64).into_iter().chain(estimates)
         })
         .collect();
     let MemoryPlan { inputs, constants, outputs, scratch, regions, steps } = executable.memory_plan();

@@ -146,6 +146,15 @@ impl Control for Compiled {
         }
     }
 
+    fn native(&self) -> Option<usize> {
+        match self {
+            Compiled::While(.., carried) | Compiled::Scan(.., carried) => {
+                carried.native.as_ref().map(|native| native.picoseconds)
+            }
+            Compiled::If(_) | Compiled::Scatter(_) => None,
+        }
+    }
+
     fn run(&self, operands: &[View], results: &mut [ViewMut], registers: &mut [u8]) {
         match self {
             Compiled::Scatter(combiner) => combiner.run(operands, &mut results[0], registers),

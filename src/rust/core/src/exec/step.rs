@@ -115,6 +115,9 @@ pub trait Control: Debug {
     /// Bytes of the registers that its programs need, at most.
     fn registers(&self) -> usize;
 
+    /// About how long a repetition takes in native code, in picoseconds; `None` for what has none.
+    fn native(&self) -> Option<usize>;
+
     /// Runs it on dense operands, with so many bytes of registers at least.
     fn run(&self, operands: &[View], results: &mut [ViewMut], registers: &mut [u8]);
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::growth::{push, reserve, reserve_entry};
 use crate::stop;
 use crate::tensor::{Aval, Literal};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The work of visiting a node, in elements of a tensor (see [`stop`]).
 pub(crate) const NODE: usize = 256;
@@ -15,15 +15,15 @@ pub(crate) const NODE: usize = 256;
 #[derive(Debug)]
 pub struct Builder<O> {
     graph: Graph<O>,
-    nodes: HashMap<(O, Vec<Value>), usize>,
-    literals: HashMap<(Literal, Option<DType>), Value>,
+    nodes: FxHashMap<(O, Vec<Value>), usize>,
+    literals: FxHashMap<(Literal, Option<DType>), Value>,
 }
 
 impl<O: Operation> Default for Builder<O> {
     fn default() -> Self {
         let graph =
             Graph { values: vec![], nodes: vec![], inputs: vec![], constants: vec![], outputs: vec![] };
-        Builder { graph, nodes: HashMap::new(), literals: HashMap::new() }
+        Builder { graph, nodes: FxHashMap::default(), literals: FxHashMap::default() }
     }
 }
 

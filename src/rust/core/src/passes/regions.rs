@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
 use crate::ops::{Builder, Control, Graph, If, Op, Scan, Transpose, While};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Results of a simpler op that equals `op`; `None` for those that are not `read`, and if the op has no
@@ -281,7 +281,7 @@ impl KnownRegion {
 
         let mut region = Builder::default();
         let mut given: Vec<Value> = Vec::new();
-        let mut entries: HashMap<(Value, Option<DType>), Value> = HashMap::new();
+        let mut entries: FxHashMap<(Value, Option<DType>), Value> = FxHashMap::default();
         let (mut new, mut outer) = (table(None, count), table(None, count));
         for &i in inputs {
             let v = graph.inputs()[i];

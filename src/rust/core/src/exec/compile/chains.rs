@@ -5,7 +5,7 @@ use super::draft::{Draft, Item, Location, Make, Virtual};
 use crate::dtype::DType;
 use crate::exec::vm::native::{self, Chain, Origin, MAX_ARGUMENTS, MAX_STREAMS};
 use crate::exec::vm::Runs;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Ops of a chain, at most: more would only lengthen the code.
 const MAX_OPS: usize = 128;
@@ -182,7 +182,7 @@ impl Link {
 
 /// Gathered values that chains alone read, all of which can do so in place and together, with the instruction
 /// that gathers each.
-fn in_place(links: &[Link], drafts: &[Draft], values: &[Virtual]) -> HashMap<usize, usize> {
+fn in_place(links: &[Link], drafts: &[Draft], values: &[Virtual]) -> FxHashMap<usize, usize> {
     let gathered =
         drafts.iter().enumerate().filter_map(|(at, draft)| draft.runs.as_ref().map(|runs| (at, runs)));
     let readable = |&(at, runs): &(usize, &Runs)| {
@@ -207,7 +207,7 @@ fn joined(
     link: &Link,
     drafts: &[Draft],
     values: &[Virtual],
-    in_place: &HashMap<usize, usize>,
+    in_place: &FxHashMap<usize, usize>,
 ) -> Option<Joined> {
     if !link.open {
         return None;

@@ -14,7 +14,7 @@ use crate::ops::{Graph, Source};
 use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
@@ -58,9 +58,9 @@ struct Compiler<'a> {
     nodes: &'a [usize],
     values: Vec<Virtual>,
     /// Values of the program for values of the graph, by root, and for operands in other layouts, by value.
-    known: HashMap<(Value, bool), usize>,
+    known: FxHashMap<(Value, bool), usize>,
     /// Roots that are read whole.
-    wholes: HashMap<Value, usize>,
+    wholes: FxHashMap<Value, usize>,
     operands: Vec<(Aval, Place)>,
     loads: Vec<Load>,
     before: Vec<Draft>,
@@ -86,8 +86,8 @@ pub fn compile(
         group,
         nodes,
         values: vec![],
-        known: HashMap::new(),
-        wholes: HashMap::new(),
+        known: FxHashMap::default(),
+        wholes: FxHashMap::default(),
         operands: vec![],
         loads: vec![],
         before: vec![],
@@ -433,7 +433,7 @@ impl Compiler<'_> {
         for width in 0..17 {
             starts[width + 1] = starts[width] + counts[width] * bytes(width);
         }
-        let (mut phased, mut kept_at) = (None, HashMap::new());
+        let (mut phased, mut kept_at) = (None, FxHashMap::default());
         let mut all = starts[17];
         if let Schedule::Lines(rows) = schedule {
             let columns = len / rows;

@@ -2,7 +2,7 @@
 //! three-byte prefix of AVX (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, section
 //! 2.3): the second operand is never the destination's, and memory needs no alignment.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// An instruction on vectors: its prefix, its table of opcodes, the bit W, the opcode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,7 +99,7 @@ pub struct Assembler {
     code: Vec<u8>,
     /// Literals, each as often as it fills a vector.
     pool: Vec<[u8; LITERAL]>,
-    numbers: HashMap<[u8; LITERAL], usize>,
+    numbers: FxHashMap<[u8; LITERAL], usize>,
     /// Relocations of literals: the position of the distance, the literal, and the position that it is
     /// relative to.
     distances: Vec<(usize, usize, usize)>,

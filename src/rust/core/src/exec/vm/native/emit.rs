@@ -301,7 +301,7 @@ impl<'c> Emitter<'c> {
     pub(super) fn free_after(&mut self, at: usize) {
         let registers = self.registers();
         for held in self.held[..registers].iter_mut().chain(&mut self.masks) {
-            if held.is_some_and(|v| self.uses[v].iter().all(|&read| read <= at)) {
+            if held.is_some_and(|v| self.uses[v].last().is_none_or(|&read| read <= at)) {
                 *held = None;
             }
         }

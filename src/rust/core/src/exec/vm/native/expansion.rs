@@ -7,7 +7,7 @@ use super::chain::{Chain, MicroOp, Op, Origin, Value};
 use crate::dtype::DType;
 use crate::kernels::math::formula::{Formula, Operation, Step};
 use crate::tensor::Literal;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A chain whose floats are computed in steps.
 pub struct Expanded {
@@ -65,8 +65,8 @@ pub struct Expansion {
     pub chain: Chain,
     upper: Vec<bool>,
     /// Results of steps: of an operation or its complement, of these operands, on the lower or upper half.
-    known: HashMap<(Operation, bool, [usize; 3], bool), usize>,
-    literals: HashMap<(bool, u64), usize>,
+    known: FxHashMap<(Operation, bool, [usize; 3], bool), usize>,
+    literals: FxHashMap<(bool, u64), usize>,
     /// Masks that are guarded.
     masks: Vec<usize>,
 }
@@ -77,8 +77,8 @@ impl Expansion {
         Expansion {
             chain: Chain { ops: vec![], ..chain.clone() },
             upper: vec![],
-            known: HashMap::new(),
-            literals: HashMap::new(),
+            known: FxHashMap::default(),
+            literals: FxHashMap::default(),
             masks: vec![],
         }
     }

@@ -43,18 +43,43 @@ mod code {
     use super::{emit, expansion, opcodes, Argument, Chain, Op};
     use crate::dtype::DType;
     use crate::kernels::math::Level;
-    use std::sync::Arc;
+    use std::sync::{Arc, OnceLock};
 
     /// The code of a chain.
     #[derive(Clone, Debug)]
     pub struct Native {
         pages: Arc<Pages>,
         start: usize,
-        /// The same with non-temporal stores, if the chain has any.
-        past: Option<usize>,
-        /// The same for fewer elements than this, on shorter vectors.
-        short: Option<(usize, usize)>,
         arguments: Vec<Argument>,
+        /// Elements of a vector in the code, if shorter vectors are there for fewer.
+        least: usize,
+        variants: Arc<Variants>,
+    }
+
+    /// Other code of a chain, made by the first call that it is for: most programs have none. Where there is no
+    /// memory for it, the code of all calls runs.
+    #[derive(Debug)]
+    struct Variants {
+        chain: Chain,
+        /// With non-temporal stores.
+        past: OnceLock<Option<Pages>>,
+        /// On shorter vectors.
+        short: OnceLock<Option<Pages>>,
+    }
+
+    impl Variants {
+        fn past(&self) -> Option<&Pages> {
+            self.past.get_or_init(|| Pages::new(&emit::emit(&self.chain, true, is_wide()))).as_ref()
+        }
+
+        fn short(&self) -> Option<&Pages> {
+            self.short.get_or_init(|| Pages::new(&emit::emit(&self.chain, false, false))).as_ref()
+        }
+    }
+
+    /// Whether the level in use has vectors of 64 bytes.
+    fn is_wide() -> bool {
+        Level::current().name() == "avx512"
     }
 
     /// Whether a chain may have an op on operands of this dtype.
@@ -82,27 +107,22 @@ mod code {
         if chains.is_empty() || !is_here() {
             return None;
         }
-        let wide = Level::current().name() == "avx512";
         let (mut code, mut starts) = (vec![], vec![]);
-        let mut emit = |chain: &Chain, past: bool, wide: bool| {
-            let start = code.len();
-            code.extend(emit::emit(chain, past, wide));
-            start
-        };
         for chain in chains {
-            let start = emit(chain, false, wide);
-            let past = (!chain.past.is_empty()).then(|| emit(chain, true, wide));
-            let is_wide = wide && emit::has_functions(chain);
-            let short = is_wide.then(|| (opcodes::VECTOR / chain.width, emit(chain, false, false)));
-            starts.push((start, past, short));
+            starts.push(code.len());
+            code.extend(emit::emit(chain, false, is_wide()));
         }
         let pages = Arc::new(Pages::new(&code)?);
-        let native = |(chain, (start, past, short)): (&Chain, _)| Native {
+        let native = |(chain, start): (&Chain, usize)| Native {
             pages: pages.clone(),
             start,
-            past,
-            short,
             arguments: chain.arguments().collect(),
+            least: if is_wide() && emit::has_functions(chain) { opcodes::VECTOR / chain.width } else { 0 },
+            variants: Arc::new(Variants {
+                chain: chain.clone(),
+                past: OnceLock::new(),
+                short: OnceLock::new(),
+            }),
         };
         Some(chains.iter().zip(starts).map(native).collect())
     }
@@ -126,10 +146,16 @@ mod code {
                     self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
                 written.all(|(_, &address)| address as usize % opcodes::VECTOR == 0)
             };
-            let short = self.short.filter(|&(least, _)| n < least).map(|(_, start)| start);
-            let start = short.or_else(|| self.past.filter(|_| aligned())).unwrap_or(self.start);
+            let variant = if n < self.least {
+                self.variants.short()
+            } else if !self.variants.chain.past.is_empty() && aligned() {
+                self.variants.past()
+            } else {
+                None
+            };
+            let start = variant.map_or_else(|| self.pages.at(self.start), |pages| pages.at(0));
             // SAFETY: the pages hold such a function from there on, for this processor: `compile` wrote it.
-            let function: Function = unsafe { std::mem::transmute(self.pages.at(start)) };
+            let function: Function = unsafe { std::mem::transmute(start) };
             // SAFETY: by the caller.
             unsafe { function(addresses.as_ptr(), n) };
         }
