@@ -34,15 +34,29 @@ abort_concrete <- function(what, x) {
 # `reader` says what reads the traced value, see reading_call().
 abort_reading <- function(reader, x) {
   line <- reader$line
-  advice <- instead_of[reader$name]
-  if (reader$name %in% names(mask_functions)) {
+  advice <- if (length(reader$name)) unique(instead_of[reader$name]) else NA
+  # Of several functions that may be the one, the advice for each.
+  advice <- if (anyNA(advice)) NA else paste(advice, collapse = " ")
+  if (any(reader$name %in% names(mask_functions))) {
     # A masked function reads what cannot hold a traced value; another one is base R's, beyond the mask's
     # reach.
     advice <- if (isTRUE(reader$masked)) {
-      "A traced value is a number: use it with numbers, or in a list."
+      if (any(c("[<-", "[[<-") %in% reader$name)) {
+        paste(
+          "A list has no element at a place that is not known: assign to a tensor, as `nv_fill()` makes one,",
+          "or let `nv_scan()` stack the values."
+        )
+      } else {
+        "A traced value is a number: use it with numbers, or in a list."
+      }
     } else {
       paste(advice, "`?masked-functions` says where R code works as it stands.")
     }
+  } else if (is.na(advice) && length(reader$name) == 1L && is_generic_here(reader$name)) {
+    advice <- paste0(
+      "anvil's own `", reader$name, "()` takes traced values: call it without the name of another package. ",
+      "A package imports it from anvil."
+    )
   }
   if (is.na(advice)) {
     advice <- paste(
@@ -58,6 +72,12 @@ abort_reading <- function(reader, x) {
     ),
     where = gsub("`", "", reader$what, fixed = TRUE), aval = format(x), line = line, call = reader$call
   )
+}
+
+# Whether a function of base R or stats is a generic of this package, see base-generics.R.
+is_generic_here <- function(name) {
+  exists_in <- function(home) exists(name, home, mode = "function", inherits = FALSE)
+  (exists_in(baseenv()) || exists_in(asNamespace("stats"))) && name %in% getNamespaceExports(topenv())
 }
 
 # R asks a condition, or the times of a repetition, for its length before it reads it: its error about another
@@ -104,6 +124,11 @@ refuse_saved <- function(state) {
   )
 }
 
+number_known <- paste(
+  "The number must be known when the function is traced: `shape(x)` and `length(x)` are, and so is an",
+  "argument that `static = ` names."
+)
+
 # What to write instead of a function that reads elements.
 instead_of <- c(
   `if` = paste(
@@ -137,8 +162,10 @@ instead_of <- c(
   matrix = "Use `nv_reshape()`.",
   array = "Use `nv_reshape()`, or `nv_broadcast_to()` to repeat a value.",
   rep = "Use `nv_broadcast_to()`, or `x[index]` with positions.",
-  numeric = "The number must be known when the function is traced: `shape(x)` and `length(x)` are.",
-  seq_len = "The number must be known when the function is traced: `shape(x)` and `length(x)` are.",
+  numeric = number_known,
+  seq_len = number_known,
+  `[` = "Make a tensor of what is subscripted: `nv_tensor(x)[i]`.",
+  `[[` = "Make a tensor of a vector, `nv_tensor(x)[i]`; choose an element of a list with `nv_switch()`.",
   seq = "Use `nv_seq()` or `nv_iota()` with sizes that are known when the function is traced.",
   beta = "Use `nv_beta()`.",
   lbeta = "Use `nv_lbeta()`.",
@@ -192,7 +219,7 @@ instead_of <- c(
   fivenum = "Use `nv_quantile()`.",
   is.unsorted = "Use `all(nv_sort(x) == x)`.",
   rep_len = "Begin with the traced value, and repeat it a known number of times: `rep_len(x, 4)`.",
-  `:` = "The number must be known when the function is traced: `shape(x)` and `length(x)` are.",
+  `:` = number_known,
   which.max = "Use `nv_argmax(x)`.",
   which.min = "Use `nv_argmin(x)`.",
   any = "Begin with the traced value: `any(x, TRUE)`.",
@@ -259,6 +286,12 @@ reading_call <- function(at, statement) {
   }
   masked <- within > 0L && is_mask_function(sys.function(within))
   if (masked) at <- within
+  # R evaluates the arguments of a method or of a masked function within it: `x[1:n]`, `sum(seq_len(n))`.
+  if (at > 0L && is_ours(sys.function(at))) {
+    arguments <- as.call(c(quote(`{`), as.list(sys.call(at))[-1L]))
+    found <- primitive_calls(arguments, if (parents[at] > 0L) sys.frame(parents[at]) else globalenv(), TRUE)
+    if (length(found)) return(reader_of(found, line, found[[1L]]))
+  }
   # What this package calls is the user's, wherever it was defined.
   while (
     at > 0L && is_of_package(sys.function(at)) &&
@@ -299,12 +332,17 @@ reading_call <- function(at, statement) {
   } else {
     found <- list()
   }
+  reader_of(found, line, if (at > 0L) sys.call(at))
+}
+
+# A reader among these calls of primitives; `call` is shown where it may be more than one.
+reader_of <- function(found, line, call) {
   calls <- unique(found)
   names <- unique(vapply(calls, name_of_call, ""))
   what <- if (length(names)) paste0("`", names, "`", collapse = " or ") else "a function of R"
   list(
-    what = what, name = if (length(names) == 1L) names else "", line = line %||% "", in_function = FALSE,
-    call = if (length(calls) == 1L) calls[[1L]] else if (at > 0L) sys.call(at)
+    what = what, name = names, line = line %||% "", in_function = FALSE,
+    call = if (length(calls) == 1L) calls[[1L]] else call
   )
 }
 
@@ -342,14 +380,21 @@ code_of <- function(ref) {
   if_it_fails(as.call(c(as.name("{"), as.list(parse(text = as.character(ref), keep.source = FALSE)))), NULL)
 }
 
-# Calls of primitives in a piece of code that read a traced value: with a variable that is one, or else with a
-# call.
-primitive_calls <- function(code, frame) {
+# Calls of primitives in a piece of code that read a traced value: with a variable that is one, or else, but
+# not if `surely`, with a call.
+primitive_calls <- function(code, frame, surely = FALSE) {
   found <- list()
   names_traced <- function(x) {
     is.name(x) && nzchar(as.character(x)) && exists(as.character(x), frame, inherits = FALSE) &&
       !bindingIsActive(x, frame) && if_it_fails(inherits(get(as.character(x), frame), "AnvilTracer"), FALSE)
   }
+  # Also one of an enclosing function's.
+  names_tensor <- function(x) {
+    is.name(x) && nzchar(as.character(x)) &&
+      if_it_fails(inherits(get0(as.character(x), frame), "AnvilValue"), FALSE)
+  }
+  # What is computed of numbers in the code alone is not traced.
+  may_be_traced <- function(x) is.call(x) && length(all.vars(x)) > 0L
   possible <- list()
   visit <- function(x) {
     if (!is.call(x) || identical(x[[1L]], quote(`function`))) return()
@@ -362,17 +407,19 @@ primitive_calls <- function(code, frame) {
         `<-` = list(x[[2L]][[2L]], x[[3L]]), arguments
       )
       # A method of ours takes its first argument, and reads none.
-      taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && names_traced(read[[1L]])
+      taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && names_tensor(read[[1L]])
+      # `if (a && b)`: `&&` reads first.
+      inner <- name %in% c("if", "while") && any(c("&&", "||") %in% all.names(read[[1L]]))
       if (!taken && any(vapply(read, names_traced, NA))) {
         found[[length(found) + 1L]] <<- x
-      } else if (!taken && any(vapply(read, is.call, NA))) {
+      } else if (!taken && !inner && any(vapply(read, may_be_traced, NA))) {
         possible[[length(possible) + 1L]] <<- x
       }
     }
     for (part in arguments) visit(part)
   }
   visit(code)
-  if (length(found)) return(found)
+  if (length(found) || surely) return(found)
   # Of what might be traced, conditions first, and the innermost of the others.
   conditions <- Filter(is_condition, possible)
   if (length(conditions)) conditions else tail(possible, 1L)

@@ -228,6 +228,40 @@ test_that("conditions and loops on a traced value say what to do", {
   expect_identical(traced_error(quote((function(v) if (v > 1) 1 else 2)(x)))$where, "if")
 })
 
+test_that("the error names the one function that reads, with advice for it", {
+  names <- function(expr, where, advice) {
+    e <- traced_error(expr)
+    expect_identical(e$where, where, label = deparse1(expr))
+    expect_match(conditionMessage(e), advice, fixed = TRUE, label = deparse1(expr))
+    expect_identical(deparse1(conditionCall(e)), deparse1(user_part(expr, where)))
+  }
+  # The part of the code that calls it.
+  user_part <- function(expr, where) {
+    if (is.call(expr) && identical(as.character(expr[[1L]])[1L], where)) return(expr)
+    for (part in as.list(expr)) if (is.call(part)) {
+      found <- user_part(part, where)
+      if (!is.null(found)) return(found)
+    }
+  }
+  # R evaluates arguments in the method or masked function that asks for them.
+  names(quote(l$a[1:x]), ":", "`static = ` names")
+  names(quote(sum(seq_len(x))), "seq_len", "`static = ` names")
+  names(quote(sapply(seq_len(x), function(i) i)), "seq_len", "`static = ` names")
+  # `&&` reads before `if`, and numbers in the code are not traced.
+  names(quote(if (sum(x) > 1 && sum(x) > 2) x), "&&", "nv_if()")
+  names(quote(for (i in 1:3) if (sum(x) > 1) break), "if", "nv_if()")
+  # What is not traced is subscripted by what is.
+  names(quote(x * letters[x]), "[", "nv_tensor(x)[i]")
+  names(quote(x * list(1, 2)[[x]]), "[[", "nv_switch()")
+  e <- traced_error(quote(stats::plogis(x)))
+  expect_match(conditionMessage(e), "anvil's own `plogis()` takes traced values", fixed = TRUE)
+  e <- traced_error(quote({
+    out <- list(1, 2)
+    out[[x]] <- 1
+  }))
+  expect_match(conditionMessage(e), "A list has no element at a place that is not known", fixed = TRUE)
+})
+
 test_that("an error of `if` that has another cause is R's own", {
   e <- tryCatch(jit(function(x) if (NA) x else x)(x), error = identity)
   expect_false(inherits(e, "anvil_error"))
