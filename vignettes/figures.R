@@ -4,14 +4,22 @@
 knitr::opts_chunk$set(dev = "bmp", fig.process = function(path) {
   bytes <- as.integer(readBin(path, "raw", file.size(path)))
   number <- function(at, size = 4L) sum(bytes[at + seq_len(size)] * 256^(seq_len(size) - 1L))
-  if (number(28L, 2L) != 24) {
+  depth <- number(28L, 2L)
+  if (!depth %in% c(8, 24)) {
     return(path)
   }
-  # Rows from the bottom up, of whole numbers of four bytes; each pixel is blue, green, red.
+  # Rows from the bottom up, of whole numbers of four bytes; each pixel is blue, green, red, or, in a picture of few
+  # colours, its number among those that are listed before the pixels, as blue, green, red, 0.
   width <- number(18L)
   height <- number(22L)
-  rows <- matrix(bytes[-seq_len(number(10L))], ncol = height)[seq_len(3 * width), rev(seq_len(height))]
-  colors <- colSums(matrix(rows, 3L) * 256^(0:2))
+  start <- number(10L)
+  rows <- matrix(bytes[-seq_len(start)], ncol = height)[seq_len(depth / 8 * width), rev(seq_len(height))]
+  if (depth == 8) {
+    listed <- matrix(bytes[seq(number(14L) + 15L, start)], 4L)[1:3, , drop = FALSE]
+    colors <- colSums(listed * 256^(0:2))[rows + 1]
+  } else {
+    colors <- colSums(matrix(rows, 3L) * 256^(0:2))
+  }
 
   # The most frequent 128 colours, and for each other one the nearest of them.
   all <- rle(sort(colors))
