@@ -333,7 +333,7 @@ nv_seq <- function(start, end, steps = NULL, dtype = NULL, ambiguous = FALSE, de
 #' @param shape Sizes of the axes; `integer()` is 0-d.
 #' @param ambiguous Whether the dtype is ambiguous.
 #' @return An object of class `AnvilAbstract`. `==` and `!=` compare two of them: dtype, shape and ambiguity;
-#'   [all.equal()] says in what they differ.
+#'   [all.equal()] says in what they differ. `dim()`, `nrow()` and `length()` are those of such a tensor.
 #' @section Errors:
 #' As [nv_fill()].
 #' @examples
@@ -361,6 +361,16 @@ print.AnvilAbstract <- function(x, ...) {
   check_dots(..., .known = taken_by("print"))
   cat(format(x), "\n", sep = "")
   invisible(x)
+}
+
+# What asks for the type of a tensor alone works: dim(), nrow(), ncol(), length(), seq_along().
+#' @export
+dim.AnvilAbstract <- function(x) if (length(shape(x))) shape(x)
+
+#' @export
+length.AnvilAbstract <- function(x) {
+  size <- prod(shape(x))
+  if (size <= .Machine$integer.max) as.integer(size) else size
 }
 
 #' @export

@@ -437,6 +437,15 @@ test_that("functions of elements say that abstract tensors have none", {
   }
 })
 
+test_that("abstract tensors have the sizes of the tensors that they stand for", {
+  for (shape in list(integer(), 3L, c(2L, 3L), c(2L, 0L, 4L))) {
+    type <- nv_abstract("f32", shape)
+    x <- nv_fill(0, shape, "f32")
+    expect_identical(list(dim(type), nrow(type), length(type)), list(dim(x), nrow(x), length(x)))
+  }
+  expect_identical(length(nv_abstract("i8", c(1e5, 1e5))), 1e10)
+})
+
 test_that("abstract tensors are compared by their types", {
   types <- list(
     nv_abstract("f32", 2), nv_abstract("f64", 2), nv_abstract("f32", 3), nv_abstract("f32", c(2, 1)),
