@@ -118,7 +118,11 @@ place_of_frame <- function(at) {
   call <- sys.call(at)
   ref <- attr(call, "srcref")
   file <- attr(home, "srcfile")
-  if (!is_inside(ref, home)) ref <- statement_with(call, body(sys.function(caller))) %||% home
+  if (!is_inside(ref, home)) {
+    # A method that a primitive function called is in the code by the name of its generic.
+    if (is.character(generic) && is.symbol(call[[1L]])) call[[1L]] <- as.name(generic)
+    ref <- statement_with(call, body(sys.function(caller))) %||% home
+  }
   c(file_name(file$filename), ref[1L])
 }
 

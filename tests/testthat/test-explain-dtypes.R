@@ -150,6 +150,11 @@ test_that("lines are right for functions of R that find their method themselves"
   expect_identical(report$line, c(2L, 3L, 4L, 4L))
 })
 
+test_that("lines are right within the arguments of a function that a trace masks", {
+  f <- sourced("masked.R", "function(x, y) {", "  z <- y", "  s <- sum(x * z)", "  s + max(y - x, 0)", "}")
+  expect_identical(explain_dtypes(f, one_of("i32"), one_of("f64"))$line, c(3L, 4L, 4L))
+})
+
 test_that("code that was not read from a file has lines, and no file", {
   f <- eval(
     parse(text = c("function(x) {", "  x + 2.5", "}"), keep.source = TRUE), new.env(parent = globalenv())
