@@ -415,16 +415,30 @@ with_objects <- function(types, others = NULL) {
 }
 
 check_state <- function(before, after) {
+  was <- value_types(before, "state")
+  is <- value_types(after, "state")
   check_same_types(
-    value_types(before, "state"), value_types(after, "state"),
-    "The state of a loop must keep its structure and types.",
+    was, is, "The state of a loop must keep its structure and types.",
     function(was, is) {
       if (is.null(is)) return(paste(was, "is gone"))
       if (is.null(was)) paste(is, "is new") else paste(was, "became", is)
     },
-    "Convert it in the body, or begin with the type that it becomes."
+    state_hint(before, was, is)
   )
   after
+}
+
+# An R number begins with the default dtype, whatever the body computes with.
+state_hint <- function(before, was, is) {
+  if (identical(names(was), names(is))) {
+    of_r <- vapply(unlist_leaves(before), ambiguous, NA)
+    changed <- which(was != is & of_r & endsWith(was, "[]") & endsWith(is, "[]"))
+    if (length(changed)) {
+      dtype <- sub("\\[.*", "", is[[changed[1L]]])
+      return(paste0("Begin with a value of known dtype, `nv_scalar(.., dtype = \"", dtype, "\")`."))
+    }
+  }
+  "Convert it in the body, or begin with the type that it becomes."
 }
 
 # Checks that types by path are equal; the error shows those that differ, as `side_by_side` formats them.
