@@ -7,6 +7,7 @@
 #' Each tensor has a name in the file, the way to it in the list: `layers.2.w` for `x$layers[[2]]$w`. A file
 #' that `nv_save()` wrote gives the same nested list, with the dtypes and ambiguities as they were, which
 #' stand as JSON in the entry `anvil` of the file's metadata. Any other file gives a list by the names in it.
+#' Names of a tensor's elements, `names()` and `dimnames()`, are not stored; `saveRDS()` keeps them.
 #'
 #' With `names`, only these tensors are read: of a file of any size, its header and their bytes.
 #'
@@ -192,7 +193,8 @@ read_header <- function(con, size, refuse) {
   length <- sum(as.integer(start) * 256^(0:7))
   if (length > longest_header) {
     bytes <- format(length, digits = 15L)
-    refuse(paste("its header would have", bytes, "bytes, which the format forbids"), NULL)
+    reason <- paste("it is no .safetensors file: its header would have", bytes, "bytes, which the format forbids")
+    refuse(reason, "Write it with `nv_save()`; `nv_read_npy()` and `nv_read_npz()` read NumPy's files.")
   }
   if (length > size - 8) refuse("its header ends beyond its end")
   bytes <- readBin(con, "raw", length)

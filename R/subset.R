@@ -11,8 +11,9 @@
 #' axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such subscripts
 #' select each combination, as in base R. The axis stays.} \item{negative numbers}{All positions but these.
 #' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is as long as the axis: masks
-#' are not recycled.} \item{a 0-d tensor of integers}{One position that the program computes. The axis
-#' disappears.} \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several such positions. The axis
+#' are not recycled.} \item{names}{The positions with these names, of a tensor that has kept those of its
+#' data: one name is as a number, several are as numbers.} \item{a 0-d tensor of integers}{One position that
+#' the program computes. The axis disappears.} \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several such positions. The axis
 #' stays.} }
 #'
 #' A position that the axis does not have is an error: of a number when the function is called or traced, of a
@@ -38,7 +39,7 @@
 #' boolean tensor. With one that the program computes, `x[mask] <- value` assigns one number, as
 #' `x <- nv_ifelse(mask, value, x)` does; all else is an error.
 #'
-#' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0, `NA` or names.
+#' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0 or `NA`.
 #'
 #' `x[[i]]` and `A[[i, j]]` take one element, as a 0-d tensor, and `A[[i, j]] <- value` replaces it: each axis
 #' needs a number, or a 0-d tensor of integers that the program computes.
@@ -176,7 +177,15 @@ ends <- function(x, n, last) {
   if (ndims(x) == 0L) x <- as_vector_of_one(x)
   sizes <- shape(x)
   if (!is_numeric(n) || !length(n) || length(n) > length(sizes) || any(n != round(n), na.rm = TRUE)) {
-    abort_arg("n", paste0("1 to ", length(sizes), " whole numbers, one for each axis"), describe(n))
+    expected <- if (length(sizes) == 1L) {
+      "a whole number"
+    } else {
+      paste0("1 to ", length(sizes), " whole numbers, one for each axis")
+    }
+    hint <- if (is_traced(n)) {
+      "The shape of a result must be known while tracing: name the argument in `static = `."
+    }
+    abort_arg("n", expected, describe(n), hint)
   }
   n <- c(n, rep(NA, length(sizes) - length(n)))
   kept <- ifelse(is.na(n), sizes, ifelse(n < 0, pmax(sizes + n, 0), pmin(n, sizes)))

@@ -361,6 +361,8 @@ test_that("nv_select(), head(), tail() and rev()", {
   expect_identical(as_array(head(x, c(1, NA, 2))), head(a, c(1, NA, 2)))
   expect_identical(as_array(tail(x, c(1, -1, 2))), tail(a, c(1, -1, 2), keepnums = FALSE))
   expect_error(head(x, 1:4), class = "anvil_error_arg")
+  expect_error(head(nv_tensor(1:3), 0.5), "a whole number, not 0.5")
+  expect_error(jit(function(x, n) head(x, n))(nv_tensor(1:3), 2L), "static = ", class = "anvil_error_arg")
   expect_identical(plain(rev(nv_tensor(1:3))), 3:1)
   expect_identical(plain(rev(x)), rev(a))
   expect_identical(rev(nv_scalar(1)), nv_scalar(1))
