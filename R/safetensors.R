@@ -193,8 +193,10 @@ read_header <- function(con, size, refuse) {
   length <- sum(as.integer(start) * 256^(0:7))
   if (length > longest_header) {
     bytes <- format(length, digits = 15L)
-    reason <- paste("it is no .safetensors file: its header would have", bytes, "bytes, which the format forbids")
-    refuse(reason, "Write it with `nv_save()`; `nv_read_npy()` and `nv_read_npz()` read NumPy's files.")
+    refuse(
+      paste("it is no .safetensors file: its header would have", bytes, "bytes, which the format forbids"),
+      "Write it with `nv_save()`; `nv_read_npy()` and `nv_read_npz()` read NumPy's files."
+    )
   }
   if (length > size - 8) refuse("its header ends beyond its end")
   bytes <- readBin(con, "raw", length)

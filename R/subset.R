@@ -13,8 +13,8 @@
 #' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is as long as the axis: masks
 #' are not recycled.} \item{names}{The positions with these names, of a tensor that has kept those of its
 #' data: one name is as a number, several are as numbers.} \item{a 0-d tensor of integers}{One position that
-#' the program computes. The axis disappears.} \item{a 1-d tensor of integers, such as [nv_seq()] gives}{Several such positions. The axis
-#' stays.} }
+#' the program computes. The axis disappears.} \item{a 1-d tensor of integers, such as [nv_seq()]
+#' gives}{Several such positions. The axis stays.} }
 #'
 #' A position that the axis does not have is an error: of a number when the function is called or traced, of a
 #' tensor when the program has run. Programs pay for that with a flag, not with a branch for each element.
