@@ -41,7 +41,9 @@
 #' @section Options: `anvil.print_max_rows` (30), `anvil.print_max_width` (85 characters),
 #' `anvil.print_max_rows_slice` (as `anvil.print_max_rows`): limits of printed tensors; -1 means no limit.
 #' `anvil.threads` (all processors that the process may use): see [num_threads()]. `anvil.promotion_rules`
-#' (anvil's own): see [with_promotion_rules()].
+#' (anvil's own): see [with_promotion_rules()]. `anvil.default_float` (`"f32"`) and `anvil.default_int`
+#' (`"i32"`): see [default_dtypes()]. `anvil.progress` (in interactive sessions): whether bars are shown, see
+#' [anvil_progress()]. `vignette("installation", "anvil")` has them with the variables of the environment.
 #'
 #' @keywords internal
 #' @useDynLib anvil, .registration = TRUE
