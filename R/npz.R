@@ -121,7 +121,7 @@ zip_entries <- function(con, size, path) {
   mark <- little(zip_marks$end, 4L)
   starts <- if (length(bytes) >= 22L) which(bytes[seq_len(length(bytes) - 21L)] == mark[1L]) else integer()
   starts <- Filter(function(i) identical(bytes[i + 0:3], mark), rev(starts))
-  if (!length(starts)) refuse("it is no .npz file: it has no directory of a zip archive")
+  if (!length(starts)) refuse("it was cut, or is no .npz file: it has no directory of a zip archive")
   end <- bytes[starts[1L] + 0:21]
   count <- number(end[11:12])
   length <- number(end[13:16])
