@@ -231,6 +231,7 @@ instead_of <- c(
   as.integer = "Use `nv_convert(x, \"i32\")`, or name the argument in `static = `.",
   as.logical = "Use `nv_convert(x, \"i1\")` or a comparison, or name the argument in `static = `.",
   as.complex = "Use `nv_convert(x, \"c64\")`, or name the argument in `static = `.",
+  "a file" = "Return it, and write the result of the call. `nv_callback()` writes it when the program runs.",
   `storage.mode<-` = "Use `nv_convert()`.",
   `mode<-` = "Use `nv_convert()`.",
   `length<-` = "Use `head()`, or `nv_concatenate()` to make it longer.",

@@ -95,7 +95,7 @@ test_that("R's values are written as R holds them", {
   expect_error(nv_write_npy("a", tempfile()), class = "anvil_error_arg")
   expect_error(nv_write_npy(list(1), tempfile()), class = "anvil_error_arg")
   expect_error(nv_write_npy(NULL, tempfile()), class = "anvil_error_arg")
-  expect_error(jit(function(x) nv_write_npy(x, tempfile()))(1), class = "anvil_error_concrete")
+  expect_error(jit(function(x) nv_write_npy(x, tempfile()))(1), "Return it", class = "anvil_error_concrete")
 })
 
 test_that("elements are written and read in parts", {
