@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random clean help deps-build deps-test deps-doc deps-lint
+.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random site cheatsheet clean help deps-build deps-test deps-doc deps-lint
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -31,6 +31,8 @@ help:
 	@echo "make valgrind   random programs under valgrind, 60 or PROGRAMS=n: no read or write outside of what is theirs"
 	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, TORCH=1 to get PyTorch"
 	@echo "make bench-random  realistic programs that nobody wrote down, next to JAX: 300 new ones, or PROGRAMS=n SECONDS=n SEED=n; one again: SEED=n CASE=n"
+	@echo "make site       the site, into docs/, without a network, every link checked; PARTS='home news': those of reference, articles, home, news, or an article's name"
+	@echo "make cheatsheet man/figures/cheatsheet.svg and .pdf, after running the code that is on it"
 	@echo "make clean      remove everything that was built"
 
 deps-build deps-test deps-doc deps-lint:
@@ -111,6 +113,13 @@ bench-random: install
 	@test -n "$$ANVIL_PYTHON" || sh tools/python-env.sh 180 || true
 	@Rscript bench/random.R "seed=$(SEED)" "programs=$(PROGRAMS)" "seconds=$(SECONDS)" "case=$(CASE)" "csv=$(CSV)"
 
+site: install
+	@sh tools/site.sh $(PARTS)
+
+cheatsheet: install
+	@sh tools/install-deps.sh site
+	@Rscript --no-init-file tools/cheatsheet.R
+
 clean:
 	sh ./cleanup
-	rm -Rf .lib .python target src/rust/target src/rust/vendor.tar.xz src/rust/Cargo.lock *.Rcheck anvil_*.tar.gz
+	rm -Rf .lib .python docs target src/rust/target src/rust/vendor.tar.xz src/rust/Cargo.lock *.Rcheck anvil_*.tar.gz

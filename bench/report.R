@@ -1,4 +1,5 @@
-# What `make bench` says: lines on the console, and the long form also as bench/RESULTS.md with a plot.
+# What `make bench` says: lines on the console, and the long form also as bench/RESULTS.md, which begins with what
+# summary.R makes of it.
 
 systems <- c(anvil = "anvil", jax = "JAX", numpy = "NumPy", torch = "PyTorch", r = "base R")
 
@@ -110,28 +111,37 @@ markdown_table <- function(header, rows) {
   c(line(header), line(rep("---", length(header))), vapply(rows, line, ""))
 }
 
-write_report <- function(path, about, notes, rows, colds, gaps, plot) {
-  bullets <- function(x, nothing) if (length(x)) paste("*", x) else nothing
-  missed <- misses(rows, colds)
-  writeLines(c(
+# The file without its summary, which write_summary() puts in its place.
+report_lines <- function(about, notes, table, cold_table, missed, gaps) {
+  c(
     "<!-- Written by `make bench`: do not edit by hand. -->", "# Benchmarks", "",
-    paste0("* ", names(about), ": ", about), "", notes, "",
-    if (!is.null(plot)) c(sprintf("![Ratios of anvil's time to JAX's](%s)", basename(plot)), ""),
-    markdown_table(header, lapply(rows, cells)), "",
+    "![Ratios of anvil's time to JAX's, by kind of workload](../man/figures/benchmark.svg)", "",
+    "<!-- summary: written by `make bench` -->", "<!-- end of summary -->", "",
+    "## How it was measured", "", paste0("* ", names(about), ": ", about), "", notes, "",
+    "## All workloads", "", table, "",
     "## Tracing and compiling", "",
     "First call of a new jitted function, with little to run. Figures include tracing, targets do not.", "",
-    markdown_table(cold_header, cold_cells(colds)), "",
-    "## Missed targets", "", bullets(missed, no_misses(rows)), "",
-    "## Gaps", "", bullets(gaps, "none")
+    cold_table, "",
+    "## Missed targets", "", missed, "",
+    "## Gaps", "", gaps
+  )
+}
+
+write_report <- function(path, about, notes, rows, colds, gaps) {
+  bullets <- function(x, nothing) if (length(x)) paste("*", x) else nothing
+  writeLines(report_lines(
+    about, notes, markdown_table(header, lapply(rows, cells)), markdown_table(cold_header, cold_cells(colds)),
+    bullets(misses(rows, colds), no_misses(rows)), bullets(gaps, "none")
   ), path)
 }
 
-# The medians and ratios as a table that the performance vignette reads.
-write_figures <- function(path, about, rows) {
+# The medians and ratios as a table that summary.R and the performance vignette read; first calls are the group
+# "compile".
+write_figures <- function(path, about, rows, colds) {
   of <- function(values, name) if (name %in% names(values)) signif(values[[name]], 4L) else NA_real_
   column <- function(get) vapply(rows, get, if (is.character(get(rows[[1L]]))) "" else 0)
   out <- data.frame(
-    group = column(function(row) row$group), what = column(function(row) row$what),
+    group = column(function(row) row$group), family = column(function(row) families[[row$group]]), what = column(function(row) row$what),
     dtype = column(function(row) row$dtype), size = column(function(row) row$size)
   )
   for (name in names(systems)) out[[name]] <- column(function(row) of(row$medians, name))
@@ -139,6 +149,7 @@ write_figures <- function(path, about, rows) {
     out[[paste0("ratio_", name)]] <- column(function(row) of(row$ratios, name))
   }
   out$target <- column(function(row) row$target)
+  out <- rbind(out, first_calls(colds, names(out)))
   writeLines(c(
     "# Written by `make bench`: do not edit by hand. Medians in seconds, ratios of anvil's time to theirs.",
     paste0("# ", names(about), ": ", about)
@@ -146,31 +157,13 @@ write_figures <- function(path, about, rows) {
   suppressWarnings(utils::write.table(out, path, append = TRUE, sep = ",", row.names = FALSE, na = ""))
 }
 
-# Ratios to JAX with their quartiles on a logarithmic scale, and the targets; NULL where this R cannot draw
-# SVG.
-draw_ratios <- function(path, rows) {
-  rows <- Filter(function(row) "jax" %in% names(row$ratios), rows)
-  if (!length(rows) || !capabilities("cairo")) return(NULL)
-  ratio <- vapply(rows, function(row) row$ratios[["jax"]], 0)
-  target <- vapply(rows, function(row) row$target, 0)
-  quartiles <- vapply(rows, function(row) row$quartiles$jax, c(0, 0))
-  missed <- vapply(rows, function(row) row$missed, NA)
-  y <- rev(seq_along(rows))
-  grDevices::svg(path, width = 9, height = 2 + 0.17 * length(rows))
-  on.exit(grDevices::dev.off())
-  graphics::par(mar = c(4, 18, 6, 1), mgp = c(2.4, 0.7, 0))
-  graphics::plot(
-    NULL, xlim = range(ratio, target, quartiles, 1, na.rm = TRUE), ylim = c(0.5, length(rows) + 0.5),
-    log = "x", yaxs = "i", yaxt = "n", xlab = "anvil's time / JAX's time", ylab = ""
-  )
-  graphics::axis(3L)
-  graphics::title("Less than 1: anvil is faster", line = 4.5)
-  graphics::mtext("Blue: target met, or none. Red: missed. |: target. Bars: quartiles.", line = 2.8)
-  graphics::abline(v = 1, col = "grey60")
-  graphics::segments(quartiles[1L, ], y, quartiles[2L, ], y, col = "grey70", lwd = 3)
-  graphics::points(target, y, pch = "|", col = "grey30")
-  graphics::points(ratio, y, pch = 19, cex = 0.8, col = ifelse(missed, "firebrick", "steelblue"))
-  labels <- vapply(rows, function(row) paste(row$what, row$dtype, row$size, sep = ", "), "")
-  graphics::axis(2L, y, labels, las = 1L, cex.axis = 0.6, tick = FALSE)
-  path
+first_calls <- function(colds, columns) {
+  out <- lapply(colds, function(cold) {
+    row <- stats::setNames(as.list(rep(NA_real_, length(columns))), columns)
+    row[c("group", "family", "what", "dtype", "size")] <- list("compile", "first calls", cold$what, cold$dtype, "first call")
+    row[c("anvil", "jax", "target")] <- list(signif(cold$anvil, 4L), signif(cold$jax, 4L), cold$target)
+    row$ratio_jax <- signif(cold$anvil / cold$jax, 4L)
+    as.data.frame(row)
+  })
+  do.call(rbind, out)
 }

@@ -2,9 +2,10 @@
 # as a user calls them, next to JAX, NumPy, PyTorch and base R; results are compared before anything is timed.
 # Nothing here can fail for being slow.
 #
-#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, its plot, and
-#   vignettes/performance.csv Rscript bench/table.R quick             some rows at small sizes, to the console
-#   only Rscript bench/table.R quick exp matmul  these alone
+#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, vignettes/performance.csv, and
+#                                           what summary.R makes of these
+#   Rscript bench/table.R quick             some rows at small sizes, to the console only
+#   Rscript bench/table.R quick exp matmul  these alone
 #
 # ANVIL_PYTHON            the Python with the peers; without it .python/bin/python, where there is one
 # ANVIL_NUM_THREADS       threads for all of them; without it all processors
@@ -12,7 +13,7 @@
 library(anvil)
 
 bench_folder <- normalizePath(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])))
-for (file in c("peers.R", "workloads.R", "programs.R", "transforms.R", "measure.R", "report.R")) {
+for (file in c("peers.R", "workloads.R", "programs.R", "transforms.R", "measure.R", "report.R", "summary.R")) {
   source(file.path(bench_folder, file))
 }
 # The programs of users come early: where time runs out, it is the end of the list that is left out.
@@ -138,13 +139,12 @@ section("Tracing and compiling: anvil, JAX, ratio, target", cold_lines, "not mea
 section("Missed targets", misses(rows, colds), no_misses(rows))
 section("Gaps", gaps, "none")
 if (!quick && !length(chosen)) {
-  plot <- draw_ratios(file.path(bench_folder, "RESULTS.svg"), rows)
-  write_report(file.path(bench_folder, "RESULTS.md"), about, notes, rows, colds, gaps, plot)
+  root <- dirname(bench_folder)
+  write_report(file.path(bench_folder, "RESULTS.md"), about, notes, rows, colds, gaps)
   if (length(rows)) {
-    write_figures(file.path(dirname(bench_folder), "vignettes", "performance.csv"), about, rows)
+    figures <- file.path(root, "vignettes", "performance.csv")
+    write_figures(figures, about, rows, colds)
+    write_summary(root, read_figures(figures)$figures, about)
   }
-  cat(
-    "\nWritten: bench/RESULTS.md, vignettes/performance.csv", if (!is.null(plot)) ", bench/RESULTS.svg", "\n",
-    sep = ""
-  )
+  cat("\nWritten: bench/RESULTS.md, vignettes/performance.csv, man/figures/benchmark.svg, figures of README.md\n")
 }

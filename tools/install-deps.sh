@@ -3,6 +3,7 @@
 #   sh tools/install-deps.sh build   what installing anvil takes
 #   sh tools/install-deps.sh test    and its tests, vignettes and R CMD check
 #   sh tools/install-deps.sh doc     and its help pages
+#   sh tools/install-deps.sh site    and what makes the site and the cheat sheet
 #   sh tools/install-deps.sh lint    and what reads the R sources
 #   sh tools/install-deps.sh valgrind   and valgrind
 #   sh tools/install-deps.sh debootstrap   and what makes a Debian of its own
@@ -25,8 +26,13 @@ echo 'int main(void) { return 0; }' | cc -include stdio.h -x c -o /dev/null - 2>
 packages=""
 if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr cli pillar vctrs"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
+if test "$1" = "site"; then packages="pkgdown knitr rmarkdown yaml xml2 bit64 cli pillar vctrs"; fi
 if test "$1" = "lint"; then packages="lintr"; fi
-if test "$1" = "test"; then need pandoc pandoc; fi
+if test "$1" = "test" || test "$1" = "site"; then need pandoc pandoc; fi
+# The fonts that the PDF of the cheat sheet embeds.
+if test "$1" = "site" && ! test -f /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf && test "$(uname)" = "Linux"; then
+  missing="${missing} fonts-dejavu-core"
+fi
 if test "$1" = "valgrind"; then need valgrind valgrind; fi
 if test "$1" = "debootstrap"; then need debootstrap debootstrap; fi
 if test "$1" = "python" && ! python3 -c 'import ensurepip, venv' 2> /dev/null; then missing="${missing} python3-venv"; fi

@@ -45,3 +45,20 @@ test_that("results that differ are told apart", {
   expect_identical(env$difference(1, c(1, 1), "values"), Inf)
   expect_equal(env$difference(c(1, 3), c(1, 1), "values"), 1)
 })
+
+test_that("what the papers say of the benchmark is what its table says", {
+  env <- bench()
+  root <- normalizePath(test_path("..", ".."))
+  source(file.path(root, "bench", "summary.R"), local = env)
+  expect_setequal(setdiff(vapply(env$workloads, function(w) w$group, ""), names(env$families)), character())
+
+  copy <- withr::local_tempdir()
+  papers <- c("README.md", "bench/RESULTS.md", "man/figures/benchmark.svg")
+  for (folder in c("bench", "man/figures")) dir.create(file.path(copy, folder), recursive = TRUE)
+  file.copy(file.path(root, papers), file.path(copy, papers))
+  table <- env$read_figures(file.path(root, "vignettes", "performance.csv"))
+  env$write_summary(copy, table$figures, table$about)
+  for (paper in papers) {
+    expect_identical(readLines(file.path(copy, paper)), readLines(file.path(root, paper)), label = paper)
+  }
+})

@@ -1,0 +1,74 @@
+# Builds docs/ with pkgdown, in a copy of what the site is made of; see tools/site.sh.
+parts <- commandArgs(trailingOnly = TRUE)
+out <- file.path(getwd(), "docs")
+copy <- file.path(tempfile("site"), "anvil")
+dir.create(copy, recursive = TRUE)
+
+# Rendering writes beside its source: files that git does not know stay behind.
+sources <- system2("git", c("ls-files", "-co", "--exclude-standard"), stdout = TRUE)
+sources <- grep(
+  "^(man|vignettes|pkgdown)/|^inst/CITATION$|^(DESCRIPTION|NAMESPACE|LICENSE|[A-Z]+[.]md|LICENSE[.]md)$", sources, value = TRUE
+)
+sources <- sources[file.exists(sources)]
+for (folder in unique(dirname(sources))) dir.create(file.path(copy, folder), FALSE, recursive = TRUE)
+stopifnot(file.copy(sources, file.path(copy, sources)))
+
+# pkgdown makes pages of the papers in the first folder; links between them follow.
+papers <- list.files(copy, "[.]md$", full.names = TRUE)
+for (paper in papers) {
+  writeLines(gsub("](bench/RESULTS.md", "](benchmarks.md", readLines(paper), fixed = TRUE), paper)
+}
+results <- gsub("](../", "](", readLines("bench/RESULTS.md"), fixed = TRUE)
+writeLines(results, file.path(copy, "benchmarks.md"))
+
+# ---- the configuration ----
+
+config <- yaml::read_yaml(file.path(copy, "pkgdown", "_pkgdown.yml"))
+config$destination <- out
+
+# Each page stands in the family of the function that it is named after, or else of the first one that it describes.
+functions <- utils::read.delim("inst/catalogue/functions.tsv", quote = "", colClasses = "character", check.names = FALSE)
+described <- lapply(list.files("man", "[.]Rd$", full.names = TRUE), function(path) {
+  lines <- readLines(path)
+  of <- function(field) gsub("\\\\(.)", "\\1", sub("^[^{]*[{](.*)[}]$", "\\1", grep(paste0("^\\\\", field, "[{]"), lines, value = TRUE)))
+  known <- match(c(of("name"), functions$"function"[functions$"function" %in% of("alias")]), functions$"function")
+  list(name = of("name"), group = functions$group[stats::na.omit(known)][1L])
+})
+page <- vapply(described, function(x) x$name, "")
+group <- vapply(described, function(x) x$group, "")
+families <- lapply(unique(functions$group), function(family) {
+  list(title = family, contents = sprintf("`%s`", page[group %in% family]))
+})
+config$reference <- c(families, config$reference)
+config$news <- list(cran_dates = FALSE)
+
+# Vignettes that are written later have their place already.
+there <- sub("[.]Rmd$", "", list.files("vignettes", "[.]Rmd$"))
+config$articles <- lapply(config$articles, function(section) {
+  section$contents <- as.list(intersect(unlist(section$contents), there))
+  section
+})
+config$articles <- Filter(function(section) length(section$contents), config$articles)
+unlink(file.path(copy, "pkgdown", "_pkgdown.yml"))
+yaml::write_yaml(config, file.path(copy, "_pkgdown.yml"))
+
+# ---- the pages ----
+
+# A page missing in the reference, an article in no group: pkgdown stops at both.
+pkg <- pkgdown::as_pkgdown(copy)
+if (!length(parts)) {
+  unlink(out, recursive = TRUE)
+  parts <- c("home", "reference", "articles", "news")
+}
+pkgdown::init_site(pkg)
+if ("home" %in% parts) pkgdown::build_home(pkg, preview = FALSE)
+if ("reference" %in% parts) pkgdown::build_reference(pkg, lazy = FALSE, devel = FALSE, preview = FALSE)
+if ("articles" %in% parts) pkgdown::build_articles(pkg, lazy = FALSE, preview = FALSE)
+for (article in intersect(there, parts)) pkgdown::build_article(article, pkg)
+if ("news" %in% parts) pkgdown::build_news(pkg, preview = FALSE)
+
+# What no page of ours refers to: Bootstrap and its fonts, the index of a search that fetches.
+unlink(file.path(out, c("deps", "bootstrap-toc.css", "bootstrap-toc.js", "docsearch.css", "docsearch.js", "pkgdown.css",
+  "pkgdown.js", "link.svg", "search.json", "404.html")), recursive = TRUE)
+stopifnot(file.copy(file.path("pkgdown", "icon.svg"), out, overwrite = TRUE))
+unlink(dirname(copy), recursive = TRUE)
