@@ -14,6 +14,7 @@ for (folder in unique(dirname(sources))) dir.create(file.path(copy, folder), FAL
 stopifnot(file.copy(sources, file.path(copy, sources)))
 
 # pkgdown makes pages of the papers in the first folder; links between them follow.
+stopifnot(file.copy("pkgdown/cheatsheet.md", copy))
 papers <- list.files(copy, "[.]md$", full.names = TRUE)
 for (paper in papers) {
   writeLines(gsub("](bench/RESULTS.md", "](benchmarks.md", readLines(paper), fixed = TRUE), paper)
