@@ -104,8 +104,8 @@ readme_lines <- function(figures, about) {
 draw_summary <- function(path, figures) {
   all <- by_family(figures)
   figures <- figures[figures$group %in% all$group & !is.na(figures$ratio_jax), ]
-  left <- 178
-  right <- 466
+  left <- 172
+  right <- 390
   top <- 104
   step <- 30
   bottom <- top + step * nrow(all)
@@ -128,7 +128,7 @@ draw_summary <- function(path, figures) {
   lines <- c(
     "<!-- Written by `make bench`: do not edit by hand. -->",
     sprintf(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 520 %d\" width=\"520\" height=\"%d\" role=\"img\">", height, height
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 440 %d\" width=\"440\" height=\"%d\" role=\"img\">", height, height
     ),
     sprintf("<title>Ratios of anvil's time to JAX's, by kind of workload: %s over all</title>", number(jax$mean)),
     "<style>",
@@ -140,26 +140,26 @@ draw_summary <- function(path, figures) {
     "text { fill: #dfe5ec } .quiet { fill: #9daab8 } .back { fill: #14181d; stroke: #343e49 } .slower { fill: #2b211c }",
     ".grid { stroke: #29313a } .same { stroke: #9daab8 } .dot { fill: #6cb0f0 } .late { fill: #f09a62 } .mean { fill: #7fbbf5 } .mean.over { fill: #ff9a66 }",
     "}</style>",
-    sprintf("<rect x=\"0.5\" y=\"0.5\" width=\"519\" height=\"%d\" rx=\"8\" class=\"back\"/>", height - 1L),
-    text(16, 30, sprintf("anvil takes %s of JAX's time", number(jax$mean)), "title"),
-    text(16, 51, sprintf("Small dots: %d workloads. Large dots: their geometric means.", jax$count), "quiet"),
+    sprintf("<rect x=\"0.5\" y=\"0.5\" width=\"439\" height=\"%d\" rx=\"8\" class=\"back\"/>", height - 1L),
+    text(12, 30, sprintf("anvil takes %s of JAX's time", number(jax$mean)), "title"),
+    text(12, 51, sprintf("Small dots: %d workloads. Large dots: geometric means.", jax$count), "quiet"),
     sprintf("<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" class=\"slower\"/>", x_of(1), top, right - x_of(1), bottom - top),
     vapply(powers[powers != 0], function(p) line(x_of(2^p), top, bottom, "grid"), ""),
     line(x_of(1), top - 4, bottom + 4, "same"),
     vapply(shown, function(p) {
       text(x_of(2^p), top - 10, if (p < 0) paste0("1/", 2^-p) else paste0(2^p), if (p == 0) "quiet bold" else "quiet", "middle")
     }, ""),
-    text(16, top - 10, "anvil's time / JAX's", "quiet"),
-    text(504, top - 10, "mean", "quiet", "end"),
+    text(12, top - 10, "anvil's time / JAX's", "quiet"),
+    text(428, top - 10, "mean", "quiet", "end"),
     text(x_of(1) - 10, bottom + 24, "\u2190 anvil is faster", "quiet", "end"),
     text(x_of(1) + 10, bottom + 24, "slower \u2192", "quiet"),
     sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"%s\"/>", x_of(figures$ratio_jax), y_of(place) + spread,
       ifelse(figures$ratio_jax > 1, "late", "dot")),
     unlist(lapply(seq_len(nrow(all)), function(i) {
       c(
-        text(16, y_of(i) + 5, all$family[i]),
+        text(12, y_of(i) + 5, all$family[i]),
         sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"7\" class=\"mean%s\"/>", x_of(all$mean[i]), y_of(i), if (all$mean[i] > 1) " over" else ""),
-        text(504, y_of(i) + 5, number(all$mean[i]), "bold", "end")
+        text(428, y_of(i) + 5, number(all$mean[i]), "bold", "end")
       )
     })),
     "</svg>"
