@@ -1,5 +1,5 @@
-# What `make bench` says: lines on the console, and the long form also as bench/RESULTS.md, which begins with what
-# summary.R makes of it.
+# What `make bench` says: lines on the console, and the long form also as bench/RESULTS.md, which begins with
+# what summary.R makes of it.
 
 systems <- c(anvil = "anvil", jax = "JAX", numpy = "NumPy", torch = "PyTorch", r = "base R")
 
@@ -135,13 +135,14 @@ write_report <- function(path, about, notes, rows, colds, gaps) {
   ), path)
 }
 
-# The medians and ratios as a table that summary.R and the performance vignette read; first calls are the group
-# "compile".
+# The medians and ratios as a table that summary.R and the performance vignette read; first calls are the
+# group "compile".
 write_figures <- function(path, about, rows, colds) {
   of <- function(values, name) if (name %in% names(values)) signif(values[[name]], 4L) else NA_real_
   column <- function(get) vapply(rows, get, if (is.character(get(rows[[1L]]))) "" else 0)
   out <- data.frame(
-    group = column(function(row) row$group), family = column(function(row) families[[row$group]]), what = column(function(row) row$what),
+    group = column(function(row) row$group), family = column(function(row) families[[row$group]]),
+    what = column(function(row) row$what),
     dtype = column(function(row) row$dtype), size = column(function(row) row$size)
   )
   for (name in names(systems)) out[[name]] <- column(function(row) of(row$medians, name))
@@ -160,7 +161,8 @@ write_figures <- function(path, about, rows, colds) {
 first_calls <- function(colds, columns) {
   out <- lapply(colds, function(cold) {
     row <- stats::setNames(as.list(rep(NA_real_, length(columns))), columns)
-    row[c("group", "family", "what", "dtype", "size")] <- list("compile", "first calls", cold$what, cold$dtype, "first call")
+    row[c("group", "family", "size")] <- list("compile", "first calls", "first call")
+    row[c("what", "dtype")] <- list(cold$what, cold$dtype)
     row[c("anvil", "jax", "target")] <- list(signif(cold$anvil, 4L), signif(cold$jax, 4L), cold$target)
     row$ratio_jax <- signif(cold$anvil / cold$jax, 4L)
     as.data.frame(row)

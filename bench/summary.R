@@ -1,5 +1,5 @@
-# What the benchmark comes to, of the table that it writes: the picture man/figures/benchmark.svg, the first lines of
-# bench/RESULTS.md, and the figures of README.md.
+# What the benchmark comes to, of the table that it writes: the picture man/figures/benchmark.svg, the first
+# lines of bench/RESULTS.md, and the figures of README.md.
 #
 #   Rscript bench/summary.R    writes them anew from vignettes/performance.csv, without measuring
 #
@@ -7,10 +7,10 @@
 
 # The groups of workloads in words, as the picture and the tables call them.
 families <- c(
-  call = "calls of small data", program = "whole programs", transform = "derivatives, batches", W1 = "arithmetic",
-  W2 = "functions (exp, sin, ...)", W3 = "sums, means, softmax", W4 = "matrix products", W5 = "integers, booleans",
-  W6 = "loops", W7 = "neural networks", W8 = "random numbers", W9 = "gather, scatter", W10 = "linear algebra",
-  W11 = "sorting, cumulating"
+  call = "calls of small data", program = "whole programs", transform = "derivatives, batches",
+  W1 = "arithmetic", W2 = "functions (exp, sin, ...)", W3 = "sums, means, softmax", W4 = "matrix products",
+  W5 = "integers, booleans", W6 = "loops", W7 = "neural networks", W8 = "random numbers",
+  W9 = "gather, scatter", W10 = "linear algebra", W11 = "sorting, cumulating"
 )
 geometric_mean <- function(x) exp(mean(log(x)))
 in_words <- function(seconds) {
@@ -53,15 +53,18 @@ summary_lines <- function(figures, about) {
   few <- function(rows) paste(sprintf("%s %s", rows$family, vapply(rows$mean, number, "")), collapse = "; ")
   known <- figures[figures$group %in% names(families) & !is.na(figures$ratio_jax), ]
   extreme <- function(rows) {
-    paste(sprintf("`%s` of %s, %s: %s", rows$what, rows$size, rows$dtype, vapply(rows$ratio_jax, number, "")), collapse = "; ")
+    ratios <- vapply(rows$ratio_jax, number, "")
+    paste(sprintf("`%s` of %s, %s: %s", rows$what, rows$size, rows$dtype, ratios), collapse = "; ")
   }
   large <- known[grepl("^[1-9]e[67]$", known$size), ]
   call <- known[known$group == "call", ][1L, ]
   cold <- figures[figures$group == "compile" & !is.na(figures$ratio_jax), ]
   c(
     sprintf(
-      "**%s of JAX's time** is what anvil takes, as the geometric mean of %d workloads; in %d of them it is the faster one.",
-      number(jax$mean), jax$count, jax$faster
+      paste(
+        "**%s of JAX's time** is what anvil takes, as the geometric mean of %d workloads; in %d of them it",
+        "is the faster one."
+      ), number(jax$mean), jax$count, jax$faster
     ),
     if (length(others)) sprintf("Of the other systems' time it takes %s.", paste(others, collapse = ", ")),
     sprintf("Fastest next to JAX: %s.", few(utils::head(all, 3L))),
@@ -71,18 +74,22 @@ summary_lines <- function(figures, about) {
         number(geometric_mean(large$ratio_jax)), nrow(large))
     },
     if (nrow(call) && !is.na(call$anvil)) {
-      sprintf("A call that has next to nothing to do, `%s` of %s numbers, takes %s from R; JAX takes %s from Python.", call$what,
-        call$size, in_words(call$anvil), in_words(call$jax))
+      sprintf(
+        "A call with next to nothing to do, `%s` of %s numbers, takes %s from R; JAX takes %s from Python.",
+        call$what, call$size, in_words(call$anvil), in_words(call$jax)
+      )
     },
     if (nrow(cold)) {
-      sprintf("The first call of a function, which traces and compiles it, takes %s of JAX's time (%s to %s).",
-        number(geometric_mean(cold$ratio_jax)), in_words(min(cold$anvil)), in_words(max(cold$anvil)))
+      sprintf(
+        "The first call of a function, which traces and compiles it, takes %s of JAX's time (%s to %s).",
+        number(geometric_mean(cold$ratio_jax)), in_words(min(cold$anvil)), in_words(max(cold$anvil))
+      )
     },
     sprintf("The worst five rows: %s.", extreme(utils::head(known[order(-known$ratio_jax), ], 5L))),
     sprintf("Measured on %s: %s.", about[["Machine"]], about[["Versions"]]),
     paste(
-      "Each system has its turn in each round, and results are compared before anything is timed. These are workloads that",
-      "the project knows; `make bench-random` measures programs that nobody has seen before."
+      "Each system has its turn in each round, and results are compared before anything is timed. These are",
+      "workloads that the project knows; `make bench-random` measures programs that nobody has seen before."
     )
   )
 }
@@ -92,9 +99,17 @@ readme_lines <- function(figures, about) {
   r <- next_to(figures, "r")
   cold <- figures[figures$group == "compile" & !is.na(figures$ratio_jax), ]
   c(
-    sprintf("**%s of JAX's time** over the %d workloads of the benchmark (geometric mean)", number(jax$mean), jax$count),
-    sprintf("**%s of base R's time** over the %d that base R has", number(r$mean), r$count),
-    sprintf("**%s of JAX's time** for the first call of a function, which traces and compiles it", number(geometric_mean(cold$ratio_jax)))
+    sprintf(
+      "**%s of JAX's time** over the %d workloads of the benchmark (geometric mean)",
+      number(jax$mean), jax$count
+    ),
+    if (!is.null(r)) sprintf("**%s of base R's time** over the %d that base R has", number(r$mean), r$count),
+    if (nrow(cold)) {
+      sprintf(
+        "**%s of JAX's time** for the first call of a function, which traces and compiles it",
+        number(geometric_mean(cold$ratio_jax))
+      )
+    }
   )
 }
 
@@ -115,9 +130,15 @@ draw_summary <- function(path, figures) {
   y_of <- function(i) top + step * (i - 0.5)
   escape <- function(text) gsub("<", "&lt;", gsub("&", "&amp;", text, fixed = TRUE), fixed = TRUE)
   text <- function(x, y, label, class = "", anchor = "start") {
-    sprintf("<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">%s</text>", x, y, class, anchor, escape(label))
+    form <- "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">%s</text>"
+    sprintf(form, x, y, class, anchor, escape(label))
   }
-  line <- function(x, from, to, class) sprintf("<path d=\"M%.1f %.1fV%.1f\" class=\"%s\"/>", x, from, to, class)
+  line <- function(x, class, beyond = 0) {
+    sprintf("<path d=\"M%.1f %.1fV%.1f\" class=\"%s\"/>", x, top - beyond, bottom + beyond, class)
+  }
+  dot <- function(x, y, radius, class) {
+    sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" class=\"%s\"/>", x, y, radius, class)
+  }
 
   powers <- seq(ceiling(limits[1L]), floor(limits[2L]))
   shown <- powers[powers %% 2L == 0L | powers == 1L]
@@ -128,37 +149,44 @@ draw_summary <- function(path, figures) {
   lines <- c(
     "<!-- Written by `make bench`: do not edit by hand. -->",
     sprintf(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 440 %d\" width=\"440\" height=\"%d\" role=\"img\">", height, height
+      "<svg xmlns=\"%1$s\" viewBox=\"0 0 440 %2$d\" width=\"440\" height=\"%2$d\" role=\"img\">",
+      "http://www.w3.org/2000/svg", height
     ),
-    sprintf("<title>Ratios of anvil's time to JAX's, by kind of workload: %s over all</title>", number(jax$mean)),
+    "<title>Ratios of anvil's time to JAX's, by kind of workload</title>",
     "<style>",
-    "text { font: 14px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif; fill: #1c2530 }",
-    ".title { font-size: 18px; font-weight: 700 } .quiet { fill: #586573; font-size: 13px } .bold { font-weight: 700 }",
-    ".back { fill: #ffffff; stroke: #d8dee5 } .slower { fill: #fbeee6 } .grid { stroke: #e6eaee } .same { stroke: #586573; stroke-width: 2 }",
-    ".dot { fill: #1f6fb8; fill-opacity: 0.3 } .late { fill: #c2510c; fill-opacity: 0.35 } .mean { fill: #0a5ca8 } .mean.over { fill: #b83c08 }",
+    "text { font: 14px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif }",
+    ".title { font-size: 18px; font-weight: 700 } .quiet { font-size: 13px } .bold { font-weight: 700 }",
+    "text { fill: #1c2530 } .quiet { fill: #586573 } .back { fill: #ffffff; stroke: #d8dee5 }",
+    ".slower { fill: #fbeee6 } .grid { stroke: #e6eaee } .same { stroke: #586573; stroke-width: 2 }",
+    ".dot { fill: #1f6fb8; fill-opacity: 0.3 } .late { fill: #c2510c; fill-opacity: 0.35 }",
+    ".mean { fill: #0a5ca8 } .over { fill: #b83c08 }",
     "@media (prefers-color-scheme: dark) {",
-    "text { fill: #dfe5ec } .quiet { fill: #9daab8 } .back { fill: #14181d; stroke: #343e49 } .slower { fill: #2b211c }",
-    ".grid { stroke: #29313a } .same { stroke: #9daab8 } .dot { fill: #6cb0f0 } .late { fill: #f09a62 } .mean { fill: #7fbbf5 } .mean.over { fill: #ff9a66 }",
+    "text { fill: #dfe5ec } .quiet { fill: #9daab8 } .back { fill: #14181d; stroke: #343e49 }",
+    ".slower { fill: #2b211c } .grid { stroke: #29313a } .same { stroke: #9daab8 }",
+    ".dot { fill: #6cb0f0 } .late { fill: #f09a62 } .mean { fill: #7fbbf5 } .over { fill: #ff9a66 }",
     "}</style>",
     sprintf("<rect x=\"0.5\" y=\"0.5\" width=\"439\" height=\"%d\" rx=\"8\" class=\"back\"/>", height - 1L),
     text(12, 30, sprintf("anvil takes %s of JAX's time", number(jax$mean)), "title"),
     text(12, 51, sprintf("Small dots: %d workloads. Large dots: geometric means.", jax$count), "quiet"),
-    sprintf("<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" class=\"slower\"/>", x_of(1), top, right - x_of(1), bottom - top),
-    vapply(powers[powers != 0], function(p) line(x_of(2^p), top, bottom, "grid"), ""),
-    line(x_of(1), top - 4, bottom + 4, "same"),
+    sprintf(
+      "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" class=\"slower\"/>",
+      x_of(1), top, right - x_of(1), bottom - top
+    ),
+    vapply(powers[powers != 0], function(p) line(x_of(2^p), "grid"), ""),
+    line(x_of(1), "same", 4),
     vapply(shown, function(p) {
-      text(x_of(2^p), top - 10, if (p < 0) paste0("1/", 2^-p) else paste0(2^p), if (p == 0) "quiet bold" else "quiet", "middle")
+      label <- if (p < 0) paste0("1/", 2^-p) else paste0(2^p)
+      text(x_of(2^p), top - 10, label, if (p == 0) "quiet bold" else "quiet", "middle")
     }, ""),
     text(12, top - 10, "anvil's time / JAX's", "quiet"),
     text(428, top - 10, "mean", "quiet", "end"),
     text(x_of(1) - 10, bottom + 24, "\u2190 anvil is faster", "quiet", "end"),
     text(x_of(1) + 10, bottom + 24, "slower \u2192", "quiet"),
-    sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"%s\"/>", x_of(figures$ratio_jax), y_of(place) + spread,
-      ifelse(figures$ratio_jax > 1, "late", "dot")),
+    dot(x_of(figures$ratio_jax), y_of(place) + spread, 3.5, ifelse(figures$ratio_jax > 1, "late", "dot")),
     unlist(lapply(seq_len(nrow(all)), function(i) {
       c(
         text(12, y_of(i) + 5, all$family[i]),
-        sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"7\" class=\"mean%s\"/>", x_of(all$mean[i]), y_of(i), if (all$mean[i] > 1) " over" else ""),
+        dot(x_of(all$mean[i]), y_of(i), 7, if (all$mean[i] > 1) "over" else "mean"),
         text(428, y_of(i) + 5, number(all$mean[i]), "bold", "end")
       )
     })),
@@ -179,9 +207,10 @@ replace_part <- function(path, part, lines) {
 }
 
 write_summary <- function(root, figures, about) {
+  replace_part(file.path(root, "bench", "RESULTS.md"), "summary", paste("*", summary_lines(figures, about)))
+  # Without JAX, the picture and README keep what was measured last.
   if (is.null(next_to(figures, "jax"))) return(invisible())
   draw_summary(file.path(root, "man", "figures", "benchmark.svg"), figures)
-  replace_part(file.path(root, "bench", "RESULTS.md"), "summary", paste("*", summary_lines(figures, about)))
   replace_part(file.path(root, "README.md"), "figures", paste("*", readme_lines(figures, about)))
 }
 

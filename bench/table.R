@@ -2,8 +2,8 @@
 # as a user calls them, next to JAX, NumPy, PyTorch and base R; results are compared before anything is timed.
 # Nothing here can fail for being slow.
 #
-#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, vignettes/performance.csv, and
-#                                           what summary.R makes of these
+#   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, vignettes/performance.csv,
+#                                           and what summary.R makes of these
 #   Rscript bench/table.R quick             some rows at small sizes, to the console only
 #   Rscript bench/table.R quick exp matmul  these alone
 #
@@ -13,7 +13,8 @@
 library(anvil)
 
 bench_folder <- normalizePath(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])))
-for (file in c("peers.R", "workloads.R", "programs.R", "transforms.R", "measure.R", "report.R", "summary.R")) {
+parts <- c("peers.R", "workloads.R", "programs.R", "transforms.R", "measure.R", "report.R", "summary.R")
+for (file in parts) {
   source(file.path(bench_folder, file))
 }
 # The programs of users come early: where time runs out, it is the end of the list that is left out.
@@ -146,5 +147,5 @@ if (!quick && !length(chosen)) {
     write_figures(figures, about, rows, colds)
     write_summary(root, read_figures(figures)$figures, about)
   }
-  cat("\nWritten: bench/RESULTS.md, vignettes/performance.csv, man/figures/benchmark.svg, figures of README.md\n")
+  cat("\nWritten: bench/RESULTS.md, vignettes/performance.csv, man/figures/benchmark.svg, README.md\n")
 }

@@ -1,5 +1,5 @@
-# Every link and source in the pages of a folder leads to a file there, and to an id in it where one is named; nothing
-# that a page needs to be shown is elsewhere.
+# Every link and source in the pages of a folder leads to a file there, and to an id in it where one is named;
+# nothing that a page needs to be shown is elsewhere.
 #   Rscript tools/site-links.R docs
 folder <- normalizePath(commandArgs(trailingOnly = TRUE)[1L], mustWork = TRUE)
 pages <- list.files(folder, "[.]html$", recursive = TRUE)
@@ -13,9 +13,9 @@ others <- character()
 checked <- 0L
 for (page in pages) {
   links <- unique(xml2::xml_text(xml2::xml_find_all(parsed[[page]], "//@href")))
-  needed <- unique(xml2::xml_text(xml2::xml_find_all(parsed[[page]], "//@src | //link[not(@rel = 'canonical')]/@href")))
+  needed <- unique(xml2::xml_text(xml2::xml_find_all(parsed[[page]], "//@src | //link/@href")))
   fetched <- grep(elsewhere, needed, value = TRUE)
-  broken <- c(broken, sprintf("%s fetches %s", page, fetched[!startsWith(fetched, "data:")], recycle0 = TRUE))
+  broken <- c(broken, paste(page, "fetches", fetched[!startsWith(fetched, "data:")], recycle0 = TRUE))
   all <- union(links, needed)
   others <- c(others, grep("^https?:", all, value = TRUE))
   all <- all[!grepl(elsewhere, all)]
@@ -25,12 +25,16 @@ for (page in pages) {
   target <- ifelse(path == "", page, sub("^[.]/", "", file.path(dirname(page), path)))
   while (any(up <- grepl("[^/]+/[.][.]/", target))) target[up] <- sub("(^|/)[^/]+/[.][.]/", "\\1", target[up])
   is_there <- file.exists(file.path(folder, target)) & !dir.exists(file.path(folder, target))
-  has_id <- id %in% c("", "top", "main") | !target %in% pages | mapply(function(id, target) id %in% ids[[target]], id, target)
-  broken <- c(broken, sprintf("%s links to %s", page, all[!(is_there & has_id)], recycle0 = TRUE))
+  is_in <- mapply(function(id, target) id %in% ids[[target]], id, target)
+  has_id <- id %in% c("", "top") | !target %in% pages | as.logical(is_in)
+  broken <- c(broken, paste(page, "links to", all[!(is_there & has_id)], recycle0 = TRUE))
 }
 hosts <- sort(table(sub("^https?://([^/]+).*", "\\1", unique(others))), decreasing = TRUE)
-cat(checked, " links within the site in ", length(pages), " pages, ", length(broken), " broken; to other hosts: ",
-  if (length(hosts)) paste0(names(hosts), " (", hosts, ")", collapse = ", ") else "none", "\n", sep = "")
+cat(
+  checked, " links within the site in ", length(pages), " pages, ", length(broken), " broken; ",
+  "to other hosts: ", if (length(hosts)) paste0(names(hosts), " (", hosts, ")", collapse = ", ") else "none",
+  "\n", sep = ""
+)
 if (length(broken)) {
   cat(broken, sep = "\n")
   quit(status = 1L)

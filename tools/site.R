@@ -7,7 +7,8 @@ dir.create(copy, recursive = TRUE)
 # Rendering writes beside its source: files that git does not know stay behind.
 sources <- system2("git", c("ls-files", "-co", "--exclude-standard"), stdout = TRUE)
 sources <- grep(
-  "^(man|vignettes|pkgdown)/|^inst/CITATION$|^(DESCRIPTION|NAMESPACE|LICENSE|[A-Z]+[.]md|LICENSE[.]md)$", sources, value = TRUE
+  "^(man|vignettes|pkgdown)/|^inst/CITATION$|^(DESCRIPTION|NAMESPACE|LICENSE|[A-Z]+[.]md)$", sources,
+  value = TRUE
 )
 sources <- sources[file.exists(sources)]
 for (folder in unique(dirname(sources))) dir.create(file.path(copy, folder), FALSE, recursive = TRUE)
@@ -27,12 +28,19 @@ writeLines(results, file.path(copy, "benchmarks.md"))
 config <- yaml::read_yaml(file.path(copy, "pkgdown", "_pkgdown.yml"))
 config$destination <- out
 
-# Each page stands in the family of the function that it is named after, or else of the first one that it describes.
-functions <- utils::read.delim("inst/catalogue/functions.tsv", quote = "", colClasses = "character", check.names = FALSE)
+# Each page stands in the family of the function that it is named after, or else of the first one that it
+# describes.
+functions <- utils::read.delim(
+  "inst/catalogue/functions.tsv", quote = "", colClasses = "character", check.names = FALSE
+)
 described <- lapply(list.files("man", "[.]Rd$", full.names = TRUE), function(path) {
   lines <- readLines(path)
-  of <- function(field) gsub("\\\\(.)", "\\1", sub("^[^{]*[{](.*)[}]$", "\\1", grep(paste0("^\\\\", field, "[{]"), lines, value = TRUE)))
-  known <- match(c(of("name"), functions$"function"[functions$"function" %in% of("alias")]), functions$"function")
+  of <- function(field) {
+    found <- grep(paste0("^\\\\", field, "[{]"), lines, value = TRUE)
+    gsub("\\\\(.)", "\\1", sub("^[^{]*[{](.*)[}]$", "\\1", found))
+  }
+  aliases <- functions$"function"[functions$"function" %in% of("alias")]
+  known <- match(c(of("name"), aliases), functions$"function")
   list(name = of("name"), group = functions$group[stats::na.omit(known)][1L])
 })
 page <- vapply(described, function(x) x$name, "")
@@ -69,7 +77,6 @@ for (article in intersect(there, parts)) pkgdown::build_article(article, pkg)
 if ("news" %in% parts) pkgdown::build_news(pkg, preview = FALSE)
 
 # What no page of ours refers to: Bootstrap and its fonts, the index of a search that fetches.
-unlink(file.path(out, c("deps", "bootstrap-toc.css", "bootstrap-toc.js", "docsearch.css", "docsearch.js", "pkgdown.css",
-  "pkgdown.js", "link.svg", "search.json", "404.html")), recursive = TRUE)
+unlink(file.path(out, c("deps", "pkgdown.js", "link.svg", "404.html")), recursive = TRUE)
 stopifnot(file.copy(file.path("pkgdown", "icon.svg"), out, overwrite = TRUE))
 unlink(dirname(copy), recursive = TRUE)

@@ -10,7 +10,7 @@ check_cheatsheet <- function(path) {
     line <- lines[ends[i]]
     said <- if (grepl(" #> ", line, fixed = TRUE)) sub("^.* #> ", "", line)
     given <- tryCatch(shown(eval(program[[i]], env), said), error = function(e) {
-      if (any(class(e) == said)) said else paste0(class(e)[1L], ": ", conditionMessage(e))
+      if (!is.null(said) && inherits(e, said)) said else paste0(class(e)[1L], ": ", conditionMessage(e))
     })
     # What says nothing has only to run.
     failed <- is.null(said) && grepl("^[a-zA-Z_]*[eE]rror", given)
@@ -29,5 +29,6 @@ shown <- function(value, said) {
     }
     value <- anvil::as_array(value)
   }
-  paste(if (is.numeric(value)) format(as.vector(value), digits = 4L, drop0trailing = TRUE, trim = TRUE) else as.character(value), collapse = " ")
+  if (is.numeric(value)) value <- format(as.vector(value), digits = 4L, drop0trailing = TRUE, trim = TRUE)
+  paste(as.character(value), collapse = " ")
 }
