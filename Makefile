@@ -31,7 +31,7 @@ help:
 	@echo "make valgrind   random programs under valgrind, 60 or PROGRAMS=n: no read or write outside of what is theirs"
 	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, TORCH=1 to get PyTorch"
 	@echo "make bench-random  realistic programs that nobody wrote down, next to JAX: 300 new ones, or PROGRAMS=n SECONDS=n SEED=n; one again: SEED=n CASE=n"
-	@echo "make site       the site, into docs/, without a network, every link checked; PARTS='home news': those of reference, articles, home, news, or an article's name"
+	@echo "make site       the site, into docs/, without a network, every link checked; PARTS='home news': those of home, reference, articles, articles/NAME, news"
 	@echo "make cheatsheet man/figures/cheatsheet.svg and .pdf, after running the code that is on it"
 	@echo "make clean      remove everything that was built"
 

@@ -17,11 +17,13 @@ stopifnot(file.copy(sources, file.path(copy, sources)))
 # pkgdown makes pages of the papers in the first folder; links between them follow.
 stopifnot(file.copy("pkgdown/cheatsheet.md", copy))
 papers <- list.files(copy, "[.]md$", full.names = TRUE)
-for (paper in papers) {
-  writeLines(gsub("](bench/RESULTS.md", "](benchmarks.md", readLines(paper), fixed = TRUE), paper)
+for (paper in c(papers, "bench/RESULTS.md")) {
+  lines <- readLines(paper, encoding = "UTF-8")
+  lines <- gsub("](bench/RESULTS.md", "](benchmarks.md", lines, fixed = TRUE)
+  lines <- gsub("\\]\\(([.][.]/)?man/figures/", "](reference/figures/", lines)
+  if (paper == "bench/RESULTS.md") paper <- file.path(copy, "benchmarks.md")
+  writeLines(lines, paper, useBytes = TRUE)
 }
-results <- gsub("](../", "](", readLines("bench/RESULTS.md"), fixed = TRUE)
-writeLines(results, file.path(copy, "benchmarks.md"))
 
 # ---- the configuration ----
 
@@ -73,7 +75,7 @@ pkgdown::init_site(pkg)
 if ("home" %in% parts) pkgdown::build_home(pkg, preview = FALSE)
 if ("reference" %in% parts) pkgdown::build_reference(pkg, lazy = FALSE, devel = FALSE, preview = FALSE)
 if ("articles" %in% parts) pkgdown::build_articles(pkg, lazy = FALSE, preview = FALSE)
-for (article in intersect(there, parts)) pkgdown::build_article(article, pkg)
+for (article in there[file.path("articles", there) %in% parts]) pkgdown::build_article(article, pkg)
 if ("news" %in% parts) pkgdown::build_news(pkg, preview = FALSE)
 
 # What no page of ours refers to: Bootstrap and its fonts, the index of a search that fetches.
