@@ -65,6 +65,10 @@ yaml::write_yaml(config, file.path(copy, "_pkgdown.yml"))
 
 # ---- the pages ----
 
+# For a link to a package that is not installed, downlit asks CRAN, and stops where there is no network.
+no_urls <- function() data.frame(Package = character(), URL = character())
+utils::assignInNamespace("CRAN_urls", no_urls, "downlit")
+
 # A page missing in the reference, an article in no group: pkgdown stops at both.
 pkg <- pkgdown::as_pkgdown(copy)
 if (!length(parts)) {
