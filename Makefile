@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random site cheatsheet clean help deps-build deps-test deps-doc deps-lint
+.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-cran check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random site cheatsheet clean help deps-build deps-test deps-doc deps-lint
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -22,8 +22,9 @@ help:
 	@echo "make generate   files that are written from the table of ops"
 	@echo "make install    build and install into .lib/ (for your own library: R CMD INSTALL .)"
 	@echo "make build      source tarball with vendored crates"
-	@echo "make check      R CMD build and R CMD check in a temporary directory"
-	@echo "make check-r-next   Rust tests and R CMD check --as-cran in a newer Debian, without a network; as root. TESTS=x: only test files"
+	@echo "make check      R CMD build and R CMD check in a temporary directory, with all tests"
+	@echo "make check-cran    the same with --as-cran and the tests that CRAN runs"
+	@echo "make check-r-next   Rust tests and R CMD check --as-cran in a newer Debian, without a network; as root. TESTS=x: only test files; SUITE=sid: another suite"
 	@echo "make lint       rustfmt, clippy and lintr have nothing to say"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
@@ -73,13 +74,17 @@ install: deps-build
 build: deps-test
 	sh tools/build-package.sh .
 
-check: deps-test
+# The second as CRAN does it: with its options, and the tests that it runs.
+check: export NOT_CRAN := true
+check-cran: OPTIONS := --as-cran
+check-cran: unexport NOT_CRAN
+check check-cran: deps-test
 	dir=$$(mktemp -d) && sh tools/build-package.sh "$$dir" && cd "$$dir" && \
-	R CMD check --no-manual anvil_*.tar.gz && \
+	R CMD check --no-manual $(OPTIONS) anvil_*.tar.gz && \
 	! grep -E '^Status:.*(ERROR|WARNING)' anvil.Rcheck/00check.log && rm -Rf "$$dir"
 
 check-r-next:
-	@sh tools/check-r-next.sh $(TESTS)
+	@$(if $(SUITE),SUITE=$(SUITE)) sh tools/check-r-next.sh $(TESTS)
 
 lint: lint-rust lint-r
 

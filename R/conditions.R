@@ -6,7 +6,13 @@ signal_error <- function(error) {
   stop(anvil_condition(error[[2L]], error[[1L]], error[[3L]], call))
 }
 
+# The last error that anvil signalled, as text, for anvil_sitrep(); the condition itself would keep data alive. Of the
+# call only the name of the function: its arguments can be data, and long.
+last_error <- new.env(parent = emptyenv())
+
 anvil_condition <- function(class, message, fields, call) {
+  name <- if (is.call(call) && is.name(call[[1L]])) paste0(as.character(call[[1L]]), "()")
+  last_error$of_session <- c(class = class[1L], call = name, message = message)
   structure(
     class = c(class, "anvil_error", "error", "condition"),
     c(list(message = message, call = call), fields[setdiff(names(fields), c("message", "call"))])

@@ -8,13 +8,14 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #endif
-#include <limits.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #define R_NO_REMAP
 #define STRICT_R_HEADERS
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
 #include <Rinternals.h>
+#include <Rversion.h>
 
 /* ---- R errors on the way out of a callback ---- */
 
@@ -54,36 +55,67 @@ SEXP anvil_try_vector(int type, R_xlen_t length) {
   return R_tryCatchError(make_vector, &wanted, no_vector, NULL);
 }
 
-/* ---- references and attributes ---- */
+/* ---- references, attributes and environments ---- */
 
-/* Functions of R that are not in its API and may be hidden one day are looked up when the package is loaded. */
-typedef void (*function)(void);
+/* Whether there is more than one reference to an object. */
+int anvil_is_shared(SEXP x) { return MAYBE_SHARED(x); }
 
-static function find(const char *name) {
+/* What a jitted function is called with has three references where nothing but the caller's variable refers to it; R's
+ * API tells one from more. The function that counts them is no part of it: it is looked up when the package is loaded,
+ * and without it, or with ANVIL_R_API_ONLY in the environment, arguments are never donated, but copied. */
+static int (*count_references)(SEXP) = NULL;
+
+int anvil_counts_references(void) { return count_references != NULL; }
+
+int anvil_is_argument_shared(SEXP x) { return !count_references || count_references(x) > 3; }
+
+static void find_count(void) {
+  union { void *address; int (*count)(SEXP); } found = {NULL};
+  if (!getenv("ANVIL_R_API_ONLY")) {
 #ifdef _WIN32
-  HMODULE r = GetModuleHandleA("R.dll");
-  return r ? (function)GetProcAddress(r, name) : NULL;
+    HMODULE r = GetModuleHandleA("R.dll");
+    if (r) found.count = (int (*)(SEXP))(void (*)(void))GetProcAddress(r, "REFCNT");
 #else
-  union { void *address; function function; } found = {dlsym(RTLD_DEFAULT, name)};
-  return found.function;
+    found.address = dlsym(RTLD_DEFAULT, "REFCNT");
+#endif
+  }
+  count_references = found.count;
+}
+
+typedef int (*test)(SEXP tag, SEXP value, void *data);
+
+#if R_VERSION >= R_Version(4, 6, 0)
+struct tested {
+  test passes;
+  void *data;
+};
+
+static SEXP failed(SEXP tag, SEXP value, void *data) {
+  struct tested *tested = data;
+  return tested->passes(tag, value, tested->data) ? NULL : R_NilValue;
+}
+#endif
+
+/* Whether all attributes of an object pass a test. */
+int anvil_all_attributes(SEXP x, test passes, void *data) {
+#if R_VERSION >= R_Version(4, 6, 0)
+  struct tested tested = {passes, data};
+  return R_mapAttrib(x, failed, &tested) == NULL;
+#else
+  SEXP rest = ATTRIB(x);
+  while (rest != R_NilValue && passes(TAG(rest), CAR(rest), data)) rest = CDR(rest);
+  return rest == R_NilValue;
 #endif
 }
 
-/* R counts references to every object. Where it does not tell, every object counts as shared, and donated tensors are
- * copied. */
-static int (*count_references)(SEXP) = NULL;
-
-int anvil_references(SEXP x) { return count_references ? count_references(x) : INT_MAX; }
-
-/* The list of all attributes. NULL where R does not tell. */
-static SEXP (*attributes)(SEXP) = NULL;
-
-SEXP anvil_attributes(SEXP x) { return attributes ? attributes(x) : NULL; }
-
-/* The environment of a closure, by a function of R 4.5's API or by that of older ones. NULL where R does not tell. */
-static SEXP (*closure_environment)(SEXP) = NULL;
-
-SEXP anvil_closure_environment(SEXP x) { return closure_environment ? closure_environment(x) : NULL; }
+/* The environment of a closure. */
+SEXP anvil_closure_environment(SEXP x) {
+#if R_VERSION >= R_Version(4, 5, 0)
+  return R_ClosureEnv(x);
+#else
+  return CLOENV(x);
+#endif
+}
 
 /* ---- the life of the library ---- */
 
@@ -300,10 +332,7 @@ EXTENT0(in_audit, audit_open)
 
 /* Called once by .onLoad(): where to find the functions that C and Rust call, such as signal_error(). */
 static SEXP anvil_load(SEXP environment, SEXP s4) {
-  count_references = (int (*)(SEXP))find("REFCNT");
-  attributes = (SEXP (*)(SEXP))find("ATTRIB");
-  closure_environment = (SEXP (*)(SEXP))find("R_ClosureEnv");
-  if (!closure_environment) closure_environment = (SEXP (*)(SEXP))find("CLOENV");
+  find_count();
   R_PreserveObject(environment);
   /* That of a package that was unloaded. */
   if (namespace) R_ReleaseObject(namespace);

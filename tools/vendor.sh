@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes src/rust/vendor.tar.xz, src/rust/Cargo.lock and inst/AUTHORS. Called by `cleanup` under R CMD build.
+# Writes src/rust/vendor.tar.xz, src/rust/Cargo.lock, inst/AUTHORS and inst/COPYRIGHTS. Called by `cleanup` under R CMD build.
 # Not meant for a checkout: with vendor.tar.xz in place every build is an offline build.
 set -e
 cd "$(dirname "$0")/.."
@@ -30,4 +30,4 @@ mv vendor.tar.xz "${root}/src/rust/vendor.tar.xz"
 # Last, so that a machine without jsonlite still gets its crates.
 cargo metadata --quiet --offline --format-version 1 --manifest-path rust/Cargo.toml > metadata.json
 mkdir -p "${root}/inst"
-Rscript --no-init-file "${root}/tools/authors.R" metadata.json > "${root}/inst/AUTHORS"
+Rscript --no-init-file "${root}/tools/authors.R" metadata.json "${root}/inst"

@@ -55,6 +55,24 @@ test_that("another variable keeps its value", {
   expect_elements(read(), c(1, 2, 3), "f32[3]")
 })
 
+test_that("where R does not count references, donated arguments are copied", {
+  withr::local_envvar(ANVIL_R_API_ONLY = "true")
+  out <- run_r(c(
+    "f <- jit(function(w) w * 2, donate = 'w')",
+    "for (n in c(3, 1e5)) {",
+    "  w <- nv_fill(1, n)",
+    "  for (i in 1:3) stopifnot(all(as_array(f(w)) == 2), all(as_array(w) == 1))",
+    "  p <- list(a = w, b = list(nv_fill(1, n, 'f64')))",
+    "  got <- jit(function(p) list(p$a + 1, p$b[[1]] + 1), donate = 'p')(p)",
+    "  stopifnot(all(as_array(got[[2]]) == 2), all(as_array(p$b[[1]]) == 1))",
+    "}",
+    "x <- nv_fill(1, 1e5, 'f64'); y <- x; a <- as.double(x); a[1] <- 2; b <- a; b[2] <- 3",
+    "stopifnot(as.double(y)[1] == 1, a[2] == 1, identical(b[1:3], c(2, 3, 1)))",
+    "cat(anvil_sitrep()$donates)"
+  ))
+  expect_identical(out, "FALSE")
+})
+
 test_that("a constant of a program is not given away", {
   k <- f32(1, 2, 3)
   g <- jit(function(x) x + k)

@@ -12,6 +12,22 @@ test_that("a report says what is in force", {
   expect_identical(as.character(inside$defaults$int), "i64")
 })
 
+test_that("a report says what built and runs it, and what went wrong last", {
+  report <- anvil_sitrep()
+  expect_match(report$compiler, "^rustc [0-9.]+ .*, (debug|release) build$")
+  expect_true(report$simd %in% report$levels)
+  expect_identical(report$levels[1L], "portable")
+  expect_type(report$native, "logical")
+  expect_identical(report$packages[["testthat"]], as.character(utils::packageVersion("testthat")))
+  expect_error(nv_scalar(1)[[2]], class = "anvil_error")
+  try(nv_fill(1, c(2, -1)), silent = TRUE)
+  report <- anvil_sitrep()
+  expect_identical(report$last_error[["class"]], "anvil_error_arg")
+  expect_identical(report$last_error[["call"]], "nv_fill()")
+  expect_match(format(report), "last error: *anvil_error_arg; nv_fill\\(\\); ", all = FALSE)
+  expect_match(format(report), "^instructions: .*portable", all = FALSE)
+})
+
 test_that("memory of large results is counted", {
   gc()
   before <- anvil_sitrep()$memory

@@ -109,15 +109,25 @@ extern "C" {
     pub fn Rf_length(x: SEXP) -> c_int;
     pub fn Rf_nthcdr(list: SEXP, n: c_int) -> SEXP;
 
-    /// The list of all attributes; a null pointer if this version of R does not give it (entrypoint.c).
-    pub fn anvil_attributes(x: SEXP) -> SEXP;
+    /// Whether all attributes pass a test, which is given the tag and the value of each (entrypoint.c).
+    pub fn anvil_all_attributes(
+        x: SEXP,
+        test: unsafe extern "C" fn(SEXP, SEXP, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
 
-    /// The environment of a closure; a null pointer if this version of R does not give it (entrypoint.c).
+    /// The environment of a closure (entrypoint.c).
     pub fn anvil_closure_environment(x: SEXP) -> SEXP;
 
-    /// Number of references that R counts to an object; a large number if R does not count them
-    /// (entrypoint.c).
-    pub fn anvil_references(x: SEXP) -> c_int;
+    /// Whether there is more than one reference to an object (entrypoint.c).
+    pub fn anvil_is_shared(x: SEXP) -> c_int;
+
+    /// Whether anything but the caller's variable, the promise of the argument and the argument list refers to
+    /// an argument; always if R does not tell (entrypoint.c).
+    pub fn anvil_is_argument_shared(x: SEXP) -> c_int;
+
+    /// Whether [`anvil_is_argument_shared`] can be told.
+    pub fn anvil_counts_references() -> c_int;
 
     /// A vector; `NULL` if R cannot allocate it (entrypoint.c). Takes microseconds; may jump for other
     /// reasons.
@@ -202,6 +212,20 @@ pub fn pairs(list: SEXP) -> impl Iterator<Item = (SEXP, SEXP)> {
         rest = after;
         Some((tag, value))
     })
+}
+
+/// Whether all attributes of an object pass a test of tag and value, which calls nothing of R that may jump.
+pub fn attributes_all<F: Fn(SEXP, SEXP) -> bool>(x: SEXP, test: F) -> bool {
+    unsafe extern "C" fn passes<F: Fn(SEXP, SEXP) -> bool>(
+        tag: SEXP,
+        value: SEXP,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: given below.
+        unsafe { (*data.cast::<F>())(tag, value) as c_int }
+    }
+    // SAFETY: reads attributes; `test` outlives the call.
+    unsafe { anvil_all_attributes(x, passes::<F>, (&raw const test).cast_mut().cast()) != 0 }
 }
 
 /// An attribute of a vector or pointer, or `NULL`. For `names` and `class` of non-pairlists this does not

@@ -98,6 +98,16 @@ pub unsafe fn fill<T: Held>(x: SEXP, value: T) {
     }
 }
 
+/// An external pointer to what a handle holds, which keeps the handle alive. R refers to a handle by its
+/// finalizer; to this, only what it is put into does.
+///
+/// # Safety
+/// As [`tagged`]. `x` holds a value, and keeps it; the result is read by [`known`] only.
+pub unsafe fn lent(x: SEXP) -> SEXP {
+    // SAFETY: by the caller.
+    unsafe { R_MakeExternalPtr(R_ExternalPtrAddr(x), nil(), x) }
+}
+
 /// Frees the value of a handle. R calls it when nothing refers to the handle.
 ///
 /// # Safety

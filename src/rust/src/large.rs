@@ -63,8 +63,6 @@ struct Elements {
     block: Block,
     /// Their number.
     len: usize,
-    /// References to the handle that R itself holds, for its finalizer.
-    own_references: c_int,
 }
 
 impl Held for Elements {
@@ -173,14 +171,7 @@ unsafe extern "C" fn length(x: SEXP) -> Length {
 /// As [`store`].
 unsafe fn is_shared(x: SEXP) -> bool {
     // SAFETY: by the caller.
-    unsafe {
-        let own = match store(x) {
-            Store::Block(held) => held.own_references.saturating_add(1),
-            Store::Vector(_) => 1,
-            Store::Donated => return false,
-        };
-        anvil_references(R_altrep_data1(x)) > own
-    }
+    unsafe { !matches!(store(x), Store::Donated) && anvil_is_shared(R_altrep_data1(x)) != 0 }
 }
 
 /// The elements. What something else refers to is copied before R writes to it.
@@ -448,11 +439,10 @@ unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     // SAFETY: `handle` is made above, and holds the block from now on; it is protected until the vector has
     // it.
     unsafe {
-        // Where R does not count, everything is shared.
-        let own_references = Some(anvil_references(handle)).filter(|&n| n < c_int::MAX).unwrap_or(0);
-        handle::fill(handle, Elements { block, len, own_references });
-        let x = R_new_altrep(class, handle, weight);
-        Rf_unprotect(2);
+        handle::fill(handle, Elements { block, len });
+        let store = Rf_protect(handle::lent(handle));
+        let x = R_new_altrep(class, store, weight);
+        Rf_unprotect(3);
         Some(x)
     }
 }

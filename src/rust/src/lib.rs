@@ -84,9 +84,11 @@ mod value;
 mod vector;
 
 use anvil_core::dtype::{promote, DType, Ranked};
+use anvil_core::exec::vm::native;
 use anvil_core::kernels::math::Level;
 use anvil_core::kernels::memory::block_allocator::usage;
 use anvil_core::ops;
+use anvil_core::COMPILER;
 use extendr_api::metadata::{Arg, Func};
 use extendr_api::prelude::*;
 use ffi::SEXP;
@@ -196,14 +198,27 @@ fn anvil_dtypes() -> List {
     )
 }
 
-/// The engine on this machine, for reports: the level of instructions, processors, and bytes of memory: what
-/// the process may use, what large results have taken from the system, and what of it they hold.
+/// The engine on this machine, for reports: the level of instructions in use and those that there are,
+/// whether native code can be run, processors, and bytes of memory: what the process may use, what large
+/// results have taken from the system, and what of it they hold; the compiler that built it, and how; whether
+/// arguments can be donated.
 #[extendr]
 fn anvil_engine() -> List {
     let usage = usage();
     let memory = [usage.limit, usage.taken, usage.held].map(|bytes| bytes as f64);
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as i32);
-    list!(simd = Level::current().name(), processors = processors, memory = memory.to_vec())
+    let levels = Level::ALL.iter().filter(|level| level.is_here()).map(|level| level.name());
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    list!(
+        simd = Level::current().name(),
+        levels = levels.collect::<Vec<_>>(),
+        native = native::can_run(),
+        processors = processors,
+        memory = memory.to_vec(),
+        compiler = format!("{COMPILER}, {build} build"),
+        // SAFETY: reads a variable.
+        donates = unsafe { ffi::anvil_counts_references() } != 0
+    )
 }
 
 /// The systems of promotion: their names, the default first.

@@ -50,13 +50,9 @@ pub fn same(x: SEXP, y: SEXP) -> bool {
 fn is_of_package(x: SEXP) -> Outcome<bool> {
     // SAFETY: `x` is a closure. Asking R about an environment is inside `protected`.
     unsafe {
-        let (environment, attributes) = (anvil_closure_environment(x), anvil_attributes(x));
-        if environment.is_null() || attributes.is_null() {
-            return Ok(false);
-        }
+        let environment = anvil_closure_environment(x);
         let srcref = Rf_install(c"srcref".as_ptr());
-        Ok(pairs(attributes).all(|(tag, _)| tag == srcref)
-            && protected(|| R_IsNamespaceEnv(environment) != 0)?)
+        Ok(attributes_all(x, |tag, _| tag == srcref) && protected(|| R_IsNamespaceEnv(environment) != 0)?)
     }
 }
 
@@ -70,11 +66,8 @@ fn is_bare(x: SEXP, depth: usize) -> bool {
         VECSXP => true,
         _ => return false,
     };
-    // SAFETY: reads the header.
-    let attributes = unsafe { anvil_attributes(x) };
     depth < tree::MAX_DEPTH
-        && !attributes.is_null()
-        && pairs(attributes).all(|(_, attribute)| is_bare(attribute, depth + 1))
+        && attributes_all(x, |_, attribute| is_bare(attribute, depth + 1))
         && (!is_list || (0..len(x)).all(|i| is_bare(element(x, i), depth + 1)))
 }
 

@@ -123,10 +123,8 @@ impl Flat {
             self.words.extend([STATIC, kind(x) as u64]);
             self.statics.push(x);
         } else {
-            // The caller's variable, the promise of the argument and the argument list refer to it: three
-            // references, byte-compiled or not.
             // SAFETY: reads the header.
-            let own = unsafe { anvil_references(x) } <= 3;
+            let own = unsafe { anvil_is_argument_shared(x) } == 0;
             self.walk(owner, x, own, 0, scope)?;
         }
         Ok(())
@@ -168,7 +166,7 @@ impl Flat {
             }
             let child = element(x, i);
             // SAFETY: reads the header.
-            let own = own && unsafe { anvil_references(child) } <= 1;
+            let own = own && unsafe { anvil_is_shared(child) } == 0;
             self.walk(owner, child, own, depth, scope)?;
         }
         Ok(())

@@ -345,7 +345,7 @@ impl Tensor {
         match self.source() {
             // SAFETY: reads the header.
             Ok(Elements::Narrow(store)) => unsafe {
-                anvil_references(store) <= 1
+                anvil_is_shared(store) == 0
                     && (ALTREP(store) == 0 || large::is_exclusive(store, align_of(self.stored())))
             },
             Ok(Elements::Own) => large::is_exclusive(self.object, align_of(self.stored())),

@@ -31,4 +31,4 @@ pub mod hlo;
 pub mod ops;
 pub mod passes;
 
-pub use anvil_kernels::{dtype, error, growth, kernels, raised, shape, stop, tensor};
+pub use anvil_kernels::{dtype, error, growth, kernels, raised, shape, stop, tensor, COMPILER};

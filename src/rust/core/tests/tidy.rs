@@ -536,14 +536,35 @@ fn nothing_is_printed() {
     check(findings);
 }
 
+/// What stands in a file of the repository between two pieces of text.
+fn between(name: &str, before: &str, after: &str) -> String {
+    let text = read(name);
+    let rest = text.split_once(before).unwrap_or_else(|| panic!("{name}: no {before:?}")).1;
+    rest.split_once(after).unwrap_or_else(|| panic!("{name}: no {after:?}")).0.to_string()
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+#[test]
+fn the_version_is_the_same_everywhere() {
+    let version = between("DESCRIPTION", "\nVersion: ", "\n");
+    for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml", "src/rust/kernels/Cargo.toml"] {
+        assert_eq!(between(crate_, "\nversion = \"", "\""), version, "{crate_}");
+    }
+    for paper in ["README.md", "vignettes/anvil.Rmd"] {
+        assert_eq!(between(paper, "anvil_", ".tar.gz"), version, "{paper}");
+    }
+    assert_eq!(between("README.md", "The version is ", ", "), version, "README.md");
+    assert!(
+        read("NEWS.md").starts_with(&format!("# anvil {version}\n")),
+        "NEWS.md begins with another version"
+    );
+}
+
 #[test]
 fn the_oldest_compiler_is_the_same_everywhere() {
-    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let between = |name: &str, before: &str, after: &str| {
-        let text = read(name);
-        let rest = text.split_once(before).unwrap_or_else(|| panic!("{name}: no {before:?}")).1;
-        rest.split_once(after).unwrap_or_else(|| panic!("{name}: no {after:?}")).0.to_string()
-    };
     let oldest = between("DESCRIPTION", "rustc (>= ", ")");
     for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml", "src/rust/kernels/Cargo.toml"] {
         assert_eq!(between(crate_, "\nrust-version = \"", "\""), oldest, "{crate_}");

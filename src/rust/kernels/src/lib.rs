@@ -25,3 +25,6 @@ pub mod raised;
 pub mod shape;
 pub mod stop;
 pub mod tensor;
+
+/// The compiler that built this, as it names itself; for reports.
+pub const COMPILER: &str = env!("ANVIL_RUSTC");

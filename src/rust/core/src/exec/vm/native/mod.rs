@@ -102,6 +102,12 @@ mod code {
         pages::are_here()
     }
 
+    /// Whether the level in use has native code, and the system runs what is made while it runs; for reports.
+    pub fn can_run() -> bool {
+        const RETURN: u8 = 0xc3;
+        is_here() && Pages::new(&[RETURN]).is_some()
+    }
+
     /// The code of chains; `None` where there is none.
     pub fn compile(chains: &[Chain]) -> Option<Vec<Native>> {
         if chains.is_empty() || !is_here() {
@@ -191,6 +197,11 @@ mod code {
         false
     }
 
+    /// Whether native code can be run.
+    pub fn can_run() -> bool {
+        false
+    }
+
     /// The code of chains.
     pub fn compile(_chains: &[Chain]) -> Option<Vec<Native>> {
         None
@@ -212,7 +223,7 @@ mod code {
     }
 }
 
-pub use code::{compile, has, is_here, loop_has, steps, Native};
+pub use code::{can_run, compile, has, is_here, loop_has, steps, Native};
 
 #[cfg(all(test, target_arch = "x86_64", unix))]
 mod tests;
