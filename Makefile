@@ -77,7 +77,7 @@ build: deps-test
 # The second as CRAN does it: with its options, and the tests that it runs.
 check: export NOT_CRAN := true
 check-cran: OPTIONS := --as-cran
-check-cran: unexport NOT_CRAN
+check-cran: export NOT_CRAN :=
 check check-cran: deps-test
 	dir=$$(mktemp -d) && sh tools/build-package.sh "$$dir" && cd "$$dir" && \
 	R CMD check --no-manual $(OPTIONS) anvil_*.tar.gz && \

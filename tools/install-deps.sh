@@ -19,8 +19,11 @@ need() { # command, Debian packages that have it
 need make make
 need xz xz-utils
 need R r-base-core
-# A compiler that cannot link a program (no C library to build against) is no compiler.
-echo 'int main(void) { return 0; }' | cc -include stdio.h -x c -o /dev/null - 2> /dev/null ||
+# A compiler that cannot link a program (no C library to build against) is no compiler. R names its own, which need not
+# be called cc.
+compiler=$(R CMD config CC 2> /dev/null || echo cc)
+# shellcheck disable=SC2086 # it may have options
+echo 'int main(void) { return 0; }' | ${compiler:-cc} -include stdio.h -x c -o /dev/null - 2> /dev/null ||
   missing="${missing} gcc libc6-dev"
 
 packages=""

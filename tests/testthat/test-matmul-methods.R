@@ -136,3 +136,12 @@ test_that("base R's operator takes tensors in code that does not see this packag
   expect_identical(multiply(a, t(x)), a %*% t(x))
   expect_identical(multiply(x, t(a)), x %*% t(a))
 })
+
+test_that("from R 4.3 on `%*%` is R's own, which dispatches to a method of matrixOps", {
+  skip_if(getRversion() < "4.3.0", "R has no group matrixOps")
+  expect_false("%*%" %in% getNamespaceExports("anvil"))
+  expect_identical(environment(utils::getS3method("matrixOps", "AnvilValue")), asNamespace("anvil"))
+  x <- nv_tensor(c(1, 2, 3, 4), shape = c(2, 2))
+  expect_identical(base::`%*%`(x, x), x %*% x)
+  expect_s3_class(base::`%*%`(matrix(1, 2, 2), x), "AnvilTensor")
+})
