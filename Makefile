@@ -88,10 +88,18 @@ check-r-next:
 
 lint: lint-rust lint-r
 
+# Other systems and processors, whose own code is read where rustup has their standard library.
+TARGETS := aarch64-unknown-linux-gnu x86_64-pc-windows-gnu aarch64-apple-darwin
+
 # Clippy's part also finds what is newer in the standard library than the oldest compiler that we build with.
 lint-rust:
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	@for target in $(TARGETS); do \
+	  if rustup target list --installed 2> /dev/null | grep -qx "$$target"; then \
+	    cargo check --quiet -p anvil-core -p anvil --target "$$target" || exit 1; \
+	  fi; \
+	done
 
 lint-r: deps-lint
 	@Rscript tools/lint.R

@@ -18,6 +18,7 @@ mod calls;
 mod chain;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod emit;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod expansion;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod loop_code;
