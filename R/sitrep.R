@@ -9,13 +9,13 @@
 #' @param x A report.
 #' @param ... Not used.
 #' @return An object of class `AnvilSitrep`, a list of
-#'   * `version`: the version of anvil; `compiler`: that of the Rust compiler that built it, and whether it is a
-#'     debug build; `r`: the version of R; `platform`: the system, as [R.version] and [utils::sessionInfo()] have
-#'     it; `packages`: the versions of installed packages that anvil works with;
+#'   * `version`: the version of anvil; `compiler`: that of the Rust compiler that built it, and whether it is
+#'     a debug build; `r`: the version of R; `platform`: the system, as [R.version] and
+#'     [utils::sessionInfo()] have it; `packages`: the versions of installed packages that anvil works with;
 #'   * `processor`: its name, if the system tells; `levels`: the levels of instructions that the processor and
 #'     this build have, of `"portable"`, `"avx2"`, `"avx512"` and `"neon"`; `simd`: the one in use; `native`:
-#'     whether programs run as native code, too: that takes AVX2 and a system that lets a process run code that
-#'     it made;
+#'     whether programs run as native code, too: that takes AVX2 and a system that lets a process run code
+#'     that it made;
 #'   * `threads`: their number, see [num_threads()]; `processors`: those that the process may use;
 #'   * `donates`: whether arguments can be donated, see [jit()]: R must tell how many variables have a value;
 #'   * `rules`: the promotion rules in force, see [with_promotion_rules()];
@@ -44,13 +44,15 @@ anvil_sitrep <- function() {
   )
   structure(
     list(
-      version = as.character(utils::packageVersion("anvil")), compiler = engine$compiler, r = R.version.string,
+      version = as.character(utils::packageVersion("anvil")), compiler = engine$compiler,
+      r = R.version.string,
       platform = paste0(
         R.version$platform, ", ",
         utils::osVersion %||% paste(Sys.info()[c("sysname", "release")], collapse = " ")
       ),
       packages = versions_beside(), processor = processor_name(), levels = engine$levels, simd = engine$simd,
-      native = engine$native, threads = num_threads(), processors = engine$processors, donates = engine$donates,
+      native = engine$native, threads = num_threads(), processors = engine$processors,
+      donates = engine$donates,
       rules = .Call(anvil_rules_name, NULL), defaults = default_dtypes(),
       memory = setNames(as.list(engine$memory), c("limit", "pool", "in_use")),
       options = set[!usual], environment = variables[!is.na(variables)], last_error = last_error$of_session
