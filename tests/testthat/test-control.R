@@ -584,18 +584,3 @@ test_that("a function that cannot take what it is given is refused", {
   expect_nv(nv_for(3, x, function(...) ..2 + 1), 4, "f32", shape = integer())
   expect_nv(nv_for(2, nv_scalar(5L, "i32"), `+`), 8, "i32", shape = integer())
 })
-
-test_that("a state that begins with an R number and gets another dtype is told how to begin", {
-  hint <- function(expr) {
-    sub(".*\ni ", "", conditionMessage(expect_error(expr, class = "anvil_error_structure")))
-  }
-  x <- nv_tensor(c(3, 1, 2), dtype = "f64")
-  begin <- "Begin with a value of known dtype, `nv_scalar(.., dtype = \"f64\")`."
-  expect_identical(hint(nv_for(3L, list(i = 0L, s = 0), \(k, i, s) list(i = i + 1L, s = s + x[k]))), begin)
-  expect_identical(hint(nv_scan(\(s, v) list(s + v, s), 0, x)), begin)
-  expect_elements(nv_for(3L, nv_scalar(0, dtype = "f64"), \(k, s) s + x[k]), 6, "f64[]")
-  # A tensor, and another shape, are another matter.
-  other <- "Convert it in the body, or begin with the type that it becomes."
-  expect_identical(hint(nv_for(3L, nv_scalar(0, dtype = "f32"), \(k, s) s + x[k])), other)
-  expect_identical(hint(nv_for(3L, 0, \(k, s) s + x)), other)
-})

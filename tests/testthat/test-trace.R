@@ -244,7 +244,7 @@ test_that("the error names the one function that reads, with advice for it", {
     }
   }
   # R evaluates arguments in the method or masked function that asks for them.
-  names(quote(l$a[1:x]), ":", "`static = ` names")
+  names(quote(sum(1:x)), ":", "`static = ` names")
   names(quote(sum(seq_len(x))), "seq_len", "`static = ` names")
   names(quote(sapply(seq_len(x), function(i) i)), "seq_len", "`static = ` names")
   # `&&` reads before `if`, and numbers in the code are not traced.
