@@ -9,7 +9,9 @@ use anvil_core::graph::Value;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Transpose, Unary};
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Compare, DotGeneral, Graph, Op, Reduction, StaticSlice, Transpose, Unary,
+};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
 use common::{disagreement, random_tensor, Rng};
@@ -236,9 +238,14 @@ fn an_outer_product_of_each_example_is_written_in_its_order() {
 
 /// Softmax, and standardised elements with their means, over the last axis.
 fn over_lines(b: &mut Builder, x: Value, sizes: &[usize], dtype: DType) -> Vec<Value> {
-    let left: Vec<usize> = (0..sizes.len() - 1).collect();
-    let (rows, axis) = (&sizes[..sizes.len() - 1], [sizes.len() - 1]);
-    let n = number(b, dtype, axis.map(|i| sizes[i] as f64)[0], rows);
+    over(b, x, sizes, dtype, sizes.len() - 1)
+}
+
+/// As [`over_lines`], over any axis.
+fn over(b: &mut Builder, x: Value, sizes: &[usize], dtype: DType, axis: usize) -> Vec<Value> {
+    let left: Vec<usize> = (0..sizes.len()).filter(|&i| i != axis).collect();
+    let (rows, axis) = (left.iter().map(|&i| sizes[i]).collect::<Vec<usize>>(), [axis]);
+    let n = number(b, dtype, sizes[axis[0]] as f64, &rows);
     let largest = reduce(b, Fold::Max, x, &axis);
     let largest = broadcast(b, largest, sizes, &left);
     let apart = binary(b, Binary::sub, x, largest);
@@ -302,5 +309,68 @@ fn first_of_the_largest_of_lines() {
         let least = reduce(&mut b, Fold::Min, apart, &[1]);
         let both = reduce(&mut b, Fold::Sum, apart, &[1]);
         agrees(&b.finish(vec![least, both, largest]), 9);
+    }
+}
+
+#[test]
+fn folds_of_segments_of_any_length_are_read_by_chains() {
+    let lengths = [2, 4, 7, 8, 9, 16, 17, 33, 56, 66, 500, TILE, TILE + 3, 5000];
+    for (seed, n) in lengths.into_iter().enumerate() {
+        for dtype in [DType::F32, DType::F64, DType::BF16] {
+            let mut b = Builder::default();
+            let sizes = [n, 5, 7];
+            let x = input(&mut b, dtype, &sizes);
+            // With a part of a longer value beside, and one number for each segment.
+            let long = input(&mut b, dtype, &[n, 9, 7]);
+            let part = StaticSlice { start: vec![0, 2, 0], limit: vec![n, 7, 7], stride: vec![1; 3] };
+            let part = b.node1(part, &[long]).unwrap();
+            let mut out = over(&mut b, x, &sizes, dtype, 0);
+            let mean = broadcast(&mut b, out[1], &sizes, &[1, 2]);
+            let above = b.node1(Op::Compare(Compare::gt), &[part, mean]).unwrap();
+            let scale = input(&mut b, dtype, &[5, 7]);
+            let scale = broadcast(&mut b, scale, &sizes, &[1, 2]);
+            let scaled = binary(&mut b, Binary::mul, scale, mean);
+            out.extend([above, binary(&mut b, Binary::sub, scaled, part)]);
+            agrees(&b.finish(out), seed as u64);
+        }
+    }
+}
+
+#[test]
+fn neighbours_on_runs_of_any_length() {
+    let shapes = [
+        [5, 7, 9],
+        [6, 400, 1],
+        [10, 9, 40],
+        [12, 12, 3],
+        [35, 40, 3],
+        [102, 100, 1],
+        [1030, 4, 3],
+        [70, 8, 9],
+    ];
+    for (seed, sizes) in shapes.into_iter().enumerate() {
+        for dtype in [DType::F32, DType::F64, DType::I8, DType::I32] {
+            let mut b = Builder::default();
+            let x = input(&mut b, dtype, &sizes);
+            let part = |b: &mut Builder, down: usize, right: usize| {
+                let limit = vec![sizes[0] - 2 + down, sizes[1] - 2 + right, sizes[2]];
+                b.node1(StaticSlice { start: vec![down, right, 0], limit, stride: vec![1; 3] }, &[x]).unwrap()
+            };
+            let inner = [sizes[0] - 2, sizes[1] - 2, sizes[2]];
+            let mut sum = part(&mut b, 1, 1);
+            for (down, right) in [(0, 1), (2, 1), (1, 0), (1, 2), (2, 2)] {
+                let other = part(&mut b, down, right);
+                sum = binary(&mut b, if down == right { Binary::mul } else { Binary::add }, sum, other);
+            }
+            // One element for each column, one for each row, and a comparison that is a result.
+            let (columns, rows) = (input(&mut b, dtype, &inner[1..]), input(&mut b, dtype, &inner[..1]));
+            let columns = broadcast(&mut b, columns, &inner, &[1, 2]);
+            let rows = broadcast(&mut b, rows, &inner, &[0]);
+            let scaled = binary(&mut b, Binary::mul, sum, columns);
+            let moved = binary(&mut b, Binary::sub, scaled, rows);
+            let above = b.node1(Op::Compare(Compare::gt), &[moved, columns]).unwrap();
+            let largest = reduce(&mut b, Fold::Max, moved, &[0, 1, 2]);
+            agrees(&b.finish(vec![moved, above, largest]), seed as u64);
+        }
     }
 }

@@ -265,6 +265,15 @@ fn joined(
         }
         chain.outputs.push(numbers[result]);
     }
+    if !runs.is_empty() {
+        let nest = Runs::nest(&chain, &runs)?;
+        // To repeat folds takes less time than to store elements past the caches in short runs saves.
+        let folds = runs.iter().any(|(_, runs)| runs.are_folds());
+        if folds && !chain.past.is_empty() && !nest.may_store_past(chain.width) {
+            return None;
+        }
+        chain.nest = Some(nest);
+    }
     // One op alone is a kernel, but for a copy, and where it spares one.
     let worth = link.members.len() > 1 || !copies.is_empty() || !runs.is_empty();
     (worth && chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, runs, writes, copies })

@@ -255,7 +255,10 @@ impl Compiler<'_> {
             self.each.push(Draft { folded: true, ..Draft::new(make, operands, result) });
         } else {
             let make = move || by_width!(dtype, T => Kernel::repeat::<T>());
-            self.each.push(Draft::new(make, operands, result));
+            let Group { len, schedule } = self.group;
+            let segment = schedule.segment().unwrap_or(len);
+            let runs = Runs::of_folds(segment, len / segment, dtype.bytes());
+            self.each.push(Draft { runs, ..Draft::new(make, operands, result) });
         }
         Some(result)
     }

@@ -35,7 +35,7 @@ pub enum Load {
     Direct,
     /// Its tiles are gathered.
     Gather,
-    /// It lies in long runs, which native code reads in place; they are gathered otherwise.
+    /// It lies in runs, which native code reads in place; they are gathered otherwise.
     Runs,
     /// It is one element.
     Splat,

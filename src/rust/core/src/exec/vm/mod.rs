@@ -3,7 +3,7 @@
 //! An instruction is a kernel on slices, the same that runs when its op stands alone, with the *slots* of its
 //! operands and its result. A slot is a register, or a window of a *stream*, which is a dense value in
 //! memory. A value that is not dense is first gathered into a register, but
-//! for one in long runs that native code reads in place. A constant is filled into a register
+//! for one in runs that native code reads in place. A constant is filled into a register
 //! once.
 
 mod across;

@@ -5,7 +5,7 @@ use super::binding::{expected, Address, Binding, Resolved, CONSTANTS, REGISTERS,
 use super::code::{Code, Instruction, Phased, Walk, Work};
 use super::cut::Cut;
 use super::kernel::{Extent, Kernel, Run, Slot, Window};
-use super::native::{Native, MAX_ARGUMENTS};
+use super::native::{Native, Table, MAX_ARGUMENTS, TABLE};
 use super::runs::{Joint, Runs};
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
@@ -167,24 +167,28 @@ impl<'c> Room<'c, '_> {
                 }
             }
             (Work::Native(native, _, runs), Resolved::Native(all, joint)) => {
-                let mut starts = [std::ptr::null_mut(); MAX_ARGUMENTS];
-                for (start, resolved) in starts.iter_mut().zip(all) {
+                let mut table: Table = [std::ptr::null_mut(); TABLE];
+                for (start, resolved) in table.iter_mut().zip(all) {
                     // SAFETY: as above.
                     *start = unsafe { resolved.at(self.bases, range.start, 0, segments.start) };
                 }
-                let Some(joint) = joint else {
-                    return call(Call::Native(native, starts, range.len()));
-                };
-                let mut addresses = starts;
-                joint.each(range.clone(), |len, at| {
-                    for ((argument, _), &at) in runs.iter().zip(at) {
-                        addresses[*argument] = starts[*argument].wrapping_offset(at);
+                if let Some(joint) = joint {
+                    let begin = joint.begin(range);
+                    // The index of dense elements, too, is that within the run.
+                    for (address, resolved) in table.iter_mut().zip(all) {
+                        *address = address.wrapping_sub(begin.within * resolved.by_chunk);
                     }
-                    call(Call::Native(native, addresses, len));
-                    for (address, resolved) in addresses.iter_mut().zip(all) {
-                        *address = address.wrapping_add(len * resolved.by_chunk);
+                    for ((argument, runs), &moved) in runs.iter().zip(&begin.moved) {
+                        // A tile has its own folds.
+                        if !runs.are_folds() {
+                            table[*argument] = table[*argument].wrapping_offset(moved);
+                        }
                     }
-                });
+                    let words = [begin.within, range.len()].into_iter().chain(begin.left);
+                    let rest = table[all.len()..].iter_mut();
+                    rest.zip(words).for_each(|(word, x)| *word = std::ptr::without_provenance_mut(x));
+                }
+                call(Call::Native(native, table, range.len()));
             }
             _ => unreachable!("an instruction was resolved as what it is"),
         }
@@ -213,8 +217,8 @@ impl Tile {
 /// An instruction on one tile, or on a chunk of it.
 pub(super) enum Call<'c> {
     Kernel(&'c dyn Run, Window<'c>),
-    /// Code, the addresses of its arguments, and the number of elements.
-    Native(&'c Native, [*mut u8; MAX_ARGUMENTS], usize),
+    /// Code, what it is called with, and the number of elements.
+    Native(&'c Native, Table, usize),
 }
 
 impl Call<'_> {
@@ -226,7 +230,7 @@ impl Call<'_> {
             Call::Kernel(kernel, window) => kernel.run(window),
             // SAFETY: by the caller: that so much is there was checked when it was resolved
             // ([`Binder::native`]).
-            Call::Native(native, addresses, n) => unsafe { native.call(addresses, *n) },
+            Call::Native(native, table, n) => unsafe { native.call(table, *n) },
         }
     }
 }
@@ -331,10 +335,20 @@ impl Binder<'_> {
         // Arguments that are read come first.
         for (number, (argument, &slot)) in arguments.iter().zip(slots).enumerate() {
             if let Some((_, runs)) = runs.iter().find(|(at, _)| *at == number) {
-                let (address, bytes) = self.locate(slot, Extent::Whole, folded, false);
-                let (within, there) = (runs.bytes(), bytes.2 as isize);
                 assert!(runs.repeated() == argument.repeated && !argument.written, "code reads other runs");
-                assert!(within.start >= 0 && within.end <= there, "runs outside of their stream");
+                let within = runs.bytes();
+                let (address, bytes) = if runs.are_folds() {
+                    let Cut { len, segment, .. } = self.code.cut;
+                    let own =
+                        runs.len() == segment && within == (0..(len / segment * argument.width) as isize);
+                    assert!(own && !folded, "a tile has no such folds");
+                    self.locate(slot, Extent::Fold(argument.width), false, false)
+                } else {
+                    let (address, bytes) = self.locate(slot, Extent::Whole, folded, false);
+                    let there = within.start >= 0 && within.end <= bytes.2 as isize;
+                    assert!(there, "runs outside of their stream");
+                    (address, bytes)
+                };
                 all.push(address);
                 touched.push(bytes);
                 continue;
@@ -350,9 +364,14 @@ impl Binder<'_> {
             all.push(address);
             touched.push(bytes);
         }
-        let joint = Joint::of(runs.iter().map(|(_, runs)| runs));
-        assert!(runs.is_empty() || joint.is_some(), "runs end at other elements");
-        Resolved::Native(all, joint)
+        if runs.is_empty() {
+            assert!(native.nest().is_none(), "code goes over runs, and there are none");
+            return Resolved::Native(all, None);
+        }
+        let joint = Joint::of(runs.iter().map(|(_, runs)| runs)).expect("runs end together");
+        let nest = joint.nest(arguments.iter().copied(), runs.iter().map(|(number, _)| *number));
+        assert!(nest.is_some() && nest.as_ref() == native.nest(), "code goes over other runs");
+        Resolved::Native(all, Some(joint))
     }
 
     /// The address of a slot, and all bytes of it that an instruction may access.

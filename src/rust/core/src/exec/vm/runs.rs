@@ -1,16 +1,14 @@
-//! Values in memory that native code reads in place though they are not dense: they lie in long *runs* of
-//! elements side by side, or of one element that is repeated, such as the columns of what is broadcast.
+//! Values in memory that native code reads in place though they are not dense: they lie in *runs* of elements
+//! side by side, or of one element that is repeated, such as the columns of what is broadcast.
 
-use super::native::MAX_ARGUMENTS;
+use super::native::{Argument, Chain, Nest, MAX_ARGUMENTS, MAX_AXES};
 use crate::shape::Shape;
 use crate::tensor::Layout;
 use std::ops::Range;
 
-/// Elements of a run, at least: a shorter one is copied before code would begin and end with it.
-const LONG: usize = 16;
-
-/// Axes of several values on which runs of all of them lie, at most.
-const MAX_AXES: usize = 8;
+/// Bytes of a run, at least: those of a vector. What is left at the end of a run is computed with the vector
+/// that ends there.
+const RUN: usize = 32;
 
 /// The places of a value's elements in its stream, in bytes.
 #[derive(Clone, Debug)]
@@ -23,22 +21,42 @@ pub struct Runs {
     width: usize,
     /// Sizes and strides of the axes on which the runs lie.
     axes: Vec<(usize, isize)>,
+    /// Whether they are the folds of segments, of which a tile has its own, from its first segment on.
+    folded: bool,
 }
 
 impl Runs {
-    /// The runs of a value of such elements, if they are long.
+    /// What so many segments are folded into, repeated for their elements, if these are no less than a vector.
+    pub fn of_folds(segment: usize, segments: usize, width: usize) -> Option<Runs> {
+        let axes = vec![(segments, width as isize)];
+        let runs = Runs { len: segment, repeated: true, first: 0, width, axes, folded: true };
+        (segment * width >= RUN).then_some(runs)
+    }
+
+    /// Whether they are the folds of segments.
+    pub fn are_folds(&self) -> bool {
+        self.folded
+    }
+
+    /// The runs of a value of such elements, if they are no shorter than a vector.
     pub fn of(shape: &Shape, layout: &Layout, width: usize) -> Option<Runs> {
         let (&len, &step) = (shape.first()?, layout.strides.first()?);
         let axes = shape.iter().zip(&layout.strides).skip(1);
         let axes = axes.map(|(&size, &stride)| (size, stride * width as isize)).collect();
         let first = layout.offset * width;
-        (len >= LONG && (step == 0 || step == 1)).then_some(Runs {
+        (len * width >= RUN && (step == 0 || step == 1)).then_some(Runs {
             len,
             repeated: step == 0,
             first,
             width,
             axes,
+            folded: false,
         })
+    }
+
+    /// Elements of a run.
+    pub(super) fn len(&self) -> usize {
+        self.len
     }
 
     /// Whether a run is one element.
@@ -61,6 +79,12 @@ impl Runs {
         Joint::of(all).is_some()
     }
 
+    /// The loops of a chain of which some arguments, by number, lie in runs.
+    pub fn nest(chain: &Chain, runs: &[(usize, Runs)]) -> Option<Nest> {
+        let joint = Joint::of(runs.iter().map(|(_, runs)| runs))?;
+        joint.nest(chain.arguments(), runs.iter().map(|(number, _)| *number))
+    }
+
     /// The byte at which the element with that number is, and how many there are from it on in its run.
     #[cfg(test)]
     fn at(&self, number: usize) -> (isize, usize) {
@@ -81,8 +105,8 @@ pub(super) struct Joint {
     len: usize,
     /// Sizes of the axes on which runs lie.
     sizes: Vec<usize>,
-    /// The byte at which each value begins, and the bytes of its elements; 0 if a run is one of them.
-    values: Vec<(isize, usize)>,
+    /// The byte at which each value begins.
+    firsts: Vec<isize>,
     /// For each axis, the strides of all values, and by how much they move on when the index along the axis is
     /// the next one and those along the axes before begin again.
     strides: Vec<Vec<isize>>,
@@ -132,54 +156,69 @@ impl Joint {
             moved
         });
         let moves = moves.collect();
-        let value = |runs: &Runs| (runs.first as isize, if runs.repeated { 0 } else { runs.width });
-        Some(Joint { len: ends[0], values: all.map(value).collect(), sizes, strides, moves })
+        Some(Joint {
+            len: ends[0],
+            firsts: all.map(|runs| runs.first as isize).collect(),
+            sizes,
+            strides,
+            moves,
+        })
     }
 
-    /// Goes over elements: for each run, or part of one, how many there are, and the byte at which each value
-    /// has the first.
-    #[inline]
-    pub(super) fn each(&self, elements: Range<usize>, mut visit: impl FnMut(usize, &[isize])) {
-        let (mut within, mut rest) = (elements.start % self.len, elements.start / self.len);
-        let mut index = [0; MAX_AXES];
-        let mut at = [0; MAX_ARGUMENTS];
-        let at = &mut at[..self.values.len()];
-        at.iter_mut().zip(&self.values).for_each(|(at, (first, _))| *at = *first);
-        for ((index, &size), strides) in index.iter_mut().zip(&self.sizes).zip(&self.strides) {
-            (*index, rest) = (rest % size, rest / size);
-            at.iter_mut().zip(strides).for_each(|(at, stride)| *at += *index as isize * stride);
+    /// The loops of native code with these arguments, some of which, by number, are the values that lie in runs
+    /// and the others are dense; `None` if the code has no room for a number.
+    pub(super) fn nest(
+        &self,
+        arguments: impl Iterator<Item = Argument>,
+        numbers: impl Iterator<Item = usize> + Clone,
+    ) -> Option<Nest> {
+        let mut dense = vec![];
+        for argument in arguments {
+            let width = if argument.repeated { 0 } else { argument.width };
+            dense.push(i32::try_from(self.len * width).ok()?);
         }
-        let shift = |at: &mut [isize], by: usize| {
-            at.iter_mut().zip(&self.values).for_each(|(at, (_, width))| *at += (by * width) as isize);
-        };
-        shift(at, within);
-        let mut left = elements.len();
-        loop {
-            let len = left.min(self.len - within);
-            visit(len, at);
-            left -= len;
-            if left == 0 {
-                break;
+        let mut moves = vec![dense; self.sizes.len()];
+        for (moves, all) in moves.iter_mut().zip(&self.moves) {
+            for (number, &by) in numbers.clone().zip(all) {
+                moves[number] = i32::try_from(by).ok()?;
             }
-            // To the start of the run, and from there to the next.
-            if within > 0 {
-                at.iter_mut().zip(&self.values).for_each(|(at, (_, width))| *at -= (within * width) as isize);
-                within = 0;
-            }
-            let mut axis = 0;
-            while index[axis] + 1 == self.sizes[axis] {
-                index[axis] = 0;
-                axis += 1;
-            }
-            index[axis] += 1;
-            at.iter_mut().zip(&self.moves[axis]).for_each(|(at, by)| *at += by);
         }
+        let small = |&size: &usize| i32::try_from(size).is_ok();
+        let fits = self.sizes.iter().chain([&self.len]).all(small);
+        fits.then(|| Nest { len: self.len, sizes: self.sizes.clone(), moves })
     }
+
+    /// Where some elements begin.
+    #[inline]
+    pub(super) fn begin(&self, elements: &Range<usize>) -> Begin {
+        let (within, mut rest) = (elements.start % self.len, elements.start / self.len);
+        let mut begin = Begin { within, moved: [0; MAX_ARGUMENTS], left: [0; MAX_AXES] };
+        begin.moved.iter_mut().zip(&self.firsts).for_each(|(moved, first)| *moved = *first);
+        for ((left, &size), strides) in begin.left.iter_mut().zip(&self.sizes).zip(&self.strides) {
+            let index = rest % size;
+            (*left, rest) = (size - index, rest / size);
+            begin.moved.iter_mut().zip(strides).for_each(|(moved, stride)| *moved += index as isize * stride);
+        }
+        begin
+    }
+}
+
+/// Where elements begin that lie in joint runs.
+pub(super) struct Begin {
+    /// The number of the first element within its run.
+    pub(super) within: usize,
+    /// The byte at which each value has the first element of that run.
+    pub(super) moved: [isize; MAX_ARGUMENTS],
+    /// How many indices are left along each axis, the first one among them.
+    pub(super) left: [usize; MAX_AXES],
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Elements of 4 bytes of which a run is as long as any vector.
+    const LONG: usize = RUN / 4;
 
     #[test]
     fn elements_are_where_the_layout_says() {
@@ -188,7 +227,7 @@ mod tests {
             let layout = Layout { strides, offset: 2 * LONG };
             let runs = Runs::of(&shape, &layout, 4).expect("they are long");
             let all = runs.bytes();
-            for number in (0..shape.size()).step_by(97).chain([shape.size() - 1]) {
+            for number in (0..shape.size()).step_by(7).chain([shape.size() - 1]) {
                 let index = [number % LONG, number / LONG % 3, number / LONG / 3];
                 let steps = index.iter().zip(&layout.strides).map(|(&i, &stride)| i as isize * stride);
                 let want = 4 * (layout.offset as isize + steps.sum::<isize>());
@@ -221,16 +260,26 @@ mod tests {
             })
             .collect();
         let joint = Joint::of(all.iter()).expect("their axes end together");
-        for range in [0..2 * n * m, 1..2, 7..3 * n + 1, n..2 * n, n * m - 1..n * m + 1] {
-            let mut number = range.start;
-            joint.each(range.clone(), |len, at| {
-                assert!(len > 0 && number % n + len <= n);
-                for (runs, &at) in all.iter().zip(at) {
-                    assert_eq!(at, runs.at(number).0, "{runs:?} at {number}");
+        // The last argument is dense.
+        let argument = |repeated| Argument { width: 4, repeated, written: false };
+        let arguments = all.iter().map(|runs| argument(runs.repeated)).chain([argument(false)]);
+        let nest = joint.nest(arguments, 0..all.len()).expect("the numbers are small");
+        assert_eq!((nest.len, nest.sizes.as_slice()), (n, [m, 2].as_slice()));
+        for start in 0..2 * n * m {
+            let begin = joint.begin(&(start..2 * n * m));
+            assert_eq!(begin.within, start % n);
+            assert_eq!(begin.left[..2], [m - start / n % m, 2 - start / n / m]);
+            let own = |runs: &Runs| if runs.repeated { 0 } else { 4 * begin.within as isize };
+            for (i, runs) in all.iter().enumerate() {
+                assert_eq!(begin.moved[i] + own(runs), runs.at(start).0, "{runs:?} at {start}");
+                // From the last element of a run to the next.
+                if start + n < 2 * n * m {
+                    let next = joint.begin(&(start + n..2 * n * m));
+                    let axis = usize::from(begin.left[0] == 1);
+                    assert_eq!(next.moved[i] - begin.moved[i], nest.moves[axis][i] as isize);
                 }
-                number += len;
-            });
-            assert_eq!(number, range.end);
+            }
+            assert!(nest.moves.iter().all(|moves| moves[all.len()] == 4 * n as i32));
         }
         let other = Runs::of(&[n + 1, 4].into(), &Layout { strides: vec![1, 50], offset: 0 }, 4).unwrap();
         assert!(Joint::of(all.iter().chain([&other])).is_none());

@@ -75,7 +75,9 @@ pub struct Mask {
 pub const LITERAL: usize = 32;
 
 /// The register that counts elements (`rax`); addresses are loaded into it before the loops.
-const INDEX: u8 = 0;
+pub const INDEX: u8 = 0;
+/// `rsi`: the number of elements.
+const COUNT: u8 = 6;
 /// `rdi`: first the table of arguments, then the end of a body.
 const TABLE: u8 = 7;
 /// Registers for addresses: rcx, rdx, r8 to r11, which a function may change, then rbx, r12 to r15, which it
@@ -271,9 +273,89 @@ impl Assembler {
         self.word(8 * argument as i32);
     }
 
-    /// Loads an address from the table into the register of the index, to be read before the loops.
-    pub fn address_once(&mut self, argument: usize) {
-        self.address(INDEX, argument);
+    // ---- runs: their words are on the stack
+
+    /// `opcode register, [rsp + offset]`, of 8 bytes; some have a number in place of a register.
+    fn on_stack(&mut self, opcode: u8, register: u8, offset: i32) {
+        self.bytes(&[0x48 | u8::from(register >= 8) << 2, opcode, 0x84 | (register & 7) << 3, 0x24]);
+        self.word(offset);
+    }
+
+    /// Stores a general register in a word.
+    pub fn keep(&mut self, register: u8, word: i32) {
+        self.on_stack(0x89, register, word);
+    }
+
+    /// Loads it.
+    pub fn kept_word(&mut self, register: u8, word: i32) {
+        self.on_stack(0x8B, register, word);
+    }
+
+    /// Sets the index to the first element of a run, and `rsi` to its end, or to that of the elements that are
+    /// left.
+    pub fn run(&mut self, first: i32, left: i32, len: i32) {
+        self.kept_word(INDEX, first);
+        self.kept_word(COUNT, left);
+        // add rsi, rax; mov edi, len; cmp rsi, rdi; cmova rsi, rdi
+        self.bytes(&[0x48, 0x01, 0xC6, 0xBF]);
+        self.word(len);
+        self.bytes(&[0x48, 0x39, 0xFE, 0x48, 0x0F, 0x47, 0xF7]);
+    }
+
+    /// Counts the elements of a run that ends at `rsi`, and jumps if none are left; the next run's first
+    /// element is its first.
+    pub fn end_run(&mut self, first: i32, left: i32) -> Jump {
+        // sub rsi, [first]; sub [left], rsi
+        self.on_stack(0x2B, COUNT, first);
+        self.on_stack(0x29, COUNT, left);
+        // jz
+        self.bytes(&[0x0F, 0x84]);
+        self.word(0);
+        let done = Jump(self.here());
+        self.set_word(first, 0);
+        done
+    }
+
+    /// Sets a word.
+    pub fn set_word(&mut self, word: i32, x: i32) {
+        // mov qword [word], x
+        self.on_stack(0xC7, 0, word);
+        self.word(x);
+    }
+
+    /// Counts an index of an axis, and jumps if it was the last.
+    pub fn last_index(&mut self, word: i32) -> Jump {
+        // dec qword [word]; jz
+        self.on_stack(0xFF, 1, word);
+        self.bytes(&[0x0F, 0x84]);
+        self.word(0);
+        Jump(self.here())
+    }
+
+    /// Adds a number to the address in a register.
+    pub fn move_address(&mut self, register: u8, by: i32) {
+        // add register, by
+        self.bytes(&[0x48 | u8::from(register >= 8), 0x81, 0xC0 | (register & 7)]);
+        self.word(by);
+    }
+
+    /// Adds a number to a word.
+    pub fn move_word(&mut self, word: i32, by: i32) {
+        // add qword [word], by
+        self.on_stack(0x81, 0, word);
+        self.word(by);
+    }
+
+    /// Jumps if an element's address is a multiple of so many bytes.
+    pub fn if_aligned(&mut self, base: u8, width: usize, bytes: usize) -> Jump {
+        // lea rdi, [base + rax * width]; test edi, bytes - 1; jz
+        self.bytes(&[0x48 | u8::from(base >= 8), 0x8D]);
+        self.place(TABLE, Source::Element { base, scale: width as u8, offset: 0 }, None);
+        self.bytes(&[0xF7, 0xC7]);
+        self.word(bytes as i32 - 1);
+        self.bytes(&[0x0F, 0x84]);
+        self.word(0);
+        Jump(self.here())
     }
 
     // ---- loops: their index is in `rax`, and `rsi` counts the iterations that are left
@@ -399,15 +481,20 @@ impl Assembler {
         Jump(self.here())
     }
 
-    /// Where elements are left, goes back to `start` with the last `count`, if there are as many.
-    pub fn last_again(&mut self, count: usize, start: usize) {
-        // cmp rax, rsi; je over both; cmp rsi, count; jb over the rest
-        self.bytes(&[0x48, 0x39, 0xF0, 0x74, 9 + 7 + 5, 0x48, 0x81, 0xFE]);
-        self.word(count as i32);
-        self.bytes(&[0x72, 7 + 5]);
-        // lea rax, [rsi - count]
-        self.bytes(&[0x48, 0x8D, 0x86]);
+    /// Where elements are left, goes back to `start` with the last `count`, if there are as many, counted from
+    /// the number in a word on.
+    pub fn last_again(&mut self, count: usize, start: usize, first: Option<i32>) {
+        let compared = if first.is_some() { 8 } else { 4 };
+        // cmp rax, rsi; je over all; lea rdi, [rsi - count]
+        self.bytes(&[0x48, 0x39, 0xF0, 0x74, 7 + compared + 2 + 3 + 5, 0x48, 0x8D, 0xBE]);
         self.word(-(count as i32));
+        match first {
+            // cmp rdi, [first]; cmp rdi, 0
+            Some(first) => self.on_stack(0x3B, TABLE, first),
+            None => self.bytes(&[0x48, 0x83, 0xFF, 0x00]),
+        }
+        // jl over the rest; mov rax, rdi
+        self.bytes(&[0x7C, 3 + 5, 0x48, 0x89, 0xF8]);
         self.jump_to(start);
     }
 
@@ -426,8 +513,7 @@ impl Assembler {
         for &slot in slots {
             // lea register, [rsp + slot]
             let register = next();
-            self.bytes(&[0x48 | u8::from(register >= 8) << 2, 0x8D, 0x84 | (register & 7) << 3, 0x24]);
-            self.word(slot);
+            self.on_stack(0x8D, register, slot);
         }
         self.number(next(), number as u64);
         self.number(INDEX, function as u64);
@@ -440,9 +526,7 @@ impl Assembler {
     fn kept(&mut self, opcode: u8, room: i32) {
         const KEPT: [u8; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
         for (i, register) in KEPT.into_iter().enumerate() {
-            // mov [rsp + offset], register
-            self.bytes(&[0x48 | u8::from(register >= 8) << 2, opcode, 0x84 | (register & 7) << 3, 0x24]);
-            self.word(room + 8 * i as i32);
+            self.on_stack(opcode, register, room + 8 * i as i32);
         }
     }
 

@@ -136,6 +136,29 @@ pub struct Chain {
     pub outputs: Vec<usize>,
     /// Outputs with non-temporal stores, if they are aligned to vectors.
     pub past: Vec<usize>,
+    /// The runs in which its arguments lie, if these are not all dense.
+    pub nest: Option<Nest>,
+}
+
+/// Runs of elements side by side, or of one element: code has loops around that over the elements of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Nest {
+    /// Elements of a run.
+    pub len: usize,
+    /// Sizes of the axes on which runs lie.
+    pub sizes: Vec<usize>,
+    /// For each axis, the bytes by which each argument moves on when the index along the axis is the next one
+    /// and those along the axes before begin again.
+    pub moves: Vec<Vec<i32>>,
+}
+
+impl Nest {
+    /// Whether runs of elements of so many bytes may have non-temporal stores: the lines at the ends of a run
+    /// are stored in parts.
+    pub fn may_store_past(&self, width: usize) -> bool {
+        const LONG: usize = 2048;
+        self.len * width >= LONG
+    }
 }
 
 /// Values that a chain reads and writes for each element, at most: registers for their addresses.
@@ -143,6 +166,17 @@ pub const MAX_STREAMS: usize = 11;
 
 /// Arguments of a chain, at most.
 pub const MAX_ARGUMENTS: usize = 24;
+
+/// Axes of a [`Nest`], at most.
+pub const MAX_AXES: usize = 8;
+
+/// The table that a chain is called with: the addresses of its arguments, and if it goes over runs those of the
+/// first run's first elements, then the number of the first element within its run, the number of elements, and
+/// for each axis how many indices are left, the first one among them.
+pub type Table = [*mut u8; TABLE];
+
+/// Words of a [`Table`].
+pub const TABLE: usize = MAX_ARGUMENTS + 2 + MAX_AXES;
 
 impl Chain {
     /// Values that are read or written for each element.

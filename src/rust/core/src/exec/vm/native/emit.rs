@@ -9,7 +9,7 @@
 //! A chain with functions has two bodies: one of the steps of their formulas, and, behind the loops, one that
 //! calls their kernels, for elements of which a guard is true.
 
-use super::assembler::{vector, Assembler, Jump, Mask, Source, Vector, ADDRESSES, LITERAL, ROOM};
+use super::assembler::{vector, Assembler, Jump, Mask, Source, Vector, LITERAL, ROOM};
 use super::chain::{Chain, MicroOp, Op, Origin};
 use super::expansion::{expand, is_wide, Expanded};
 use super::loops::Place;
@@ -45,6 +45,15 @@ pub(super) enum Location {
 pub(super) enum Lanes {
     All,
     One,
+}
+
+/// A loop over runs that is being written.
+pub(super) struct RunLoop {
+    /// Where a run begins.
+    pub(super) start: usize,
+    /// The place of its words on the stack: the first element within the run, the elements that are left, for
+    /// each axis the indices that are left, then the addresses of elements that are repeated.
+    pub(super) words: i32,
 }
 
 pub(super) struct Emitter<'c> {
@@ -86,6 +95,8 @@ pub(super) struct Emitter<'c> {
     pub(super) ahead: usize,
     /// Whether the outputs in `chain.past` have non-temporal stores.
     pub(super) past: bool,
+    /// The loops over runs, if there are any.
+    pub(super) runs: Option<RunLoop>,
 }
 
 /// The code of a chain: a function of a table of addresses and a number of elements. With `past` it has the
@@ -117,17 +128,20 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
         emitter.room = emitter.fixed;
         emitter.fixed += ROOM;
     }
-    emitter.assembler.first();
+    emitter.begin_runs();
     let lanes = bytes / chain.width;
     // Vectors of a long body overlap as they are.
     let twice = if plain.ops.len() < LONG { 2 } else { 1 };
     let mut left = vec![];
-    for (bodies, count) in [(2, lanes), (1, lanes), (1, 1)] {
+    // Runs begin anywhere: non-temporal stores wait for an aligned place.
+    let begin = (past && chain.nest.is_some()).then_some((1, 1));
+    for (i, (bodies, count)) in begin.into_iter().chain([(2, lanes), (1, lanes), (1, 1)]).enumerate() {
         if bodies > twice {
             continue;
         }
         emitter.lanes = if count == 1 { Lanes::One } else { Lanes::All };
         let start = emitter.assembler.here();
+        let aligned = begin.filter(|_| i == 0).and_then(|_| emitter.if_aligned());
         let done = emitter.assembler.unless_left(bodies * count);
         for body in 0..bodies {
             emitter.ahead = body * count;
@@ -135,12 +149,14 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
         }
         left.push((std::mem::take(&mut emitter.exits), count, bodies, emitter.assembler.here()));
         emitter.assembler.again(start);
-        emitter.assembler.land(done);
+        aligned.into_iter().chain([done]).for_each(|jump| emitter.assembler.land(jump));
         // What is left overlaps what is done: it is made again. Non-temporal stores are aligned.
-        if twice == 1 && count > 1 && !past {
-            emitter.assembler.last_again(count, start);
+        if (twice == 1 || chain.nest.is_some()) && (bodies, past) == (1, false) && count > 1 {
+            let first = emitter.first_of_run();
+            emitter.assembler.last_again(count, start, first);
         }
     }
+    emitter.end_runs();
     emitter.assembler.end(addresses);
     emitter.uses = uses(plain, careful);
     emitter.upper = vec![false; careful.len()];
@@ -199,57 +215,8 @@ impl<'c> Emitter<'c> {
             refused: false,
             ahead: 0,
             past,
+            runs: None,
         }
-    }
-
-    /// Loads addresses, and broadcasts repeated arguments.
-    pub(super) fn prologue(&mut self) {
-        let (mut argument, mut registers) = (0, ADDRESSES.iter().copied());
-        let mut next = || registers.next().expect("a chain has no more streams");
-        for v in 0..self.chain.values.len() {
-            let value = &self.chain.values[v];
-            match value.origin {
-                Origin::Made => {}
-                Origin::Literal(literal) => self.place_literal(v, literal),
-                Origin::Elements => {
-                    let register = next();
-                    self.assembler.address(register, argument);
-                    self.locations[v] = Location::Elements(register);
-                    argument += 1;
-                }
-                Origin::Repeated => {
-                    const BROADCAST: [u8; 4] = [0x78, 0x79, 0x18, 0x19];
-                    self.assembler.address_once(argument);
-                    argument += 1;
-                    let by = vector(1, 2, BROADCAST[value.dtype.bytes().trailing_zeros() as usize]);
-                    self.assembler.vector(by, true, 0, 0, Source::Address, None);
-                    if value.dtype == DType::I1 {
-                        self.assembler.vector(XOR, true, 1, 1, Source::Register(1), None);
-                        self.assembler.vector(
-                            SUB[0].expect("of bytes"),
-                            true,
-                            0,
-                            1,
-                            Source::Register(0),
-                            None,
-                        );
-                    }
-                    for part in (0..self.vector).step_by(LITERAL) {
-                        let slot = Source::Stack(self.slot(self.fixed) + part as i32);
-                        self.assembler.vector(STORE, true, 0, 0, slot, None);
-                    }
-                    self.locations[v] = Location::Stack(self.fixed);
-                    self.fixed += 1;
-                }
-            }
-        }
-        for &v in &self.chain.outputs {
-            let register = next();
-            self.assembler.address(register, argument);
-            self.stores[v] = Some(register);
-            argument += 1;
-        }
-        self.most = self.fixed;
     }
 
     /// The loop body: all ops, once.

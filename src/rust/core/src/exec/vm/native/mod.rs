@@ -29,19 +29,23 @@ mod opcodes;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod pages;
 #[cfg(all(target_arch = "x86_64", unix))]
+mod run_loop;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod selection;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod steps;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod wide;
 
-pub use chain::{Argument, Chain, MicroOp, Op, Origin, Value, MAX_ARGUMENTS, MAX_STREAMS};
+pub use chain::{
+    Argument, Chain, MicroOp, Nest, Op, Origin, Table, Value, MAX_ARGUMENTS, MAX_AXES, MAX_STREAMS, TABLE,
+};
 pub use native_loop::{Buffer, NativeLoop};
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod code {
     use super::pages::{self, Pages};
-    use super::{emit, expansion, opcodes, Argument, Chain, Op};
+    use super::{emit, expansion, opcodes, Argument, Chain, Nest, Op};
     use crate::dtype::DType;
     use crate::kernels::math::Level;
     use std::sync::{Arc, OnceLock};
@@ -54,6 +58,8 @@ mod code {
         arguments: Vec<Argument>,
         /// Elements of a vector in the code, if shorter vectors are there for fewer.
         least: usize,
+        /// Whether stores may go past the caches.
+        past: bool,
         variants: Arc<Variants>,
     }
 
@@ -70,7 +76,9 @@ mod code {
 
     impl Variants {
         fn past(&self) -> Option<&Pages> {
-            self.past.get_or_init(|| Pages::new(&emit::emit(&self.chain, true, is_wide()))).as_ref()
+            self.past
+                .get_or_init(|| Pages::new(&emit::emit(&self.chain, true, is_wide(&self.chain))))
+                .as_ref()
         }
 
         fn short(&self) -> Option<&Pages> {
@@ -78,9 +86,18 @@ mod code {
         }
     }
 
-    /// Whether the level in use has vectors of 64 bytes.
-    fn is_wide() -> bool {
-        Level::current().name() == "avx512"
+    /// Whether the code of a chain may be on vectors of 64 bytes: the level in use has them, and no run is
+    /// shorter.
+    fn is_wide(chain: &Chain) -> bool {
+        let long = |nest: &Nest| nest.len >= opcodes::VECTOR / chain.width;
+        Level::current().name() == "avx512" && chain.nest.as_ref().is_none_or(long)
+    }
+
+    /// Whether a chain may have non-temporal stores. Those in runs begin where all its results are aligned.
+    fn stores_past(chain: &Chain) -> bool {
+        let alike = || chain.outputs.iter().all(|&v| chain.values[v].dtype.bytes() == chain.width);
+        let may = |nest: &Nest| nest.may_store_past(chain.width) && alike();
+        !chain.past.is_empty() && chain.nest.as_ref().is_none_or(may)
     }
 
     /// Whether a chain may have an op on operands of this dtype.
@@ -117,14 +134,20 @@ mod code {
         let (mut code, mut starts) = (vec![], vec![]);
         for chain in chains {
             starts.push(code.len());
-            code.extend(emit::emit(chain, false, is_wide()));
+            code.extend(emit::emit(chain, false, is_wide(chain)));
         }
         let pages = Arc::new(Pages::new(&code)?);
         let native = |(chain, start): (&Chain, usize)| Native {
             pages: pages.clone(),
             start,
             arguments: chain.arguments().collect(),
-            least: if is_wide() && emit::has_functions(chain) { opcodes::VECTOR / chain.width } else { 0 },
+            // All runs have the code of their length.
+            least: if chain.nest.is_none() && is_wide(chain) && emit::has_functions(chain) {
+                opcodes::VECTOR / chain.width
+            } else {
+                0
+            },
+            past: stores_past(chain),
             variants: Arc::new(Variants {
                 chain: chain.clone(),
                 past: OnceLock::new(),
@@ -140,22 +163,32 @@ mod code {
             &self.arguments
         }
 
+        /// The runs that it goes over, if its arguments are not all dense.
+        pub fn nest(&self) -> Option<&Nest> {
+            self.variants.chain.nest.as_ref()
+        }
+
         /// Runs it on `n` elements.
         ///
         /// # Safety
         /// There is an address for each argument, at which as many elements can be read or written as it
-        /// says; nothing else writes them meanwhile, and what is written is apart from all else.
+        /// says; nothing else writes them meanwhile, and what is written is apart from all else. If it goes
+        /// over runs, these are the addresses of their elements, and the rest of a
+        /// [`Table`](super::Table) follows.
         pub unsafe fn call(&self, addresses: &[*mut u8], n: usize) {
-            assert!(addresses.len() >= self.arguments.len(), "an argument is missing");
+            let rest = self.nest().map_or(0, |nest| 2 + nest.sizes.len());
+            assert!(addresses.len() >= self.arguments.len() + rest, "an argument is missing");
             type Function = unsafe extern "sysv64" fn(*const *mut u8, usize);
             let aligned = || {
-                let mut written =
-                    self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
-                written.all(|(_, &address)| address as usize % opcodes::VECTOR == 0)
+                let written = self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
+                let mut written = written.map(|(_, &address)| address as usize % opcodes::VECTOR);
+                // Runs are stored from their first aligned element on.
+                let first = if rest > 0 { written.next() } else { Some(0) };
+                written.all(|other| Some(other) == first)
             };
             let variant = if n < self.least {
                 self.variants.short()
-            } else if !self.variants.chain.past.is_empty() && aligned() {
+            } else if self.past && aligned() {
                 self.variants.past()
             } else {
                 None
@@ -171,7 +204,7 @@ mod code {
 
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 mod code {
-    use super::{Argument, Chain, Op};
+    use super::{Argument, Chain, Nest, Op};
     use crate::dtype::DType;
 
     /// The code of a chain: there is none.
@@ -211,6 +244,11 @@ mod code {
     impl Native {
         /// The arguments of a call.
         pub fn arguments(&self) -> &[Argument] {
+            match *self {}
+        }
+
+        /// The runs that it goes over.
+        pub fn nest(&self) -> Option<&Nest> {
             match *self {}
         }
 

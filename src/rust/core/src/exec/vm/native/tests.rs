@@ -263,15 +263,69 @@ impl Random {
     }
 }
 
+/// The byte at which each run of an argument begins, none before 0, and how many bytes there are.
+fn places(nest: &Nest, number: usize, argument: Argument) -> (Vec<usize>, usize) {
+    let mut places: Vec<isize> = vec![0];
+    let (mut index, mut at) = (vec![0; nest.sizes.len()], 0);
+    for _ in 1..nest.sizes.iter().product::<usize>() {
+        let axis = (0..index.len()).find(|&axis| index[axis] + 1 < nest.sizes[axis]).unwrap();
+        index[..axis].fill(0);
+        index[axis] += 1;
+        at += nest.moves[axis][number] as isize;
+        places.push(at);
+    }
+    let (low, high) = (*places.iter().min().unwrap(), *places.iter().max().unwrap());
+    let run = argument.width * if argument.repeated { 1 } else { nest.len };
+    (places.iter().map(|at| (at - low) as usize).collect(), (high - low) as usize + run)
+}
+
+/// Random runs of a chain: some arguments are as far apart as any, the others are dense.
+fn nest(chain: &Chain, random: &mut Random) -> Nest {
+    let most = if random.below(9) == 0 { 700 } else { 40 };
+    let len = 1 + random.below(most);
+    let sizes: Vec<usize> = (0..1 + random.below(2)).map(|_| 1 + random.below(6)).collect();
+    let mut moves = vec![vec![]; sizes.len()];
+    for argument in chain.arguments() {
+        let apart = !argument.written && random.below(2) == 0;
+        let (step, mut back) = (if argument.repeated { 0 } else { len as isize }, 0);
+        for (&size, moves) in sizes.iter().zip(&mut moves) {
+            let stride = random.below(3 * len) as isize - len as isize;
+            let by = if apart { stride - back } else { step };
+            back += (size as isize - 1) * stride;
+            moves.push((by * argument.width as isize) as i32);
+        }
+    }
+    Nest { len, sizes, moves }
+}
+
 /// Runs a chain on random elements and compares all that it stores.
 fn check(chain: &Chain, random: &mut Random, n: usize) {
     let Some(natives) = compile(std::slice::from_ref(chain)) else { return };
     let native = &natives[0];
+    let one_run = Nest { len: n.max(1), sizes: vec![], moves: vec![] };
+    let nest = chain.nest.as_ref().unwrap_or(&one_run);
+    let all = nest.len * nest.sizes.iter().product::<usize>();
+    let n = n.min(all);
+    // Without elements, too, it begins in a run.
+    let start = random.below(all - n + usize::from(n > 0));
+    let (first, within) = (start / nest.len, start % nest.len);
     let mut columns: Vec<Vec<Bits>> = vec![];
+    let (mut buffers, mut addresses): (Vec<Vec<u8>>, Vec<*mut u8>) = Default::default();
     for value in &chain.values {
         columns.push(match value.origin {
-            Origin::Elements => (0..n).map(|_| random.element(value.dtype)).collect(),
-            Origin::Repeated => vec![random.element(value.dtype); n.max(1)],
+            Origin::Elements | Origin::Repeated => {
+                let (number, width) = (buffers.len(), value.dtype.bytes());
+                let argument = chain.arguments().nth(number).unwrap();
+                let (places, bytes) = places(nest, number, argument);
+                let x: Vec<Bits> = (0..bytes / width).map(|_| random.element(value.dtype)).collect();
+                buffers.push(x.iter().flat_map(|x| x.to_le_bytes()[..width].to_vec()).collect());
+                addresses.push(buffers[number].as_mut_ptr().wrapping_add(places[first]));
+                let at = |i: usize| {
+                    let own = if argument.repeated { 0 } else { i % nest.len };
+                    places[i / nest.len] / width + own
+                };
+                (start..start + n).map(|i| x[at(i)]).collect()
+            }
             Origin::Literal(x) => vec![dispatch!(x.dtype(), T => bits_of::<T>(x)); n],
             Origin::Made => vec![0; n],
         });
@@ -285,17 +339,14 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
         let width = chain.values[v].dtype.bytes();
         columns[v].iter().flat_map(|x| x.to_le_bytes()[..width].to_vec()).collect()
     };
-    let reads = (0..chain.values.len())
-        .filter(|&v| matches!(chain.values[v].origin, Origin::Elements | Origin::Repeated));
-    let mut buffers: Vec<Vec<u8>> = reads.map(packed).collect();
+    let first_written = buffers.len();
     // What is after the last element stays.
     buffers.extend(chain.outputs.iter().map(|&v| vec![0xA5; n * chain.values[v].dtype.bytes() + 40]));
-    let mut addresses: Vec<*mut u8> = buffers.iter_mut().map(|b| b.as_mut_ptr()).collect();
+    addresses.extend(buffers[first_written..].iter_mut().map(|b| b.as_mut_ptr()));
     // Results past the caches are where a vector begins, or are not past them.
     let mut aligned: Vec<AlignedBytes> = vec![];
     if !chain.past.is_empty() && n % 2 == 0 {
-        let first = buffers.len() - chain.outputs.len();
-        for (buffer, address) in buffers.iter().zip(&mut addresses).skip(first) {
+        for (buffer, address) in buffers.iter().zip(&mut addresses).skip(first_written) {
             let mut bytes = AlignedBytes::zeroed(buffer.len() + opcodes::VECTOR);
             bytes.as_mut_slice().fill(0xA5);
             let start = bytes.as_mut_slice().as_mut_ptr();
@@ -303,14 +354,24 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
             aligned.push(bytes);
         }
     }
+    if chain.nest.is_some() {
+        for (&v, address) in chain.outputs.iter().zip(&mut addresses[first_written..]) {
+            *address = address.wrapping_sub(within * chain.values[v].dtype.bytes());
+        }
+        let (mut words, mut rest) = (vec![within, n], first);
+        for &size in &nest.sizes {
+            words.push(size - rest % size);
+            rest /= size;
+        }
+        addresses.extend(words.into_iter().map(std::ptr::without_provenance_mut::<u8>));
+    }
     // SAFETY: a buffer for each argument, with so many elements.
     unsafe { native.call(&addresses, n) };
-    let first = buffers.len() - chain.outputs.len();
-    for (bytes, buffer) in aligned.iter_mut().zip(&mut buffers[first..]) {
+    for (bytes, buffer) in aligned.iter_mut().zip(&mut buffers[first_written..]) {
         let (start, n) = (bytes.as_mut_slice().as_mut_ptr().align_offset(opcodes::VECTOR), buffer.len());
         buffer.copy_from_slice(&bytes.as_slice()[start..start + n]);
     }
-    let stored = &buffers[first..];
+    let stored = &buffers[first_written..];
     for (&v, got) in chain.outputs.iter().zip(stored) {
         let (dtype, want) = (chain.values[v].dtype, packed(v));
         let width = dtype.bytes();
@@ -409,6 +470,9 @@ fn random_chains_are_right() {
             made.into_iter().filter(|&v| v == last || random.below(20) == 0).rev().take(4).collect();
         chain.past = chain.outputs.iter().copied().filter(|_| random.below(3) == 0).collect();
         let n = random.below(70);
+        check(&chain, &mut random, n);
+        chain.nest = Some(nest(&chain, &mut random));
+        let n = random.below(900);
         check(&chain, &mut random, n);
     }
 }
