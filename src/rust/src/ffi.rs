@@ -29,6 +29,8 @@ pub const STRSXP: c_int = 16;
 pub const VECSXP: c_int = 19;
 pub const EXTPTRSXP: c_int = 22;
 pub const RAWSXP: c_int = 24;
+// Paths are in it on Unix; elsewhere they are UTF-8.
+#[cfg(unix)]
 pub const CE_NATIVE: c_int = 0;
 pub const CE_UTF8: c_int = 1;
 pub const CE_BYTES: c_int = 3;
