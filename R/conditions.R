@@ -6,8 +6,8 @@ signal_error <- function(error) {
   stop(anvil_condition(error[[2L]], error[[1L]], error[[3L]], call))
 }
 
-# The last error that anvil signalled, as text, for anvil_sitrep(): the condition would keep data alive, and so
-# would the arguments in its call, of which there is only the name of the function.
+# The last error that anvil signalled, as text, for anvil_sitrep(): the condition would keep data alive, and
+# so would the arguments in its call, of which there is only the name of the function.
 last_error <- new.env(parent = emptyenv())
 
 anvil_condition <- function(class, message, fields, call) {

@@ -29,8 +29,8 @@
 #'   * `in_place`: whether a result is made in the memory of an operand;
 #'   * `microseconds`, estimated;
 #'   * `threads`: whether the step is large enough for several threads;
-#'   * `native`: whether the step is a loop on some numbers and short vectors, which is one native function. The
-#'     program of its body then only runs what that function cannot, such as a position out of range.
+#'   * `native`: whether the step is a loop on some numbers and short vectors, which is one native function.
+#'     The program of its body then only runs what that function cannot, such as a position out of range.
 #' @section Errors:
 #' `anvil_error_arg` for arguments that are not as above; and whatever `f` raises while it is traced.
 #' @seealso [memory_plan()], [graph_text()] for the operations themselves, [cache_info()] for the programs of
