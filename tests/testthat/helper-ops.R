@@ -94,3 +94,19 @@ run_r <- function(code, args = character(), within = "unlimited") {
     }
   )
 }
+
+# What `work()` gives, and gives again when R collects garbage at every `step`th allocation. In a fresh process,
+# where a collection has less to look at and takes a tenth of the time; `helpers` are functions that it calls.
+tortured <- function(work, step, helpers = list()) {
+  path <- tempfile(fileext = ".rds")
+  on.exit(unlink(path))
+  functions <- c(helpers, list(work = work))
+  code <- Map(function(name, f) c(paste(name, "<-"), deparse(f)), names(functions), functions)
+  out <- run_r(c(
+    unlist(code), "want <- work()", "invisible(work())",
+    paste0("gctorture2(", step, ")"), "got <- work()", "gctorture2(0)",
+    "saveRDS(list(got = got, want = want), commandArgs(TRUE))"
+  ), path)
+  expect_true(file.exists(path), info = paste(out, collapse = "\n"))
+  readRDS(path)
+}

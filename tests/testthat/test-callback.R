@@ -459,7 +459,7 @@ test_that("collections at every allocation find nothing loose", {
   skip_on_cran()
   work <- function() {
     types <- list(sum = nv_abstract("f32", 3L), n = nv_abstract("i32"), none = NULL)
-    f <- jit(user_env(function(x, w) {
+    f <- jit(function(x, w) {
       nv_for(2L, x, function(i, s) {
         out <- nv_callback(function(v, p) {
           if (sum(v) > 1e6) stop("never")
@@ -468,19 +468,17 @@ test_that("collections at every allocation find nothing loose", {
         nv_if(i == 2L, nv_callback(function(n) NULL, out$n, result = NULL), NULL)
         out$sum * 2
       })
-    }, types = types))
+    })
     x <- nv_tensor(c(1, 2, 3), dtype = "f32")
     failed <- tryCatch(
-      nv_callback(user(function(v) list(a = 1L)), x, result = list(a = nv_abstract("i1"))),
+      nv_callback(function(v) list(a = 1L), x, result = list(a = nv_abstract("i1"))),
       error = function(e) class(e)[1]
     )
     list(as.vector(f(x, x)), as.vector(f(x, x)), failed)
   }
-  want <- work()
-  gctorture2(23)
-  got <- tryCatch(work(), finally = gctorture2(0))
-  expect_identical(got, want)
-  expect_identical(got[[3]], "anvil_error_callback")
+  results <- tortured(work, 23)
+  expect_identical(results$got, results$want)
+  expect_identical(results$got[[3]], "anvil_error_callback")
 })
 
 test_that("it runs on R's own thread, beside work that others do", {

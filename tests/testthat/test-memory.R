@@ -7,7 +7,6 @@ held <- function() {
 }
 
 test_that("nothing is lost when R collects garbage at every turn", {
-  # Everything is warm once, so that the slow part is short.
   work <- function() {
     k <- nv_tensor(c(0.5, 0.25), dtype = "f64")
     f <- jit(function(p, n, ...) {
@@ -26,14 +25,9 @@ test_that("nothing is lost when R collects garbage at every turn", {
       nv_broadcast_tensors(k, 1L), cache_info(f), explain_cache(f)$reason
     )
   }
-  want <- work()
-  work()
   # At every third, which takes a third of the time; the phase differs between runs.
-  gctorture2(3)
-  on.exit(gctorture2(0))
-  got <- work()
-  gctorture2(0)
-  expect_identical(got, want)
+  results <- tortured(work, 3)
+  expect_identical(results$got, results$want)
 })
 
 test_that("calls leave nothing behind", {

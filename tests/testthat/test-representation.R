@@ -241,11 +241,9 @@ test_that("collections at every allocation find nothing loose", {
     refused <- tryCatch(jit(function(x) for (i in x) i)(x), error = class)
     list(sum(v), as.vector(z[[1]]), c(0, x), y[2], refused)
   }
-  want <- work()
-  gctorture2(23)
-  got <- tryCatch(work(), finally = gctorture2(0))
-  expect_identical(got, want)
-  expect_identical(got[[5]][1], "anvil_error_concrete")
+  results <- tortured(work, 23)
+  expect_identical(results$got, results$want)
+  expect_identical(results$got[[5]][1], "anvil_error_concrete")
 })
 
 test_that("a boolean tensor is a mask, whose elements are known; a traced one is not", {

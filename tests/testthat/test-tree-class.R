@@ -307,11 +307,15 @@ test_that("a class that is registered again has its new functions, and programs 
 })
 
 test_that("objects survive garbage collections", {
-  gctorture2(step = 20)
-  on.exit(gctorture2(0))
-  f <- jit(function(m) list(linear(m$w * 2, m$b), m))
-  for (i in 1:2) out <- f(linear(nv_tensor(c(1, 2)), list(nv_scalar(3), i)))
-  gctorture2(0)
-  expect_elements(out[[1L]]$w, c(2, 4), "f32[2]")
-  expect_s3_class(out[[2L]], "linear")
+  work <- function() {
+    register_tree_class("linear", parts_of_linear, new_linear)
+    f <- jit(function(m) list(linear(m$w * 2, m$b), m))
+    for (i in 1:2) out <- f(linear(nv_tensor(c(1, 2)), list(nv_scalar(3), i)))
+    out
+  }
+  helpers <- list(linear = linear, parts_of_linear = parts_of_linear, new_linear = new_linear)
+  results <- tortured(work, 20, helpers)
+  expect_identical(results$got, results$want)
+  expect_elements(results$got[[1L]]$w, c(2, 4), "f32[2]")
+  expect_s3_class(results$got[[2L]], "linear")
 })
