@@ -31,8 +31,8 @@ use num_complex::Complex;
 pub(super) struct Tile<T> {
     /// On one tile of each operand.
     pub slices: fn(&[T], &[T], &mut [T]),
-    /// On elements at positions and others, one by one, with the same bits, as [`update_each`] does it.
-    pub each: fn(&mut [T], &[isize], &[T]),
+    /// On elements at places and others, one by one, with the same bits, as [`update_each`] does it.
+    pub each: fn(&mut [T], &[u32], &[T]),
 }
 
 macro_rules! binary_ops {

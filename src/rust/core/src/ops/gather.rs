@@ -6,14 +6,14 @@ use super::check::Check;
 use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
-use super::windows::{check_indices, clamped, find_outside, fitted, Fit, Windows};
+use super::windows::{check_indices, clamped, find_outside, fitted, placed, Fit, Windows};
 use super::{written, Op, Row, Scatter, Update};
 use crate::dtype::{dispatch_int, DType, HasDType, ANY};
 use crate::error::{Error, Result};
-use crate::exec::vm::Kernel;
+use crate::exec::vm::{Kernel, PICKS};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast::{self, by_width};
-use crate::kernels::memory::indexed::{load, Starts};
+use crate::kernels::memory::indexed::{load, Places, Starts, NOWHERE};
 use crate::shape::{join, Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::ops::Range;
@@ -134,11 +134,16 @@ impl OpDef for Gather {
         if out.data.is_empty() {
             return;
         }
+        let fit = Fit { x: x.shape, layout: x.layout, sizes: &self.slice_sizes, clamps: true };
         let find = |range: Range<usize>, out: &mut [isize]| {
-            let fit = Fit { x: x.shape, layout: x.layout, sizes: &self.slice_sizes, clamps: true };
             self.windows.starts(&fit, indices, &self.check, range, out)
         };
-        let starts = Starts { count: self.windows.count(indices.shape), find: &find };
+        let places = |range: Range<usize>, share: &Range<usize>, out: &mut [u32]| {
+            self.windows.places(&fit, indices, &self.check, (range, share), out)
+        };
+        let places: Option<&Places> =
+            if self.windows.has_places(x.layout, indices) { Some(&places) } else { None };
+        let starts = Starts { count: self.windows.count(indices.shape), find: &find, places };
         let walk = self.windows.walk(out.shape, x.layout);
         load(&walk, &starts, x.data, out);
     }
@@ -150,19 +155,28 @@ impl OpDef for Gather {
         }
         let (first, stride) = (layout.offset as isize, layout.strides[0]);
         let (last, x, indices) = (shape.size() as i64 - 1, from[0], from[1]);
+        let far = first.max(first + stride * last as isize);
+        if far >= NOWHERE as isize {
+            return None;
+        }
         let (check, size) = (self.check.clone(), shape.size());
-        let find = move |places: &mut [isize], tile: &[u8], start: usize| {
+        let find = move |places: &mut [u32], tile: &[u8], start: usize| {
+            if (indices, stride, first) == (DType::I32, 1, 0) {
+                let indices = cast::slice::<i32>(tile);
+                if !placed((places, indices), last, &(0..size), true) {
+                    let (at, index) = find_outside(indices, last);
+                    check.raise(start + at, (index, DType::I32), Axis(0), size, 1);
+                }
+                return;
+            }
             dispatch_int!(indices, I => {
                 let indices = cast::slice::<I>(tile);
-                let fits = if stride == 1 && first == 0 {
-                    clamped((places, indices), last, |index| index)
-                } else {
-                    clamped((places, indices), last, |index| first + index * stride)
-                };
-                if !fits {
+                let positions = &mut [first; PICKS][..indices.len()];
+                if !clamped((positions, indices), last, |index| index * stride) {
                     let (at, index) = find_outside(indices, last);
                     check.raise(start + at, (index, I::DTYPE), Axis(0), size, 1);
                 }
+                places.iter_mut().zip(positions).for_each(|(place, &mut position)| *place = position as u32);
             })
         };
         let kernel = move || by_width!(x, T => Kernel::pick::<T>(indices, Box::new(find)));

@@ -17,7 +17,7 @@ use crate::dtype::{dispatch, DType, Ranked, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::memory::indexed::{combine, store, Starts, Targets, Walk};
+use crate::kernels::memory::indexed::{combine, store, Places, Starts, Targets, Walk};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
@@ -345,14 +345,16 @@ impl Scatter {
         let sizes = self.sizes(input.rank(), update);
         // A window without elements is at no position.
         let check = if update.size() > 0 { &self.check } else { &Check::Silent };
-        let find = |range: Range<usize>, out: &mut [isize]| {
-            let fit = Fit { x: input, layout: &layout, sizes: &sizes, clamps: false };
-            self.windows.starts(&fit, indices, check, range, out)
+        let fit = Fit { x: input, layout: &layout, sizes: &sizes, clamps: false };
+        let find =
+            |range: Range<usize>, out: &mut [isize]| self.windows.starts(&fit, indices, check, range, out);
+        let places = |range: Range<usize>, share: &Range<usize>, out: &mut [u32]| {
+            self.windows.places(&fit, indices, check, (range, share), out)
         };
-        f(
-            self.windows.walk(update, &layout),
-            &Starts { count: self.windows.count(indices.shape), find: &find },
-        )
+        let places: Option<&Places> =
+            if self.windows.has_places(&layout, indices) { Some(&places) } else { None };
+        let count = self.windows.count(indices.shape);
+        f(self.windows.walk(update, &layout), &Starts { count, find: &find, places })
     }
 
     /// Gradients of the operands, from a rule for the input and for windows that fit. A window that does not

@@ -11,10 +11,10 @@ use super::contract::Form;
 use super::derive::Var;
 use super::dynamic_slice::position;
 use super::{Reduction, Row};
-use crate::dtype::{dispatch_int, Element, HasDType, INTEGER};
+use crate::dtype::{dispatch_int, DType, Element, HasDType, INTEGER};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::memory::indexed::{Stride, Walk, OUTSIDE};
+use crate::kernels::memory::indexed::{Stride, Walk, NOWHERE, OUTSIDE};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::{tile, tiles};
 use crate::kernels::wide::wide;
@@ -184,15 +184,9 @@ impl Windows {
         range: Range<usize>,
         out: &mut [isize],
     ) {
-        let batches = self.batches(indices.shape);
-        let pick = |from: &[usize]| Shape::try_new(batches.iter().map(|&i| from[i]).collect());
-        let shape = pick(indices.shape).expect("part of an addressable shape");
-        let strides: Vec<isize> = batches.iter().map(|&i| indices.layout.strides[i]).collect();
         out.fill(layout.offset as isize);
         for (component, axis) in self.index_map.iter().enumerate() {
-            let step = indices.layout.strides.get(self.index_vector_axis.0).copied().unwrap_or(0);
-            let offset = (indices.layout.offset as isize + component as isize * step) as usize;
-            let part = Layout { strides: strides.clone(), offset };
+            let (shape, part) = self.component(indices, component);
             let part = View { shape: &shape, layout: &part, ..*indices };
             let (size, window) = (x[axis.0], sizes[axis.0]);
             let (last, stride) = (size as i64 - window as i64, layout.strides[axis.0]);
@@ -217,6 +211,7 @@ impl Windows {
             });
         }
         // From the number of a window to its index along a batch axis.
+        let (batches, (shape, _)) = (self.batches(indices.shape), self.component(indices, 0));
         let dense = shape.strides();
         for (axis, j) in self.batching.iter().zip(&self.index_batching) {
             let at = batches.iter().position(|&i| i == j.0).expect("checked not to hold the vectors");
@@ -224,6 +219,52 @@ impl Windows {
                 *slot += (number / dense[at] % shape[at]) as isize * layout.strides[axis.0];
             }
         }
+    }
+
+    /// Whether [`Windows::places`] computes where windows are, if these are elements: their indices are i32, as R's are,
+    /// of one axis, of neighbours in memory.
+    pub(super) fn has_places(&self, layout: &Layout, indices: &View) -> bool {
+        let neighbours = |axis: &Axis| layout.strides[axis.0] == 1 && layout.offset == 0;
+        matches!(self.index_map.as_slice(), [axis] if neighbours(axis))
+            && self.batching.is_empty()
+            && indices.dtype == DType::I32
+    }
+
+    /// The places of a range of windows of one element in a share of the value. What does not fit is raised if `check`
+    /// says so.
+    pub(super) fn places(
+        &self,
+        fit: &Fit,
+        indices: &View,
+        check: &Check,
+        (range, share): (Range<usize>, &Range<usize>),
+        out: &mut [u32],
+    ) {
+        let (axis, mut scratch) = (self.index_map[0], vec![]);
+        let (shape, layout) = self.component(indices, 0);
+        let part = View { shape: &shape, layout: &layout, ..*indices };
+        let size = fit.x[axis.0];
+        let last = size as i64 - 1;
+        for tile_of in tiles(range.len()) {
+            let slots = &mut out[tile_of.clone()];
+            let tile_of = range.start + tile_of.start..range.start + tile_of.end;
+            let start = tile_of.start;
+            let indices = tile::<i32>(&part, tile_of, &mut scratch);
+            if !placed((slots, indices), last, share, fit.clamps) {
+                let (at, index) = find_outside(indices, last);
+                check.raise(start + at, (index, DType::I32), axis, size, 1);
+            }
+        }
+    }
+
+    /// The shape and layout of the elements with this number of all index vectors.
+    fn component(&self, indices: &View, number: usize) -> (Shape, Layout) {
+        let batches = self.batches(indices.shape);
+        let shape = Shape::try_new(batches.iter().map(|&i| indices.shape[i]).collect());
+        let strides = batches.iter().map(|&i| indices.layout.strides[i]).collect();
+        let step = indices.layout.strides.get(self.index_vector_axis.0).copied().unwrap_or(0);
+        let offset = (indices.layout.offset as isize + number as isize * step) as usize;
+        (shape.expect("part of an addressable shape"), Layout { strides, offset })
     }
 
     /// A walk over the stack, with strides in a value of this layout.
@@ -291,6 +332,44 @@ fn inside<T: Element>(
             // is not used.
             let moved = slot.wrapping_add(distance(index as isize));
             *slot = if fits & (*slot != OUTSIDE) { moved } else { OUTSIDE };
+        }
+        all
+    })
+}
+
+/// The places of indices in a share of neighbours, or [`NOWHERE`]; those beyond 0 and `last` are moved if so asked. Returns
+/// whether none is, which is found without a branch.
+pub(super) fn placed(
+    (slots, indices): (&mut [u32], &[i32]),
+    last: i64,
+    share: &Range<usize>,
+    clamps: bool,
+) -> bool {
+    let number = |at: i64| i32::try_from(at).unwrap_or(i32::MAX);
+    let most = number(last.max(0));
+    if clamps {
+        return wide(|| {
+            let mut moved = 0;
+            for (slot, &index) in slots.iter_mut().zip(indices) {
+                let at = index.max(0).min(most);
+                moved |= at ^ index;
+                *slot = at as u32;
+            }
+            moved == 0
+        });
+    }
+    // No index is in a share that begins beyond the largest number.
+    let (low, high) = match i32::try_from(share.start) {
+        Ok(low) => (low, number(share.end as i64 - 1)),
+        Err(_) => (1, 0),
+    };
+    let inside = last >= 0;
+    wide(|| {
+        let mut all = inside;
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            all &= (index >= 0) & (index <= most);
+            let own = (index >= low) & (index <= high);
+            *slot = if own { index.wrapping_sub(low) as u32 } else { NOWHERE };
         }
         all
     })

@@ -19,6 +19,9 @@ use std::mem::size_of;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Places that [`Kernel::pick`] has computed at a time, at most.
+pub const PICKS: usize = 256;
+
 /// The location of an operand or a result of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
@@ -222,22 +225,20 @@ impl Kernel {
         Kernel::new(run, reads, Extent::Cycle(size_of::<T>()))
     }
 
-    /// Gathers the elements of a value at positions that `find` computes from a tile of indices of this
-    /// dtype, as bytes, into zeros. It is also given the number of the first of them.
+    /// Gathers the elements of a value at the places that `find` computes from at most [`PICKS`] indices of this
+    /// dtype, as bytes. It is also given the number of the first of them.
     pub fn pick<T: Element>(
         index: DType,
-        find: Box<dyn Fn(&mut [isize], &[u8], usize) + Send + Sync>,
+        find: Box<dyn Fn(&mut [u32], &[u8], usize) + Send + Sync>,
     ) -> Kernel {
-        /// Positions that are computed at a time.
-        const POSITIONS: usize = 256;
         let width = index.bytes();
         let run = Box::new(move |w: &Window| {
             let x = w.whole::<T>(0);
-            let indices = w.slice::<u8>(1, w.len * width).chunks(POSITIONS * width);
-            for (i, (out, indices)) in w.write::<T>().chunks_mut(POSITIONS).zip(indices).enumerate() {
-                let positions = &mut [0; POSITIONS][..out.len()];
-                find(positions, indices, w.start + i * POSITIONS);
-                out.iter_mut().zip(positions).for_each(|(out, &mut at)| *out = x[at as usize]);
+            let indices = w.slice::<u8>(1, w.len * width).chunks(PICKS * width);
+            for (i, (out, indices)) in w.write::<T>().chunks_mut(PICKS).zip(indices).enumerate() {
+                let places = &mut [0; PICKS][..out.len()];
+                find(places, indices, w.start + i * PICKS);
+                out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
             }
         });
         Kernel::new(run, [Extent::Whole, Extent::Tile(width), Extent::Unused], Extent::Tile(size_of::<T>()))

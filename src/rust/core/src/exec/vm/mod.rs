@@ -23,7 +23,7 @@ mod vector_product;
 
 pub use code::{partials, Across, Blocks, Code, Folding, Instruction, Phased, Walk, Work};
 pub use cut::{Cut, CONSTANT};
-pub use kernel::{Kernel, Slot};
+pub use kernel::{Kernel, Slot, PICKS};
 pub use product_blocks::{is_wide, Lines};
 pub use run::Bound;
 pub use runs::Runs;

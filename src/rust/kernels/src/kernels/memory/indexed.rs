@@ -9,6 +9,7 @@ use crate::dtype::Element;
 use crate::kernels::cast::by_width;
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
+use crate::kernels::wide::wide;
 use crate::kernels::{cast, tile};
 use crate::stop;
 use crate::tensor::{View, ViewMut};
@@ -16,6 +17,9 @@ use std::ops::Range;
 
 /// The table's entry for a window that is left out.
 pub const OUTSIDE: isize = isize::MIN;
+
+/// The place of an element that is left out, among places in a share of at most so many elements.
+pub const NOWHERE: u32 = u32::MAX;
 
 /// The stride on the other side along an axis of the dense value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,9 +115,32 @@ pub struct Starts<'a> {
     pub count: usize,
     /// Computes the starts of a range.
     pub find: &'a (dyn Fn(Range<usize>, &mut [isize]) + Sync),
+    /// If windows are elements, computes where those of a range are in a share of the buffer, or [`NOWHERE`], in half
+    /// the bytes and less than half the time.
+    pub places: Option<&'a Places<'a>>,
 }
 
+/// Computes the places of a range of windows in a share of a buffer.
+pub type Places<'a> = dyn Fn(Range<usize>, &Range<usize>, &mut [u32]) + Sync + 'a;
+
 impl Starts<'_> {
+    /// The places of a range of elements in a share of the buffer, or [`NOWHERE`].
+    fn places(&self, range: Range<usize>, share: &Range<usize>, out: &mut [u32]) {
+        if let Some(places) = self.places {
+            return places(range, share, out);
+        }
+        let mut starts = [0; TILE];
+        for (i, out) in out.chunks_mut(TILE).enumerate() {
+            let (start, starts) = (range.start + i * TILE, &mut starts[..out.len()]);
+            (self.find)(start..start + out.len(), starts);
+            for (out, &start) in out.iter_mut().zip(&*starts) {
+                // Before the share, and outside, it is far beyond it.
+                let place = (start as usize).wrapping_sub(share.start);
+                *out = if place < share.len() { place as u32 } else { NOWHERE };
+            }
+        }
+    }
+
     /// The whole table.
     pub fn table(&self) -> Vec<isize> {
         let mut table = zeroed::<isize>(self.count);
@@ -165,13 +192,13 @@ pub fn load(walk: &Walk, starts: &Starts, data: &[u8], out: &mut ViewMut) {
 
 fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) {
     let work = out.len() * ELEMENT;
-    if walk.is_list() {
+    if walk.is_list() && data.len() <= NOWHERE as usize {
         return pool::for_each_chunk(out, PIECE, work, |i, out| {
-            let mut positions = [0; TILE];
+            let mut places = [0; TILE];
             for (j, out) in out.chunks_mut(TILE).enumerate() {
-                let (start, positions) = (i * PIECE + j * TILE, &mut positions[..out.len()]);
-                (starts.find)(start..start + out.len(), positions);
-                out.iter_mut().zip(positions).for_each(|(out, &mut position)| *out = data[position as usize]);
+                let (start, places) = (i * PIECE + j * TILE, &mut places[..out.len()]);
+                starts.places(start..start + out.len(), &(0..data.len()), places);
+                out.iter_mut().zip(places).for_each(|(out, &mut place)| *out = data[place as usize]);
             }
         });
     }
@@ -206,9 +233,9 @@ fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) 
 /// Windows that are [`OUTSIDE`] are left out.
 pub fn store(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
     by_width!(from.dtype, T => {
-        let each = |out: &mut [T], positions: &[isize], new: &[T]| {
-            for (&position, &new) in positions.iter().zip(new) {
-                if let Some(old) = out.get_mut(position as usize) {
+        let each = |out: &mut [T], places: &[u32], new: &[T]| {
+            for (&place, &new) in places.iter().zip(new) {
+                if let Some(old) = out.get_mut(place as usize) {
                     *old = new;
                 }
             }
@@ -219,17 +246,17 @@ pub fn store(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
 
 /// As [`store`], of one window.
 pub fn store_at(walk: &Walk, position: isize, from: &View, out: &mut ViewMut) {
-    store(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position) }, from, out);
+    store(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position), places: None }, from, out);
 }
 
 /// As [`store`], with new elements that are made of the old and the given ones: by `lines(old, given, result)`
-/// of contiguous ones, by `each(elements, positions, given)`, as [`update_each`] does it, of others.
+/// of contiguous ones, by `each(elements, places, given)`, as [`update_each`] does it, of others.
 pub fn combine<T: Element>(
     walk: &Walk,
     starts: &Starts,
     from: &View,
     out: &mut ViewMut,
-    each: fn(&mut [T], &[isize], &[T]),
+    each: fn(&mut [T], &[u32], &[T]),
     lines: fn(&[T], &[T], &mut [T]),
 ) {
     let mut old = Vec::new();
@@ -240,34 +267,36 @@ pub fn combine<T: Element>(
     });
 }
 
-/// Updates elements at positions in order, by `one(old, new)`. Positions beyond the elements are left out,
-/// [`OUTSIDE`] among them.
+/// Updates elements at places in order, by `one(old, new)`. Places beyond the elements are left out, [`NOWHERE`] among
+/// them.
 #[inline(always)]
-pub fn update_each<T: Copy>(elements: &mut [T], positions: &[isize], new: &[T], one: impl Fn(T, T) -> T) {
-    if !repeats(positions) {
-        for (&position, &new) in positions.iter().zip(new) {
-            if let Some(old) = elements.get_mut(position as usize) {
+pub fn update_each<T: Copy>(elements: &mut [T], places: &[u32], new: &[T], one: impl Fn(T, T) -> T) {
+    if !repeats(places) {
+        for (&place, &new) in places.iter().zip(new) {
+            if let Some(old) = elements.get_mut(place as usize) {
                 *old = one(*old, new);
             }
         }
         return;
     }
-    // What one position gets in succession does not wait for memory each time.
-    let mut updates = positions.iter().zip(new).peekable();
-    while let Some((&position, &first)) = updates.next() {
-        let Some(slot) = elements.get_mut(position as usize) else { continue };
+    // What one place gets in succession does not wait for memory each time.
+    let mut updates = places.iter().zip(new).peekable();
+    while let Some((&place, &first)) = updates.next() {
+        let Some(slot) = elements.get_mut(place as usize) else { continue };
         let mut value = one(*slot, first);
-        while let Some((_, &new)) = updates.next_if(|(&next, _)| next == position) {
+        while let Some((_, &new)) = updates.next_if(|(&next, _)| next == place) {
             value = one(value, new);
         }
         *slot = value;
     }
 }
 
-/// Whether most positions are those of their neighbours.
-fn repeats(positions: &[isize]) -> bool {
-    let pairs = positions.iter().zip(positions.iter().skip(1));
-    2 * pairs.map(|(a, b)| usize::from(a == b)).sum::<usize>() > positions.len()
+/// Whether most places are those of their neighbours.
+fn repeats(places: &[u32]) -> bool {
+    wide(|| {
+        let pairs = places.iter().zip(places.iter().skip(1));
+        2 * pairs.map(|(a, b)| u32::from(a == b)).sum::<u32>() as usize > places.len()
+    })
 }
 
 /// Threads that share a scatter, at most: each reads all positions, and updates those in its share of the
@@ -300,50 +329,49 @@ fn update<T: Element>(
     starts: &Starts,
     from: &View,
     out: &mut ViewMut,
-    each: impl Fn(&mut [T], &[isize], &[T]) + Sync,
+    each: impl Fn(&mut [T], &[u32], &[T]) + Sync,
     mut lines: impl FnMut(&mut [T], &[T]),
 ) {
     let out = cast::slice_mut::<T>(out.data);
     if walk.is_list() {
         let n = from.shape.size();
         let parts = if n <= LIST { 1 } else { parts(starts, std::mem::size_of_val(out)) };
-        let part = out.len().div_ceil(parts).max(1);
+        let (all, part) = (out.len(), out.len().div_ceil(parts).clamp(1, NOWHERE as usize));
         // The result is shared out by position, so that each position gets its updates in order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
-            let (first, mut positions, mut scratch) = ((i * part) as isize, vec![0; n.min(LIST)], vec![]);
-            let mut own = vec![T::default(); if parts > 1 { positions.len() } else { 0 }];
+            let share = i * part..i * part + out.len();
+            let (mut places, mut scratch) = (vec![0; n.min(LIST)], vec![]);
+            let mut own = vec![T::default(); if out.len() < all { places.len() } else { 0 }];
             let mut start = 0;
             while start < n {
                 let range = start..(start + LIST).min(n);
                 stop::work(range.len());
                 start = range.end;
-                let positions = &mut positions[..range.len()];
-                (starts.find)(range.clone(), positions);
+                let places = &mut places[..range.len()];
+                starts.places(range.clone(), &share, places);
                 let elements = tile::tile::<T>(from, range, &mut scratch);
-                if parts == 1 {
-                    each(out, positions, elements);
+                if out.len() == all {
+                    each(out, places, elements);
                     continue;
                 }
-                // A window outside is outside of every share.
-                positions.iter_mut().for_each(|position| *position = position.wrapping_sub(first));
-                let count = positions.iter().filter(|&&position| (position as usize) < out.len()).count();
-                if count == positions.len() {
-                    each(out, positions, elements);
+                let count = places.iter().filter(|&&place| place != NOWHERE).count();
+                if count == places.len() {
+                    each(out, places, elements);
                 } else if count > 0 {
                     // Selected without branches, half of which would be mispredicted.
                     let mut kept = 0;
-                    for j in 0..positions.len() {
-                        let position = positions[j];
-                        (positions[kept], own[kept]) = (position, elements[j]);
-                        kept += usize::from((position as usize) < out.len());
+                    for j in 0..places.len() {
+                        let place = places[j];
+                        (places[kept], own[kept]) = (place, elements[j]);
+                        kept += usize::from(place != NOWHERE);
                     }
-                    each(out, &positions[..kept], &own[..kept]);
+                    each(out, &places[..kept], &own[..kept]);
                 }
             }
         });
     }
     let table = starts.table();
-    let (mut scratch, mut positions) = (Vec::new(), vec![]);
+    let (mut scratch, mut positions, mut places) = (Vec::new(), vec![], vec![]);
     for range in tile::tiles(from.shape.size()) {
         let elements = tile::tile::<T>(from, range.clone(), &mut scratch);
         walk.runs(range, |run| {
@@ -362,7 +390,22 @@ fn update<T: Element>(
                     positions.extend((0..run.len).map(|i| first(run.entry + i * stride)));
                 }
             }
-            each(out, &positions, new);
+            let inside = || positions.iter().copied().filter(|&position| position != OUTSIDE);
+            let (Some(low), Some(high)) = (inside().min(), inside().max()) else { return };
+            if high - low >= NOWHERE as isize {
+                let each_of = |(&position, new): (&isize, &T)| {
+                    if position != OUTSIDE {
+                        each(&mut out[position as usize..][..1], &[0], &[*new]);
+                    }
+                };
+                return positions.iter().zip(new).for_each(each_of);
+            }
+            places.clear();
+            places.extend(positions.iter().map(|&position| match position {
+                OUTSIDE => NOWHERE,
+                position => (position - low) as u32,
+            }));
+            each(&mut out[low as usize..=high as usize], &places, new);
         });
     }
 }
@@ -394,7 +437,7 @@ mod tests {
         let mut out = vec![0i32; 9];
         let target = &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) };
         let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, 0, 6][range]);
-        load(&walk, &Starts { count: 3, find: &starts }, cast::bytes(&data), target);
+        load(&walk, &Starts { count: 3, find: &starts, places: None }, cast::bytes(&data), target);
         assert_eq!(out, [6, 7, 8, 0, 1, 2, 6, 7, 8]);
         // Added back, one of them nowhere.
         let (layout, mut sum) = (Layout::dense(&shape), data.clone());
@@ -402,7 +445,7 @@ mod tests {
         let whole = Shape::from([3, 4]);
         let mut target = ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut sum) };
         let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, OUTSIDE, 6][range]);
-        let starts = Starts { count: 3, find: &starts };
+        let starts = Starts { count: 3, find: &starts, places: None };
         combine::<i32>(
             &walk,
             &starts,
