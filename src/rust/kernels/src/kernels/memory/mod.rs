@@ -1,6 +1,7 @@
 //! Memory: buffers of one run, by number, and what the steps of a program read and write of them; callers
 //! never see a pointer. Beside it the block allocator, and kernels that only move elements.
 
+mod apart;
 pub mod block_allocator;
 pub mod indexed;
 pub mod nontemporal;
@@ -8,6 +9,7 @@ pub mod permute;
 
 use crate::growth::reserve;
 use crate::stop;
+use apart::{are_apart, overlap, Placed};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -144,6 +146,8 @@ pub struct Table {
     /// Those of all steps, one step after the other.
     streams: Vec<Stream>,
     steps: Vec<Bound>,
+    /// The streams of a step in the order of their addresses, while it is bound.
+    order: Vec<Placed>,
     /// The memory that they were last found in.
     memory: u64,
     /// Another one each time that they lie elsewhere.
@@ -216,32 +220,38 @@ impl Table {
     fn find<'s>(
         &mut self,
         reads: impl ExactSizeIterator<Item = &'s Span>,
-        writes: impl ExactSizeIterator<Item = &'s Span> + Clone,
+        writes: impl ExactSizeIterator<Item = &'s Span>,
         in_place: impl Fn(usize, usize) -> bool,
     ) -> [usize; 2] {
-        let Table { buffers, streams, .. } = self;
-        let counts = [reads.len(), writes.len()];
+        let Table { buffers, streams, order, .. } = self;
+        let (first, counts) = (streams.len(), [reads.len(), writes.len()]);
         let find = |span: &Span| {
             let Buffer { pointer, len, writable } = buffers[span.buffer];
             assert!(inside(&span.range, len) && !pointer.is_null(), "span outside of its buffer");
             let pointer = pointer.wrapping_add(span.range.start);
             Stream { pointer, len: span.range.len(), writable, alias: None }
         };
-        let targets = || writes.clone().map(find).enumerate();
-        for (i, span) in reads.enumerate() {
-            let (stream, mut alias) = (find(span), None);
-            for (j, target) in targets().filter(|(_, target)| overlap(&stream, target)) {
+        streams.extend(reads.map(|span| Stream { writable: false, ..find(span) }));
+        streams.extend(writes.map(find));
+        let (reads, targets) = streams[first..].split_at_mut(counts[0]);
+        assert!(targets.iter().all(|target| target.writable), "a buffer is read-only");
+        let placed = |written| move |x: &Stream| Placed { bytes: x.place(), written };
+        if are_apart(order, reads.iter().map(placed(false)).chain(targets.iter().map(placed(true)))) {
+            return counts;
+        }
+        for (i, stream) in reads.iter_mut().enumerate() {
+            for (j, target) in targets.iter().enumerate() {
+                if !overlap(&stream.place(), &target.place()) {
+                    continue;
+                }
                 let whole = (stream.pointer, stream.len) == (target.pointer, target.len);
                 assert!(whole && in_place(i, j), "a step writes what it reads");
-                alias = Some(j);
+                stream.alias = Some(j);
             }
-            streams.push(Stream { writable: false, alias, ..stream });
         }
-        for (i, target) in targets() {
-            assert!(target.writable, "a buffer is read-only");
-            let apart = targets().take(i).all(|(_, other)| !overlap(&target, &other));
+        for (i, target) in targets.iter().enumerate() {
+            let apart = targets[..i].iter().all(|other| !overlap(&target.place(), &other.place()));
             assert!(apart, "a step writes the same bytes twice");
-            streams.push(target);
         }
         counts
     }
@@ -361,6 +371,11 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// The addresses of its bytes.
+    fn place(&self) -> Range<usize> {
+        self.pointer as usize..self.pointer as usize + self.len
+    }
+
     /// Its first byte.
     pub fn pointer(&self) -> *mut u8 {
         self.pointer
@@ -385,13 +400,6 @@ impl Stream {
 
 fn inside(range: &Range<usize>, len: usize) -> bool {
     range.start <= range.end && range.end <= len
-}
-
-/// Whether they have bytes in common.
-#[inline]
-fn overlap(a: &Stream, b: &Stream) -> bool {
-    let [(a, a_end), (b, b_end)] = [a, b].map(|x| (x.pointer as usize, x.pointer as usize + x.len));
-    a < a_end && b < b_end && a < b_end && b < a_end
 }
 
 /// Bytes from which an allocation has pages of its own, which are returned to the system when it is freed
