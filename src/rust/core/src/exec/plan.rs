@@ -20,7 +20,6 @@ use super::arena::Arena;
 use super::compile::{compile, Compiled, Kept, Stored};
 use super::partition::{partition, Group, Unit, Units};
 use super::place::{Place, ARENA, INPUTS, LITERALS};
-use super::schedule::NodePlan;
 use super::step::{Action, CompileControl, Plan, Prepared, Step};
 use super::updates::{Given, Updates};
 use crate::dtype::DType;
@@ -29,11 +28,12 @@ use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{push, table};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op, Source};
-use crate::passes::{candidates, Views};
+use crate::passes::{Candidates, Views};
 use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::{Aval, Layout, Literal};
-use std::collections::HashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// Makes the plan of a graph. `given` are the inputs whose memory may be reused, `control` compiles branches
@@ -59,11 +59,17 @@ struct Planner<'a> {
     /// For each root, the output in whose buffer it is computed.
     output_of: Vec<Option<usize>>,
     /// Roots that are computed in the place of an operand of their group: the operand, byte for byte.
-    in_place: HashMap<Value, Value>,
+    in_place: FxHashMap<Value, Value>,
+    /// For each root, whether another one is computed in its place, and whether others are computed as parts
+    /// of it.
+    given: Vec<bool>,
+    whole: Vec<bool>,
+    /// For each root, whether it is read after the group that makes it; found when first asked for.
+    read_on: OnceCell<Vec<bool>>,
     /// Roots that are updated in place.
     updates: Updates,
     /// Roots that are computed as part of another root, which has no step: the other, and the offset in it.
-    parts: HashMap<Value, (Value, usize)>,
+    parts: FxHashMap<Value, (Value, usize)>,
     arena: Arena,
     plan: Plan,
     /// Whether outputs leave the engine, unlike those of a region.
@@ -84,7 +90,7 @@ impl<'a> Planner<'a> {
         let views = Views::of(graph);
         let units = partition(graph, &views);
         let (places, output_of, last_use) = (table(None, count), table(None, count), table(0, count));
-        let (in_place, parts, arena) = (HashMap::new(), HashMap::new(), Arena::default());
+        let (in_place, parts, arena) = (FxHashMap::default(), FxHashMap::default(), Arena::default());
         Planner {
             graph,
             views,
@@ -94,6 +100,9 @@ impl<'a> Planner<'a> {
             read: table(false, count),
             output_of,
             in_place,
+            given: table(false, count),
+            whole: table(false, count),
+            read_on: OnceCell::new(),
             updates: Updates::default(),
             parts,
             arena,
@@ -146,7 +155,7 @@ impl<'a> Planner<'a> {
         let Unit { nodes, group: None } = &self.units.units[unit] else { return };
         let Node { op, operands, results, .. } = &self.graph.nodes()[nodes[0]];
         let Some(axis) = op.joined() else { return };
-        let (whole, mut at, mut parts) = (results[0], 0, HashMap::new());
+        let (whole, mut at, mut parts) = (results[0], 0, FxHashMap::default());
         let side_by_side = self.graph.aval(whole).shape.iter().skip(axis.0 + 1).all(|&size| size == 1);
         let given = self.output_of[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
         for &v in operands {
@@ -165,6 +174,7 @@ impl<'a> Planner<'a> {
             let last = parts.keys().map(|root| self.last_use[root.index()]).max();
             self.last_use[whole.index()] = last.max(Some(self.last_use[whole.index()])).unwrap_or(usize::MAX);
             self.parts.extend(parts);
+            self.whole[whole.index()] = true;
         }
     }
 
@@ -253,12 +263,12 @@ impl<'a> Planner<'a> {
     /// Pairs donated inputs with outputs that may take over their memory. An output that is computed while
     /// the input is still read is computed in the arena and copied at the end, which saves memory.
     fn donate(&mut self, donated: &[usize]) {
+        let operands = self.graph.nodes().iter().flat_map(|node| &node.operands);
+        let read: FxHashSet<Value> = operands.map(|&v| self.views.root(v)).collect();
+        let candidates = Candidates::of(self.graph, &self.views);
         for &input in donated {
             let value = self.graph.inputs()[input];
-            let reads = |v: &Value| self.views.root(*v) == value;
-            let is_read =
-                |unit: &Unit| unit.nodes.iter().any(|&n| self.graph.nodes()[n].operands.iter().any(reads));
-            let unread = !self.units.units.iter().any(is_read);
+            let unread = !read.contains(&value);
             let free_after = self.last_use[value.index()];
             let outputs = self.graph.outputs();
             let root = |k: usize| self.views.root(outputs[k]);
@@ -275,16 +285,15 @@ impl<'a> Planner<'a> {
                 let after = begun(k) || unread || made > Some(free_after) || is_late;
                 self.output_of[root(k).index()] == Some(k) && after
             };
-            let mut candidates = candidates(self.graph, &self.views, input);
-            candidates.retain(|&k| self.plan.donations[k].is_none());
-            candidates.sort_by_key(|&k| !direct(k));
-            let Some(&k) = candidates.first() else { continue };
+            let free = candidates.for_input(self.graph, input).iter().copied();
+            let mut free = free.filter(|&k| self.plan.donations[k].is_none());
+            let Some(k) = free.clone().find(|&k| direct(k)).or(free.next()) else { continue };
             let (out, direct, late) = (root(k), direct(k), late(k) && !begun(k));
             if !direct && self.output_of[out.index()] == Some(k) {
                 self.updates.chain(out).for_each(|root| self.output_of[root.index()] = None);
             }
             if direct && late {
-                self.in_place.insert(out, value);
+                self.put_in_place(out, value);
             }
             self.plan.donations[k] = Some(input);
         }
@@ -312,11 +321,17 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// Has a root computed in the place of an operand.
+    fn put_in_place(&mut self, root: Value, operand: Value) {
+        self.in_place.insert(root, operand);
+        self.given[operand.index()] = true;
+    }
+
     fn place_result(&mut self, value: Value) {
         let bytes = self.graph.aval(value).bytes();
         if let Some(operand) = self.updates.operand(value) {
             self.places[value.index()] = self.places[operand.index()].clone();
-            self.in_place.insert(value, operand);
+            self.put_in_place(value, operand);
             return;
         }
         let span = match (self.parts.get(&value).copied(), self.output_of[value.index()]) {
@@ -390,7 +405,7 @@ impl<'a> Planner<'a> {
             match self.dying(unit, nodes, root) {
                 Some(operand) => {
                     self.places[root.index()] = self.places[operand.index()].clone();
-                    self.in_place.insert(root, operand);
+                    self.put_in_place(root, operand);
                 }
                 None => self.place_result(root),
             }
@@ -424,21 +439,30 @@ impl<'a> Planner<'a> {
             && self.output_of[whole.index()].is_some()
             && aval.bytes() >= FAR
             && aval.shape.size() == group.len;
-        let made = self.units.made[root.index()];
-        let is_read = |(number, unit): (usize, &Unit)| {
-            let mut nodes = unit.nodes.iter().map(|&n| (&self.graph.nodes()[n], &self.units.plans[n]));
-            // A reduction of segments of one element has as many results.
-            let own = |node: &Node<Op>, plan: &NodePlan| plan.is_fold_or_product() && node.results[0] == root;
-            let reads = |node: &Node<Op>| {
-                !self.is_done(node) && node.operands.iter().any(|&v| self.views.root(v) == root)
-            };
-            nodes.any(|(node, plan)| own(node, plan) || (made != Some(number) && reads(node)))
-        };
-        if far && !self.units.units.iter().enumerate().any(is_read) {
+        if far && !self.read_on.get_or_init(|| self.find_read_on())[root.index()] {
             Stored::Past
         } else {
             Stored::Made
         }
+    }
+
+    /// For each root, whether another unit than its own reads it, or it is what a group folds into or a product,
+    /// which the group reads itself: a reduction of segments of one element has as many results.
+    fn find_read_on(&self) -> Vec<bool> {
+        let mut read = table(false, self.places.len());
+        for (number, unit) in self.units.units.iter().enumerate() {
+            for (node, plan) in unit.nodes.iter().map(|&n| (&self.graph.nodes()[n], &self.units.plans[n])) {
+                if plan.is_fold_or_product() {
+                    read[node.results[0].index()] = true;
+                }
+                let others = node.operands.iter().map(|&v| self.views.root(v));
+                let others = others.filter(|root| self.units.made[root.index()] != Some(number));
+                if !self.is_done(node) {
+                    others.for_each(|root| read[root.index()] = true);
+                }
+            }
+        }
+        read
     }
 
     /// A value in the arena that a group reads for the last time, whose place this result may take. Small
@@ -458,13 +482,8 @@ impl<'a> Planner<'a> {
                 && self.output_of[root.index()].is_none()
                 && !self.parts.contains_key(root);
             // Its parts may be read at other positions.
-            let joined = self.parts.values().any(|(whole, _)| whole == root);
-            in_arena
-                && dies
-                && !own
-                && !joined
-                && self.meets(result, *root)
-                && !self.in_place.values().any(|v| v == root)
+            let joined = self.whole[root.index()];
+            in_arena && dies && !own && !joined && self.meets(result, *root) && !self.given[root.index()]
         });
         candidates.next()
     }
@@ -502,10 +521,9 @@ impl<'a> Planner<'a> {
         roots.sort_unstable();
         roots.dedup();
         for root in roots {
-            let kept = self.in_place.values().any(|&v| v == root);
             if self.last_use[root.index()] == unit
                 && self.output_of[root.index()].is_none()
-                && !kept
+                && !self.given[root.index()]
                 && !self.parts.contains_key(&root)
             {
                 let Some(span) = &self.places[root.index()] else { continue };

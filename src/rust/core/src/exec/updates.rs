@@ -7,8 +7,8 @@
 use super::partition::{Unit, Units};
 use crate::graph::{Def, Value};
 use crate::ops::Graph;
-use crate::passes::{candidates, Views};
-use std::collections::HashMap;
+use crate::passes::{Candidates, Views};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The inputs whose memory outputs may take over.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,9 @@ pub enum Given<'a> {
 #[derive(Debug, Default)]
 pub struct Updates {
     /// For each root that is updated in place, the root of the operand, unless that is an input.
-    of: HashMap<Value, Value>,
+    of: FxHashMap<Value, Value>,
+    /// Those operands.
+    operands: FxHashSet<Value>,
     /// Inputs where chains begin, with the outputs where these end: the first update is in place if the
     /// input's memory is that of the output.
     pub begun: Vec<(usize, usize)>,
@@ -55,20 +57,24 @@ impl Updates {
                 !is_source && views.is_whole(first) && graph.aval(result).bytes() == graph.aval(root).bytes();
             (is_last && same).then_some((result, root))
         };
+        let mut candidates = None;
         // From the last on: an earlier value of a chain has the output of a later one.
         for (result, root) in units.units.iter().enumerate().rev().filter_map(link) {
             let output = output_of[result.index()];
             match graph.def(root) {
                 Def::Result(..) => output_of[root.index()] = output,
                 Def::Input(input) => {
-                    let fits =
-                        |k: &usize| given.fits(input, *k) && candidates(graph, views, input).contains(k);
+                    let candidates = candidates.get_or_insert_with(|| Candidates::of(graph, views));
+                    let fits = |k: &usize| {
+                        given.fits(input, *k) && candidates.for_input(graph, input).binary_search(k).is_ok()
+                    };
                     all.begun.extend(output.filter(fits).map(|k| (input, k)));
                     continue;
                 }
                 Def::Constant(_) | Def::Literal(_) => continue,
             }
             all.of.insert(result, root);
+            all.operands.insert(root);
         }
         all
     }
@@ -80,7 +86,7 @@ impl Updates {
 
     /// Whether a value is of a chain.
     pub fn has(&self, root: Value) -> bool {
-        self.of.contains_key(&root) || self.of.values().any(|&operand| operand == root)
+        self.of.contains_key(&root) || self.operands.contains(&root)
     }
 
     /// The values of the chain that ends with this one, from it on.

@@ -2,25 +2,38 @@
 //! graph alone; the memory planner chooses among the same candidates by the schedule.
 
 use super::Views;
+use crate::dtype::DType;
 use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
 use crate::ops::Graph;
 use crate::stop;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The outputs that may take over the memory of an input: those of its dtype and with as many elements. There
-/// are none if an output is the input or a view of it, since its readers read the input.
-pub(crate) fn candidates(graph: &Graph, views: &Views, input: usize) -> Vec<usize> {
-    let value = graph.inputs()[input];
-    let outputs = graph.outputs();
-    if outputs.iter().any(|&v| views.root(v) == value) {
-        return vec![];
+/// The outputs of each dtype and number of elements, ascending, and the roots of outputs.
+pub(crate) struct Candidates {
+    by_type: FxHashMap<(DType, usize), Vec<usize>>,
+    returned: FxHashSet<Value>,
+}
+
+impl Candidates {
+    pub(crate) fn of(graph: &Graph, views: &Views) -> Candidates {
+        let mut by_type: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+        for (k, &v) in graph.outputs().iter().enumerate() {
+            let aval = graph.aval(v);
+            by_type.entry((aval.dtype, aval.shape.size())).or_default().push(k);
+        }
+        Candidates { by_type, returned: graph.outputs().iter().map(|&v| views.root(v)).collect() }
     }
-    let aval = graph.aval(value);
-    let fits = |&k: &usize| {
-        let output = graph.aval(outputs[k]);
-        output.dtype == aval.dtype && output.shape.size() == aval.shape.size()
-    };
-    (0..outputs.len()).filter(fits).collect()
+
+    /// The outputs that may take over the memory of an input: those of its dtype and with as many elements.
+    /// There are none if an output is the input or a view of it, since its readers read the input.
+    pub(crate) fn for_input(&self, graph: &Graph, input: usize) -> &[usize] {
+        let (value, aval) = (graph.inputs()[input], graph.aval(graph.inputs()[input]));
+        match self.by_type.get(&(aval.dtype, aval.shape.size())) {
+            Some(outputs) if !self.returned.contains(&value) => outputs,
+            _ => &[],
+        }
+    }
 }
 
 /// For each output, the donated input whose memory it takes over, if there is one. Inputs choose in the order
@@ -50,12 +63,12 @@ pub fn input_output_aliases(graph: &Graph, donated: &[usize]) -> Vec<Option<usiz
         }
     };
     let made: Vec<Option<usize>> = graph.outputs().iter().map(&mut made).collect();
+    let candidates = Candidates::of(graph, &views);
     for &input in donated {
         let last = last_read[graph.inputs()[input].index()];
-        let free: Vec<usize> =
-            candidates(graph, &views, input).into_iter().filter(|&k| aliases[k].is_none()).collect();
-        let in_place = free.iter().find(|&&k| made[k].is_some_and(|node| Some(node) >= last));
-        if let Some(&k) = in_place.or(free.first()) {
+        let mut free = candidates.for_input(graph, input).iter().filter(|&&k| aliases[k].is_none());
+        let mut in_place = free.clone().filter(|&&k| made[k].is_some_and(|node| Some(node) >= last));
+        if let Some(&k) = in_place.next().or(free.next()) {
             aliases[k] = Some(input);
         }
     }
@@ -65,7 +78,6 @@ pub fn input_output_aliases(graph: &Graph, donated: &[usize]) -> Vec<Option<usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
     use crate::kernels::reductions::fold::Fold;
     use crate::ops::{Binary, Builder, Convert, Op, Reduction, Transpose, Unary};
     use crate::shape::Axis;

@@ -11,8 +11,8 @@ mod regions;
 mod transposes;
 mod views;
 
-pub(crate) use alias::candidates;
 pub use alias::input_output_aliases;
+pub(crate) use alias::Candidates;
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
 pub use transposes::transposes;
