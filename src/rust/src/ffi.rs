@@ -69,7 +69,6 @@ extern "C" {
     pub fn Rf_lang3(a: SEXP, b: SEXP, c: SEXP) -> SEXP;
     pub fn Rf_ScalarInteger(x: c_int) -> SEXP;
     pub fn Rf_ScalarReal(x: f64) -> SEXP;
-    pub fn Rf_copyMostAttrib(from: SEXP, to: SEXP);
     pub fn SHALLOW_DUPLICATE_ATTRIB(to: SEXP, from: SEXP);
     pub fn STRING_ELT(x: SEXP, i: Length) -> SEXP;
     pub fn VECTOR_ELT(x: SEXP, i: Length) -> SEXP;

@@ -9,6 +9,7 @@ use crate::settings;
 use crate::trace;
 use crate::tree;
 use crate::value::{self, Tensor};
+use crate::vector;
 use anvil_core::boundary::Filling;
 use anvil_core::dtype::promote::{self, common_dtype};
 use anvil_core::dtype::{DType, Ranked};
@@ -86,7 +87,7 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
         // SAFETY: reads an attribute.
         let sizes = if attribute(x, unsafe { R_DimSymbol }) == nil() {
             // SAFETY: inside `protected`.
-            scope.keep(protected(|| unsafe { value::new_shape(&shape) })?)
+            scope.keep(protected(|| unsafe { vector::new_shape(&shape) })?)
         } else {
             value::sizes_of(x)
         };
@@ -100,7 +101,7 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
         }
     };
     // SAFETY: inside `protected`.
-    let shape = scope.keep(protected(|| unsafe { value::new_shape(&shape) })?);
+    let shape = scope.keep(protected(|| unsafe { vector::new_shape(&shape) })?);
     Ok([value::name_of_dtype(ranked.dtype), shape, value::flag(ranked.ambiguous)])
 }
 

@@ -138,7 +138,7 @@ impl JitFunction {
         types: bool,
         scope: &Scope,
     ) -> Outcome<Flat> {
-        let mut flat = Flat { may_be_abstract: types, ..Flat::default() };
+        let mut flat = Flat::new(types);
         let around = settings::current()?;
         let settings = Settings { rules: self.rules.unwrap_or(around.rules), ..around };
         flat.words.push(settings.word());

@@ -10,6 +10,8 @@
 //! | `large` | large results, over memory blocks |
 //! | `tracer` | tracers as R sees them |
 //! | `value` | tensors and tracers, read and made |
+//! | `globals` | R objects that are made once |
+//! | `templates` | the attributes of tensors, for new ones |
 //! | `vector` | elements of R's vectors; R numbers |
 //! | `trace` | open traces and their tracers |
 //! | `inner` | inner nodes of nested lists: lists, objects of registered classes |
@@ -54,6 +56,7 @@ mod export;
 mod extent;
 mod ffi;
 mod files;
+mod globals;
 mod guard;
 mod handle;
 mod info;
@@ -73,6 +76,7 @@ mod settings;
 mod single_subscript;
 mod statics;
 mod subset;
+mod templates;
 mod tensor;
 mod tensor_files;
 mod threads;
@@ -179,7 +183,7 @@ entry! {
     rs_init(s4) _scope => {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
         std::panic::set_hook(Box::new(|_| {}));
-        value::initialise(info::flag_argument("s4", s4)?)?;
+        globals::initialise(info::flag_argument("s4", s4)?)?;
         subset::initialise()?;
         options::initialise()?;
         printing::initialise();

@@ -201,10 +201,9 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
 
 /// An operand of an eager op.
 pub fn leaf(x: SEXP) -> Outcome<Leaf> {
-    Ok(if value::is_tensor(x) {
-        Leaf::Tensor(Tensor::read(x)?, false)
-    } else {
-        Leaf::Number(x, trace::number_argument(x)?.0)
+    Ok(match Tensor::find(x)? {
+        Some(tensor) => Leaf::Tensor(tensor, false),
+        None => Leaf::Number(x, trace::number_argument(x)?.0),
     })
 }
 

@@ -6,8 +6,8 @@
 //! not there could be anywhere next time, so the package sets those that nobody has set when it is loaded.
 
 use crate::ffi::*;
+use crate::globals::Fixed;
 use crate::guard::{protected, r_char, Outcome};
-use crate::value::Fixed;
 use anvil_core::dtype::promote;
 use anvil_core::error::Error;
 use std::cell::Cell;

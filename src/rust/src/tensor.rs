@@ -260,7 +260,7 @@ pub fn to_r(x: SEXP, integer64: SEXP, scope: &Scope) -> Outcome {
         let out = if shared { large::share(x) } else { large::ordinary_vector(to, shape.size()) };
         Rf_protect(out);
         if shape.rank() > 0 && len(out) == shape.size() {
-            let dim = Rf_protect(value::new_shape(&shape));
+            let dim = Rf_protect(vector::new_shape(&shape));
             Rf_setAttrib(out, R_DimSymbol, dim);
             Rf_unprotect(1);
         }

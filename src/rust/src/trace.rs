@@ -24,6 +24,13 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::rc::Rc;
 
+/// Values of the outer trace, in the order of the inputs that stand for them, and these inputs.
+#[derive(Default)]
+struct Outer {
+    values: Vec<Value>,
+    inputs: HashMap<Value, Value>,
+}
+
 /// A graph under construction.
 pub struct Trace {
     /// Name of the traced function, for messages.
@@ -36,7 +43,7 @@ pub struct Trace {
     /// Captured vectors of R by address; the handle keeps them alive. A nested trace has none of its own.
     captured: RefCell<HashMap<usize, Value>>,
     /// Values of the outer trace that it uses, each with the input that stands for it.
-    outer: RefCell<Vec<(Value, Value)>>,
+    outer: RefCell<Outer>,
 }
 
 thread_local! {
@@ -98,7 +105,7 @@ impl Trace {
 
     /// The finished graph, and the values of the outer trace that its last inputs stand for.
     pub fn finish(&self, outputs: Vec<Value>) -> (Graph, Vec<Value>) {
-        let outer = self.outer.borrow().iter().map(|&(value, _)| value).collect();
+        let outer = self.outer.borrow().values.clone();
         (self.builder.take().finish(outputs), outer)
     }
 
@@ -111,11 +118,13 @@ impl Trace {
         if let Def::Literal(literal) = def {
             return self.builder().literal(literal, aval.ambiguous);
         }
-        if let Some(&(_, input)) = self.outer.borrow().iter().find(|(known, _)| *known == value) {
+        if let Some(&input) = self.outer.borrow().inputs.get(&value) {
             return input;
         }
         let input = self.builder().input(aval);
-        self.outer.borrow_mut().push((value, input));
+        let mut outer = self.outer.borrow_mut();
+        outer.values.push(value);
+        outer.inputs.insert(value, input);
         input
     }
 }
@@ -254,8 +263,8 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Value> {
         let (value, _, depth) = own_value(x)?;
         return Ok(lift_from(depth, value));
     }
-    if value::is_tensor(x) {
-        return capture(trace, &Tensor::read(x)?);
+    if let Some(tensor) = Tensor::find(x)? {
+        return capture(trace, &tensor);
     }
     let (dtype, shape) = number_argument(x)?;
     let ranked = settings::current()?.defaults.number_type(dtype);

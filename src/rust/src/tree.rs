@@ -12,7 +12,7 @@ use crate::info;
 use crate::inner::{is_list, Inner};
 use crate::path;
 use crate::trace;
-use crate::value::{self, Tensor};
+use crate::value::{self, Attributes, Tensor};
 use crate::vector;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::Error;
@@ -107,6 +107,13 @@ pub fn is_absent(x: SEXP) -> bool {
 }
 
 impl Flat {
+    /// No arguments yet, with room for those of most calls.
+    pub fn new(may_be_abstract: bool) -> Flat {
+        let (words, leaves, owners) =
+            (Vec::with_capacity(128), Vec::with_capacity(24), Vec::with_capacity(24));
+        Flat { words, leaves, owners, may_be_abstract, ..Flat::default() }
+    }
+
     /// Adds an argument.
     ///
     /// # Errors
@@ -133,10 +140,17 @@ impl Flat {
     fn walk(&mut self, owner: usize, x: SEXP, own: bool, depth: usize, scope: &Scope) -> Outcome<()> {
         if x == nil() {
             self.words.push(EMPTY);
-        } else if value::is_tensor(x) {
-            self.leaf(owner, Leaf::Tensor(Tensor::read(x)?, own));
-            self.names_of_axes(x);
-        } else if value::is_tracer(x) {
+            return Ok(());
+        }
+        if is_object(x) {
+            let attributes = Attributes::of(x);
+            if attributes.is_tensor(x) {
+                self.leaf(owner, Leaf::Tensor(Tensor::with(x, &attributes)?, own));
+                self.names_of_axes([attributes.dimnames, attributes.names]);
+                return Ok(());
+            }
+        }
+        if value::is_tracer(x) {
             self.traced = true;
         } else if is_list(x) {
             self.list(owner, x, own, depth, scope)?;
@@ -145,7 +159,8 @@ impl Flat {
         } else {
             let (dtype, _) = argument(x)?;
             self.leaf(owner, Leaf::Number(x, dtype));
-            self.names_of_axes(x);
+            // SAFETY: reads attributes that vectors and arrays have.
+            self.names_of_axes(unsafe { [R_DimNamesSymbol, R_NamesSymbol] }.map(|name| attribute(x, name)));
         }
         Ok(())
     }
@@ -212,11 +227,9 @@ impl Flat {
         self.list(owner, node.items, false, depth, scope)
     }
 
-    /// Adds the names of an argument's axes to the signature.
-    fn names_of_axes(&mut self, x: SEXP) {
-        // SAFETY: reads attributes that vectors and arrays have.
-        for symbol in unsafe { [R_DimNamesSymbol, R_NamesSymbol] } {
-            let names = attribute(x, symbol);
+    /// Adds the names of an argument's axes to the signature: its `dimnames` or its `names`.
+    fn names_of_axes(&mut self, either: [SEXP; 2]) {
+        for names in either {
             if names == nil() {
                 continue;
             }

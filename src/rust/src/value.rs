@@ -7,9 +7,11 @@
 //! memory; Rust borrows it for the length of a call, while the vector is an argument of that call.
 
 use crate::ffi::*;
-use crate::guard::{protected, Outcome};
+use crate::globals::{globals, Fixed, AMBIGUOUS, DTYPE, OPERANDS, TENSOR, THREADS, TRACER};
+use crate::guard::Outcome;
 use crate::large;
 use crate::narrow;
+use crate::templates;
 use crate::tracer;
 use crate::vector::{align_of, byte_len, bytes, pointer, shape_of, storage, Bytes};
 use anvil_core::boundary::{import, Filling, Source};
@@ -19,125 +21,9 @@ use anvil_core::kernels::cast;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::Aval;
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::os::raw::c_int;
-use std::sync::OnceLock;
-
-/// An R object that is preserved for the life of the process.
-#[derive(Clone, Copy)]
-pub struct Fixed(pub SEXP);
-// SAFETY: only used on R's main thread; the wrapper exists to live in a `OnceLock`.
-unsafe impl Send for Fixed {}
-// SAFETY: as above.
-unsafe impl Sync for Fixed {}
-
-/// R objects made once, when the package is loaded.
-struct Globals {
-    /// Names of the dtypes, in the order of `DType::ALL`: equal strings of R are one object.
-    dtypes: Vec<Fixed>,
-    /// The character vectors that hold them.
-    names: Vec<Fixed>,
-    tensor: Fixed,
-    tracer: Fixed,
-    /// Vectors with the attributes of tensors but `dim`, for each dtype, known and ambiguous.
-    templates: Vec<[Fixed; 2]>,
-    /// A vector with the attributes of tracers but `dim`.
-    traced: Fixed,
-    /// `FALSE` and `TRUE`.
-    flags: [Fixed; 2],
-    /// `integer(0)`.
-    no_sizes: Fixed,
-    symbols: [Fixed; 4],
-    s4: bool,
-}
-
-static GLOBALS: OnceLock<Globals> = OnceLock::new();
-
-fn globals() -> &'static Globals {
-    GLOBALS.get().expect("the package's .onLoad() has run")
-}
-
-// Positions of symbols.
-const DTYPE: usize = 0;
-const AMBIGUOUS: usize = 1;
-const OPERANDS: usize = 2;
-const THREADS: usize = 3;
-
-/// Class of every tensor, most specific first.
-pub const TENSOR: &CStr = c"AnvilTensor";
-/// Class of every tracer.
-pub const TRACER: &CStr = c"AnvilTracer";
-const VALUE: &CStr = c"AnvilValue";
-
-/// Makes the global objects. `s4` says whether values carry the S4 bit, which `%*%` needs before R 4.3.
-pub fn initialise(s4: bool) -> Outcome<()> {
-    if GLOBALS.get().is_some() {
-        return Ok(());
-    }
-    let count = DType::ALL.len();
-    // SAFETY: inside `protected`; each object is preserved or protected before the next is made.
-    let (fixed, symbols) = protected(|| unsafe {
-        let symbols =
-            [c"dtype", c"ambiguous", c"operands", c"anvil.threads"].map(|name| Rf_install(name.as_ptr()));
-        // The elements: names of dtypes, templates, FALSE, TRUE, integer(0), classes, the template of tracers.
-        let all = Rf_allocVector(VECSXP, (3 * count + 6) as Length);
-        R_PreserveObject(all);
-        let keep = |i: usize, x: SEXP| {
-            SET_VECTOR_ELT(all, i as Length, x);
-            x
-        };
-        let strings = |at: usize, texts: &[&str]| {
-            let x = keep(at, Rf_allocVector(STRSXP, texts.len() as Length));
-            for (i, text) in texts.iter().enumerate() {
-                SET_STRING_ELT(x, i as Length, crate::guard::r_char(text));
-            }
-            x
-        };
-        let ascii = |name: &'static CStr| name.to_str().unwrap_or_default();
-        for value in [0, 1] {
-            let flag = keep(3 * count + value, Rf_allocVector(LGLSXP, 1));
-            *LOGICAL(flag) = value as c_int;
-        }
-        keep(3 * count + 2, Rf_allocVector(INTSXP, 0));
-        let class = strings(3 * count + 3, &[ascii(TENSOR), ascii(VALUE)]);
-        let traced = strings(3 * count + 4, &[ascii(TRACER), ascii(VALUE)]);
-        let template = |at: usize, class: SEXP, attributes: &[(usize, SEXP)]| {
-            let x = keep(at, Rf_allocVector(LGLSXP, 0));
-            for &(symbol, value) in attributes {
-                Rf_setAttrib(x, symbols[symbol], value);
-            }
-            Rf_setAttrib(x, R_ClassSymbol, class);
-            if s4 {
-                keep(at, Rf_asS4(x, 1, 0));
-            }
-        };
-        for (i, dtype) in DType::ALL.iter().enumerate() {
-            let name = strings(i, &[dtype.name()]);
-            template(count + 2 * i, class, &[(DTYPE, name)]);
-            let yes = element(all, 3 * count + 1);
-            template(count + 2 * i + 1, class, &[(DTYPE, name), (AMBIGUOUS, yes)]);
-        }
-        template(3 * count + 5, traced, &[]);
-        (all, symbols)
-    })?;
-    let at = |i: usize| Fixed(element(fixed, i));
-    // SAFETY: character vectors made above, with at least one element each.
-    let first = |i: usize| Fixed(unsafe { STRING_ELT(element(fixed, i), 0) });
-    let globals = Globals {
-        dtypes: (0..count).map(first).collect(),
-        names: (0..count).map(at).collect(),
-        tensor: first(3 * count + 3),
-        tracer: first(3 * count + 4),
-        templates: (0..count).map(|i| [at(count + 2 * i), at(count + 2 * i + 1)]).collect(),
-        traced: at(3 * count + 5),
-        flags: [at(3 * count), at(3 * count + 1)],
-        no_sizes: at(3 * count + 2),
-        symbols: symbols.map(Fixed),
-        s4,
-    };
-    GLOBALS.set(globals).map_err(|_| Error::Internal { detail: "loaded twice".into() })?;
-    Ok(())
-}
 
 /// The option with the number of threads.
 pub fn threads_symbol() -> SEXP {
@@ -159,11 +45,53 @@ fn has_class(x: SEXP, first: Fixed, name: &CStr) -> bool {
     if !is_object(x) {
         return false;
     }
-    // SAFETY: reads the class attribute, which is a character vector if there is one.
-    unsafe {
-        let class = Rf_getAttrib(x, R_ClassSymbol);
-        (kind(class) == STRSXP && len(class) > 0 && STRING_ELT(class, 0) == first.0) || inherits(x, name)
+    // SAFETY: reads an attribute.
+    begins_with(attribute(x, unsafe { R_ClassSymbol }), first) || inherits(x, name)
+}
+
+/// The attributes of a vector that tell what it is, read at once: to look up each of them takes as long.
+#[derive(Clone, Copy)]
+pub struct Attributes {
+    class: SEXP,
+    dtype: SEXP,
+    ambiguous: SEXP,
+    dim: SEXP,
+    /// The names along its axes.
+    pub dimnames: SEXP,
+    /// The names of its elements.
+    pub names: SEXP,
+}
+
+impl Attributes {
+    /// Reads them; `NULL` for those that a vector does not have.
+    pub fn of(x: SEXP) -> Attributes {
+        let symbols = &globals().symbols;
+        // SAFETY: constants of R.
+        let wanted = unsafe {
+            let [dtype, ambiguous] = [symbols[DTYPE].0, symbols[AMBIGUOUS].0];
+            [R_ClassSymbol, dtype, ambiguous, R_DimSymbol, R_DimNamesSymbol, R_NamesSymbol]
+        };
+        let found = [(); 6].map(|()| Cell::new(nil()));
+        attributes_all(x, |tag, value| {
+            if let Some(at) = wanted.iter().position(|&symbol| symbol == tag) {
+                found[at].set(value);
+            }
+            true
+        });
+        let [class, dtype, ambiguous, dim, dimnames, names] = found.map(Cell::into_inner);
+        Attributes { class, dtype, ambiguous, dim, dimnames, names }
     }
+
+    /// Whether they are those of a tensor, of an object `x`.
+    pub fn is_tensor(&self, x: SEXP) -> bool {
+        begins_with(self.class, globals().tensor) || inherits(x, TENSOR)
+    }
+}
+
+/// Whether a class attribute has this string first.
+fn begins_with(class: SEXP, first: Fixed) -> bool {
+    // SAFETY: a character vector with at least one element.
+    kind(class) == STRSXP && len(class) > 0 && unsafe { STRING_ELT(class, 0) } == first.0
 }
 
 /// Whether an object has the class of tensors.
@@ -233,19 +161,20 @@ impl Tensor {
     /// # Errors
     /// [`Error::Arg`] if its attributes were changed so that they are none.
     pub fn header(object: SEXP) -> Result<Tensor> {
-        let symbols = &globals().symbols;
+        Tensor::typed(object, &Attributes::of(object))
+    }
+
+    fn typed(object: SEXP, attributes: &Attributes) -> Result<Tensor> {
+        let &Attributes { dtype, ambiguous: flag, dim, .. } = attributes;
         if !matches!(kind(object), LGLSXP | INTSXP | REALSXP | CPLXSXP) {
             return Err(broken("other data than a vector of numbers"));
         }
-        let Some(dtype) = dtype_of_name(attribute(object, symbols[DTYPE].0)) else {
+        let Some(dtype) = dtype_of_name(dtype) else {
             return Err(broken("an unknown dtype"));
         };
-        let flag = attribute(object, symbols[AMBIGUOUS].0);
         let Some(ambiguous) = (if flag == nil() { Some(false) } else { flag_of(flag) }) else {
             return Err(broken("a broken flag"));
         };
-        // SAFETY: reads an attribute.
-        let dim = attribute(object, unsafe { R_DimSymbol });
         let mut length = 1;
         if dim == nil() {
             let Ok(n) = c_int::try_from(len(object)) else { return Err(broken("no `dim`")) };
@@ -265,7 +194,24 @@ impl Tensor {
     /// # Errors
     /// [`Error::Donated`] if they were donated; those of [`Tensor::header`].
     pub fn read(object: SEXP) -> Result<Tensor> {
-        let tensor = Tensor::header(object)?;
+        Tensor::with(object, &Attributes::of(object))
+    }
+
+    /// Reads a tensor with its elements; `None` for an object that is none.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::read`].
+    pub fn find(object: SEXP) -> Result<Option<Tensor>> {
+        if !is_object(object) {
+            return Ok(None);
+        }
+        let attributes = Attributes::of(object);
+        attributes.is_tensor(object).then(|| Tensor::with(object, &attributes)).transpose()
+    }
+
+    /// As [`Tensor::read`], where its attributes have been read.
+    pub fn with(object: SEXP, attributes: &Attributes) -> Result<Tensor> {
+        let tensor = Tensor::typed(object, attributes)?;
         tensor.source()?;
         Ok(tensor)
     }
@@ -515,8 +461,14 @@ pub unsafe fn around_bytes(aval: &Aval, bytes: SEXP) -> SEXP {
 pub unsafe fn mark(x: SEXP, aval: &Aval) {
     let Ranked { dtype, ambiguous } = aval.ranked();
     let template = globals().templates[dtype as usize][ambiguous as usize].0;
-    // SAFETY: by the caller.
-    unsafe { set_type(x, template, &aval.shape) }
+    // SAFETY: by the caller. A vector without memory has no elements, and is never seen.
+    unsafe {
+        if aval.shape.rank() == 0 || len(x) != aval.shape.size() {
+            SHALLOW_DUPLICATE_ATTRIB(x, template);
+        } else {
+            SHALLOW_DUPLICATE_ATTRIB(x, templates::of(aval, template));
+        }
+    }
 }
 
 /// Gives a vector the attributes of a tracer.
@@ -525,35 +477,11 @@ pub unsafe fn mark(x: SEXP, aval: &Aval) {
 /// As [`mark`].
 pub unsafe fn mark_tracer(x: SEXP, shape: &Shape) {
     // SAFETY: by the caller.
-    unsafe { set_type(x, globals().traced.0, shape) }
-}
-
-/// # Safety
-/// As [`mark`].
-unsafe fn set_type(x: SEXP, template: SEXP, shape: &Shape) {
-    // SAFETY: by the caller. A vector without memory has no elements, and is never seen.
     unsafe {
-        Rf_copyMostAttrib(template, x);
-        if shape.rank() > 0 && len(x) == shape.size() {
-            let dim = Rf_protect(new_shape(shape));
-            Rf_setAttrib(x, R_DimSymbol, dim);
-            Rf_unprotect(1);
+        SHALLOW_DUPLICATE_ATTRIB(x, globals().traced.0);
+        if shape.rank() > 0 {
+            templates::set_sizes(x, shape);
         }
-    }
-}
-
-/// An integer vector of sizes.
-///
-/// # Safety
-/// May jump: only inside [`protected`]. The caller protects the result.
-pub unsafe fn new_shape(shape: &Shape) -> SEXP {
-    // SAFETY: by the caller; as many elements are written as were allocated. Sizes above R's integers cannot
-    // occur: `check_sizes` refuses them before.
-    unsafe {
-        let x = Rf_allocVector(INTSXP, shape.rank() as Length);
-        let out = INTEGER(x);
-        shape.iter().enumerate().for_each(|(i, &d)| *out.add(i) = d as c_int);
-        x
     }
 }
 

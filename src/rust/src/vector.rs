@@ -26,6 +26,21 @@ pub fn shape_of(sizes: &[c_int]) -> Shape {
     Shape::try_new(sizes).expect("a vector of this shape exists")
 }
 
+/// An integer vector of sizes.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. The caller protects the result.
+pub unsafe fn new_shape(shape: &Shape) -> SEXP {
+    // SAFETY: by the caller; as many elements are written as were allocated. Sizes above R's integers cannot
+    // occur: `value::check_sizes` refuses them before.
+    unsafe {
+        let x = Rf_allocVector(INTSXP, shape.rank() as Length);
+        let out = INTEGER(x);
+        shape.iter().enumerate().for_each(|(i, &d)| *out.add(i) = d as c_int);
+        x
+    }
+}
+
 /// The number of elements of an array: the product of its `dim`, or 1.
 pub fn dim_size(x: SEXP) -> Length {
     // SAFETY: reads an attribute.
