@@ -152,6 +152,15 @@ pub struct Nest {
     pub moves: Vec<Vec<i32>>,
 }
 
+impl Chain {
+    /// A chain on the same values that has no ops.
+    pub fn without_ops(&self) -> Chain {
+        let Chain { width, values, ops: _, outputs, past, nest } = self;
+        let (values, outputs) = (values.clone(), outputs.clone());
+        Chain { width: *width, values, ops: vec![], outputs, past: past.clone(), nest: nest.clone() }
+    }
+}
+
 impl Nest {
     /// Whether runs of elements of so many bytes may have non-temporal stores: the lines at the ends of a run
     /// are stored in parts.

@@ -14,6 +14,7 @@ use super::chain::{Chain, MicroOp, Op, Origin};
 use super::expansion::{expand, is_wide, Expanded};
 use super::loops::Place;
 use super::opcodes::*;
+use super::uses::Uses;
 use crate::dtype::DType;
 use crate::tensor::Literal;
 
@@ -62,7 +63,9 @@ pub(super) struct Emitter<'c> {
     /// Bytes of an element.
     pub(super) width: usize,
     /// For each value, the ops of the body that read it.
-    pub(super) uses: Vec<Vec<usize>>,
+    pub(super) uses: Uses,
+    /// Ops that came before those whose last values have been freed.
+    pub(super) swept: usize,
     /// For each op, whether it is on the upper half of vectors.
     pub(super) upper: Vec<bool>,
     /// The op under way.
@@ -180,23 +183,21 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
 /// Ops of a body from which on it is not repeated: processors look ahead as far.
 const LONG: usize = 24;
 
-/// For each value, the ops that read it.
-fn uses(chain: &Chain, ops: &[MicroOp]) -> Vec<Vec<usize>> {
-    let mut uses = vec![vec![]; chain.values.len()];
-    for (at, op) in ops.iter().enumerate() {
-        op.operands.iter().for_each(|&v| uses[v].push(at));
-    }
-    uses
+/// The reads of ops on the values of a chain.
+fn uses(chain: &Chain, ops: &[MicroOp]) -> Uses {
+    let reads = ops.iter().enumerate().flat_map(|(at, op)| op.operands.iter().map(move |&v| (at, v)));
+    Uses::of(chain.values.len(), ops.len(), reads)
 }
 
 impl<'c> Emitter<'c> {
     /// One that has written nothing; `uses` are the ops that read each value.
-    pub(super) fn new(chain: &'c Chain, uses: Vec<Vec<usize>>, past: bool) -> Emitter<'c> {
+    pub(super) fn new(chain: &'c Chain, uses: Uses, past: bool) -> Emitter<'c> {
         Emitter {
             assembler: Assembler::default(),
             chain,
             width: chain.width,
             uses,
+            swept: 0,
             locations: vec![Location::Nowhere; chain.values.len()],
             stores: vec![None; chain.values.len()],
             held: [None; REGISTERS],
@@ -223,6 +224,7 @@ impl<'c> Emitter<'c> {
     pub(super) fn body(&mut self, ops: &[MicroOp]) {
         self.held = [None; REGISTERS];
         self.masks = [None; MASKS];
+        self.swept = 0;
         self.stack = self.fixed;
         self.most = self.most.max(self.stack);
         for (v, value) in self.chain.values.iter().enumerate() {
@@ -267,11 +269,19 @@ impl<'c> Emitter<'c> {
     /// Registers of values that no later op reads are free.
     pub(super) fn free_after(&mut self, at: usize) {
         let registers = self.registers();
-        for held in self.held[..registers].iter_mut().chain(&mut self.masks) {
-            if held.is_some_and(|v| self.uses[v].last().is_none_or(|&read| read <= at)) {
-                *held = None;
+        // Ops that one lane leaves out free nothing by themselves, and this one may have read a value again.
+        for op in self.swept.min(at)..=at {
+            for &v in self.uses.dying(op) {
+                let is = |held: &Option<usize>| *held == Some(v);
+                if let Some(register) = self.held[..registers].iter().position(is) {
+                    self.held[register] = None;
+                }
+                if let Some(mask) = self.masks.iter().position(is) {
+                    self.masks[mask] = None;
+                }
             }
         }
+        self.swept = at + 1;
     }
 
     pub(super) fn long(&self) -> bool {

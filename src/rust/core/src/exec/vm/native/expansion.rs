@@ -75,9 +75,9 @@ impl Expansion {
     /// One of a chain, none of whose ops are there yet.
     pub fn of(chain: &Chain) -> Expansion {
         Expansion {
-            chain: Chain { ops: vec![], ..chain.clone() },
+            chain: chain.without_ops(),
             upper: vec![],
-            known: FxHashMap::default(),
+            known: FxHashMap::with_capacity_and_hasher(8 * chain.ops.len(), Default::default()),
             literals: FxHashMap::default(),
             masks: vec![],
         }

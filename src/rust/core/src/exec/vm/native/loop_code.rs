@@ -6,6 +6,7 @@ use super::emit::{Emitter, Lanes, Location, NARROW_REGISTERS, REGISTERS};
 use super::expansion::{self, Expansion};
 use super::loops::{Carried, Load, Loop, Place, Step, LEAST};
 use super::opcodes::*;
+use super::uses::Uses;
 use crate::dtype::DType;
 
 /// Carried elements that have a register, at most: the others are for the body.
@@ -51,19 +52,20 @@ fn converts(from: DType, to: DType) -> bool {
 /// The code of a loop, which calls `function` with one of the `sites`.
 pub fn emit(looped: &Loop, function: usize, sites: &[usize]) -> Vec<u8> {
     let (chain, steps) = expanded(looped);
-    let mut uses = vec![vec![]; chain.values.len()];
+    let mut reads = vec![];
     for (at, step) in steps.iter().enumerate() {
         match step {
-            Step::Op(op) => op.operands.iter().for_each(|&v| uses[v].push(at)),
-            Step::Store(v, _) => uses[*v].push(at),
-            Step::Load(load) => load.starts.iter().for_each(|&(v, ..)| uses[v].push(at)),
+            Step::Op(op) => reads.extend(op.operands.iter().map(|&v| (at, v))),
+            Step::Store(v, _) => reads.push((at, *v)),
+            Step::Load(load) => reads.extend(load.starts.iter().map(|&(v, ..)| (at, v))),
             Step::Call(_) => {}
         }
     }
     // At the end.
     let end = steps.len();
-    looped.carried.iter().for_each(|c| uses[c.next].push(end));
-    looped.test.iter().for_each(|&(v, _)| uses[v].push(end));
+    reads.extend(looped.carried.iter().map(|c| (end, c.next)));
+    reads.extend(looped.test.iter().map(|&(v, _)| (end, v)));
+    let uses = Uses::of(chain.values.len(), end + 1, reads.into_iter());
     let mut emitter = Emitter::new(&chain, uses, false);
     emitter.lanes = Lanes::One;
     emitter.upper = vec![false; end];

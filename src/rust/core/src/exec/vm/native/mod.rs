@@ -35,6 +35,8 @@ mod selection;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod steps;
 #[cfg(all(target_arch = "x86_64", unix))]
+mod uses;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod wide;
 
 pub use chain::{
