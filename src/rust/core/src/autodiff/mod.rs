@@ -11,6 +11,7 @@ mod depends;
 mod effects;
 mod forward;
 mod linearize;
+mod sums;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ use crate::graph::{Def, Value};
 use crate::growth::table;
 use crate::ops::rules::Pull;
 use crate::ops::{
-    Backward, Binary, Builder, Control, Convert, Custom, Derivative, Graph, Math, Op, Region, Var, Vjp,
+    Backward, Builder, Control, Convert, Custom, Derivative, Graph, Math, Op, Region, Var, Vjp,
 };
 use crate::tensor::Aval;
 use control::ScanRule;
@@ -26,6 +27,7 @@ use effects::IfRule;
 pub use forward::{push, Pushed};
 pub use linearize::{linearize, Linearized};
 use std::collections::HashMap;
+use sums::add;
 
 /// A graph whose nodes have been copied into another one.
 pub struct Tape<'g> {
@@ -310,13 +312,4 @@ fn zeros(builder: &mut Builder, aval: &Aval) -> Result<Value> {
     let math = Math::new(builder);
     let zero = math.fill(0.0, aval).value();
     math.finish().map(|()| zero)
-}
-
-/// Adds to the gradient of a value.
-fn add(builder: &mut Builder, sum: &mut Option<Value>, g: Value) -> Result<()> {
-    *sum = Some(match *sum {
-        Some(so_far) => builder.node1(Binary::add, &[so_far, g])?,
-        None => g,
-    });
-    Ok(())
 }
