@@ -547,3 +547,20 @@ test_that("whole numbers that the default dtype rounds are a warning, once", {
   })
   expect_no_open_trace()
 })
+
+test_that("tensors of one type do not change with one another", {
+  make <- jit(function(x) list(x + 1, x * 2))
+  x <- nv_tensor(matrix(1:6 / 2, 2))
+  both <- make(x)
+  other <- both[[2L]]
+  dim(both[[1L]]) <- c(3L, 2L)
+  attr(other, "dim")[1L] <- 2L
+  dimnames(other) <- list(c("a", "b"), NULL)
+  expect_identical(dim(both[[1L]]), c(3L, 2L))
+  expect_identical(dim(both[[2L]]), c(2L, 3L))
+  expect_null(dimnames(both[[2L]]))
+  again <- make(x)
+  expect_identical(dim(again[[1L]]), c(2L, 3L))
+  expect_null(dimnames(again[[1L]]))
+  expect_identical(class(again[[1L]]), class(x))
+})
