@@ -1,7 +1,8 @@
-//! Vectors that have all attributes of tensors of a type, from which new tensors take them: to set `dim` on each
-//! result took as long as all else that is done for it.
+//! Vectors that have all attributes of tensors of a type, from which new tensors take them: to set `dim` on
+//! each result took as long as all else that is done for it.
 //!
-//! The vectors with the sizes of axes are shared by all tensors of a type. R changes none that something else refers to.
+//! The vectors with the sizes of axes are shared by all tensors of a type. R changes none that something else
+//! refers to.
 
 use crate::ffi::*;
 use crate::globals::Fixed;
@@ -67,7 +68,8 @@ pub unsafe fn of(aval: &Aval, without: SEXP) -> SEXP {
 /// Gives a vector of as many elements the sizes of axes.
 ///
 /// # Safety
-/// May jump: only inside [`protected`](crate::guard::protected). The caller protects `x`, to which nothing else refers.
+/// May jump: only inside [`protected`](crate::guard::protected). The caller protects `x`, to which nothing
+/// else refers.
 pub unsafe fn set_sizes(x: SEXP, shape: &Shape) {
     // SAFETY: by the caller.
     unsafe {

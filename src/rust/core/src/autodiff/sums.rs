@@ -1,6 +1,5 @@
-//! Sums of gradients. What reads a small part of a value, as `x[i]` does, gives a gradient that is zero elsewhere.
-//! It is added to that part of the sum of the others, which is updated where it lies: a loop that reads each element
-//! takes time in the number of elements, and not in its square.
+//! Sums of gradients. What reads a small part of a value, as `x[i]` does, gives a gradient that is zero
+//! elsewhere. It is added to that part of the sum of the others, and no whole values are made for it.
 
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -59,8 +58,8 @@ impl Part {
     }
 }
 
-/// The part of a value that is not zero, if it is known to be small. Values of a tile are added as they are, which
-/// takes less time than a step.
+/// The part of a value that is not zero, if it is known to be small. Values of a tile are added as they are,
+/// which takes less time than a step.
 fn part(b: &Builder, v: Value) -> Option<Part> {
     let graph = b.graph();
     let node = graph.made_by(v)?;

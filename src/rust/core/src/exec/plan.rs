@@ -446,8 +446,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// For each root, whether another unit than its own reads it, or it is what a group folds into or a product,
-    /// which the group reads itself: a reduction of segments of one element has as many results.
+    /// For each root, whether another unit than its own reads it, or it is what a group folds into or a
+    /// product, which the group reads itself: a reduction of segments of one element has as many results.
     fn find_read_on(&self) -> Vec<bool> {
         let mut read = table(false, self.places.len());
         for (number, unit) in self.units.units.iter().enumerate() {
