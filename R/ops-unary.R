@@ -134,7 +134,7 @@ nv_cbrt <- function(operand) .External(anvil_op, "cbrt", operand)
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
-#' * Accuracy: The error is at most 1.1 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16`
+#' * Accuracy: The error is at most 1.5 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16`
 #'   are computed in `f32` and rounded once.
 #' * Derivative: `exp(-operand^2) * 2 / sqrt(pi)`.
 #' @section Errors:

@@ -184,8 +184,9 @@ def special_functions():
     weight = lambda u: mpmath.erfc(1 + u)
     constant("ERF_TAIL", "`-log(erfc(x))` in powers of `x - 1` for `1 <= x <= 6`, for doubles; the error is that of `erf(x)`",
              tail, weight, 0, 5, 18)
-    constant("ERF_TAIL_SINGLE", "As `ERF_TAIL` for `1 <= x <= 4`, for singles", tail, weight,
-             0, 3, 7, single)
+    root = lambda u: mpmath.erfc(1 + u) ** mpf("0.25")
+    what = "Fourth root of `erfc(x)` in powers of `x - 1` for `1 <= x <= 3.95`, for singles; the error is that of `erf(x)`"
+    constant("ERF_TAIL_SINGLE", what, root, lambda u: 4 * root(u) ** 3 / mpmath.erf(1 + u), 0, mpf("2.95"), 8, single)
 
     far = lambda t: 4 * (1 + t) / (1 - t)
     scaled = lambda t: (1 + 2 * far(t)) * mpmath.exp(far(t) ** 2) * mpmath.erfc(far(t))
@@ -323,6 +324,10 @@ def elementary_functions():
     with_z2 = series(atanh, lambda z: 2 + z * 2 / 3, lambda z: z * z, mpf(2) / 5)
     constant("LOG_LONG", "As `LOG` without its first term, 2/3, for logarithms in two doubles", with_z2,
              lambda z: z * z / atanh(z), 0, largest, 7)
+
+    q = series(mpmath.log1p, lambda e: e, lambda e: e * e, -0.5)
+    weight = lambda e: e * e / mpmath.log1p(e) if e else mpf(10) ** -30
+    constant("LOG1P_SINGLE", "`(log(1 + e) / e - 1) / e` for `0 <= e <= 1`, for singles", q, weight, 0, 1, 8, single)
 
     quarter = (mpmath.pi / 4 * mpf("1.0001")) ** 2
     sine = lambda z: mpmath.sin(both(z)) / both(z) if z > mpf(10) ** -30 else one

@@ -54,7 +54,7 @@ fn exp_parts<V: Lanes>(x: &Reduced<V>) -> (V, V) {
 
 /// Where `e^x` leaves the normal floats, nearly.
 #[inline(always)]
-fn limit<V: Lanes>() -> V {
+pub(super) fn limit<V: Lanes>() -> V {
     V::either(708.0, 87.0)
 }
 
@@ -83,7 +83,7 @@ pub(super) fn exp_near<V: Lanes>(x: V) -> V {
 
 /// As [`exp`], everywhere.
 #[inline(always)]
-fn exp_careful<V: Lanes>(x: V) -> V {
+pub(super) fn exp_careful<V: Lanes>(x: V) -> V {
     let Reduced { n, r, .. } = reduce(within_range(x));
     let y = V::of(1.0) + (r + bend(r));
     x.keep_nan(y.scale(n))

@@ -173,14 +173,25 @@ pub(super) fn log1p<V: Lanes>(x: V) -> V {
     y
 }
 
-/// `log(1 + e^x)`. Less than 2 ulp.
+/// `log(1 + e^x)`, as what is positive of `x` and the logarithm of 1 plus an exponential that is not above 1.
+/// That of singles is a polynomial. Less than 2 ulp.
 #[inline(always)]
 pub(super) fn softplus<V: Lanes>(x: V) -> V {
-    let e = exp::exp(x.abs().negate());
-    let y = log1p_of(e, V::of(0.0));
-    // Where the logarithm is that of 1 and very little, it is that little.
-    let y = V::select(e.lt(V::either(1e-20, 1e-9)), e, y);
-    x.keep_nan(V::select(x.lt(V::of(0.0)), y, x + y))
+    let limit = exp::limit::<V>();
+    let e = exp::exp_near(x.abs().min(limit).negate());
+    let y = if V::DOUBLE {
+        // Where the logarithm is that of 1 and very little, it is that little.
+        V::select(e.lt(V::of(1e-20)), e, log1p_of(e, V::of(0.0)))
+    } else {
+        (e * e).mul_add(horner(e, &c::LOG1P_SINGLE), e)
+    };
+    // NaN is the larger one.
+    let above = V::of(0.0).max(x);
+    let is_far = x.lt(limit.negate());
+    if V::any(is_far) {
+        return above + V::select(is_far, exp::exp_careful(x), y);
+    }
+    above + y
 }
 
 // ---- powers
