@@ -42,7 +42,8 @@
 #' `anvil.print_max_rows_slice` (as `anvil.print_max_rows`): limits of printed tensors; -1 means no limit.
 #' `anvil.threads` (all processors that the process may use): see [num_threads()]. `anvil.promotion_rules`
 #' (anvil's own): see [with_promotion_rules()]. `anvil.default_float` (`"f32"`) and `anvil.default_int`
-#' (`"i32"`): see [default_dtypes()]. `anvil.progress` (in interactive sessions): whether bars are shown, see
+#' (`"i32"`): see [default_dtypes()]. `anvil.rewrite` (`TRUE`): whether formulas in programs become more
+#' accurate functions, see [jit()]. `anvil.progress` (in interactive sessions): whether bars are shown, see
 #' [anvil_progress()]. `vignette("installation", "anvil")` has them with the variables of the environment.
 #'
 #' @keywords internal

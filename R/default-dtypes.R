@@ -85,7 +85,10 @@ default_int <- function() .Call(anvil_default_dtypes)[2L]
 
 # Options that are set when the package is loaded, unless they are: Rust remembers where in R's list of
 # options these are, and finds them at once if all are there.
-usual_options <- list(anvil.promotion_rules = "anvil", anvil.default_float = "f32", anvil.default_int = "i32")
+usual_options <- list(
+  anvil.promotion_rules = "anvil", anvil.default_float = "f32", anvil.default_int = "i32",
+  anvil.rewrite = TRUE
+)
 
 settle_options <- function() {
   options(usual_options[vapply(names(usual_options), function(name) is.null(getOption(name)), NA)])

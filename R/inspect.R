@@ -81,13 +81,16 @@ explain_miss <- function(new, earlier) {
 }
 
 # Settings other than these are listed with the arguments.
-usual_settings <- c("promotion rules" = "anvil", "default float" = "f32", "default int" = "i32")
+usual_settings <- c(
+  "promotion rules" = "anvil", "default float" = "f32", "default int" = "i32", rewrite = "TRUE"
+)
 
 with_usual_settings <- function(x) c(x, usual_settings[setdiff(names(usual_settings), names(x))])
 
-# The default dtypes that are not the usual ones.
+# The default dtypes, and whether programs are rewritten, where these are not the usual ones.
 described_defaults <- function() {
   defaults <- setNames(.Call(anvil_default_dtypes), c("default float", "default int"))
+  defaults[["rewrite"]] <- as.character(getOption("anvil.rewrite", TRUE))
   defaults[defaults != usual_settings[names(defaults)]]
 }
 

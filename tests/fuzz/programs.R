@@ -241,6 +241,9 @@ described <- function(x) {
 }
 
 check_program <- function(f, inputs, donate = character(), stop_after = NULL) {
+  # What is rewritten has other bits than the ops one by one, and is right where these overflow.
+  old <- options(anvil.rewrite = FALSE)
+  on.exit(options(old))
   environment(f) <- new.env(parent = globalenv())
   fresh <- function() lapply(inputs, eval, globalenv())
   # An error of a program that ran op by op is one too many.

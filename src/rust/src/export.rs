@@ -30,8 +30,8 @@ pub fn stablehlo([graph, donated, mesh, split, limits]: [SEXP; 5], scope: &Scope
     let tensors = (0..len(captured)).map(|i| known(Tensor::read(element(captured, i))?, narrow, scope));
     let tensors: Vec<Tensor> = tensors.collect::<Outcome<_>>()?;
     let program = match narrow {
-        true => Cow::Owned(hlo::narrowed(&traced.graph)?),
-        false => Cow::Borrowed(&traced.graph),
+        true => Cow::Owned(hlo::narrowed(traced.program()?.as_ref())?),
+        false => traced.program()?,
     };
     let bytes: Vec<Bytes> = tensors.iter().map(Tensor::bytes).collect::<Outcome<_>>()?;
     let shapes: Vec<Shape> = tensors.iter().map(Tensor::shape).collect();

@@ -182,7 +182,7 @@ pub fn promotion_path(from: SEXP, to: SEXP, rules: SEXP, scope: &Scope) -> Outco
 pub fn graph_text(graph: SEXP, optimised: SEXP, scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     let text = if flag_argument("optimised", optimised)? {
-        Text::of(&anvil_core::passes::optimise(&traced.graph)?)
+        Text::of(&anvil_core::passes::optimise(traced.program()?.as_ref())?)
     } else {
         Text::of(&traced.graph)
     };

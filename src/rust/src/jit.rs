@@ -16,10 +16,12 @@ use crate::trace;
 use crate::tree::{self, Flat, Leaf, Out};
 use crate::value;
 use anvil_core::dtype::promote::Rules;
-use anvil_core::error::Error;
+use anvil_core::error::{Error, Result};
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::ops::Graph;
+use anvil_core::passes::{accurate, Stage};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -37,12 +39,22 @@ const OF_OPS: usize = 3;
 
 /// A traced function: its graph and the structure of its result.
 pub struct Traced {
-    /// The graph, as it was traced.
+    /// The graph, as it was traced, rewritten for derivatives.
     pub graph: Graph,
     /// For a nested trace: values of the outer trace that the last inputs stand for.
     pub outer: Vec<Value>,
     /// The structure of the result.
     pub out: Rc<Out>,
+    /// Whether it is rewritten as it is compiled, too; as it was traced it is.
+    pub rewrite: bool,
+}
+
+impl Traced {
+    /// The graph that is compiled or exported.
+    pub fn program(&self) -> Result<Cow<'_, Graph>> {
+        let rewritten = if self.rewrite { accurate(&self.graph, Stage::Compiled)? } else { None };
+        Ok(rewritten.map_or(Cow::Borrowed(&self.graph), Cow::Owned))
+    }
 }
 
 impl Held for Traced {
@@ -334,7 +346,9 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
     let out = made.map_err(|exit| path::named(exit, |bad| path::find(result, "the result", bad, scope)))?;
     let kept = out.kept(scope)?;
     let (graph, outer) = trace.finish(outputs);
-    let traced = Traced { graph, outer, out: Rc::new(out) };
+    let rewrite = settings::current()?.rewrite;
+    let rewritten = if rewrite { accurate(&graph, Stage::Traced)? } else { None };
+    let traced = Traced { graph: rewritten.unwrap_or(graph), outer, out: Rc::new(out), rewrite };
     let lists = trace::held(handle);
     // SAFETY: inside `protected`; the objects are kept by the trace's handle until the lists have them.
     let held = scope.keep(protected(|| unsafe {
@@ -401,7 +415,7 @@ pub fn store([handle, arguments, graph, description, statics, run]: [SEXP; 6], s
     let donated: Vec<usize> = (0..flat.owners.len())
         .filter(|&i| function.donate.get(flat.owners[i]).copied().unwrap_or(false))
         .collect();
-    let executable = Executable::compile(&traced.graph, &donated)?;
+    let executable = Executable::compile(traced.program()?.as_ref(), &donated)?;
     // SAFETY: the protected slot made by `finish`.
     let held_by_graph = unsafe { R_ExternalPtrProtected(graph) };
     let list = element(held_by_graph, CONSTANTS);

@@ -1,8 +1,8 @@
 //! R's options that are read at every call.
 //!
-//! R looks an option up by walking a list of all options, which takes 75 ns for 66 of them: for three options
+//! R looks an option up by walking a list of all options, which takes 75 ns for 66 of them: for four options
 //! that would be a fifth of a warm call. So it is remembered where in the list they are, and one walk of R's
-//! own passes all three. Their places are checked at every call, since options come and go. An option that is
+//! own passes all four. Their places are checked at every call, since options come and go. An option that is
 //! not there could be anywhere next time, so the package sets those that nobody has set when it is loaded.
 
 use crate::ffi::*;
@@ -15,7 +15,7 @@ use std::os::raw::c_int;
 use std::sync::OnceLock;
 
 /// Number of options.
-pub const OPTIONS: usize = 3;
+pub const OPTIONS: usize = 4;
 
 /// R objects made once, when the package is loaded.
 #[derive(Clone, Copy)]
@@ -47,7 +47,13 @@ pub fn initialise() -> Outcome<()> {
         R_PreserveObject(rules);
         Rf_unprotect(1);
         Globals {
-            symbols: [c"anvil.promotion_rules", c"anvil.default_float", c"anvil.default_int"].map(symbol),
+            symbols: [
+                c"anvil.promotion_rules",
+                c"anvil.default_float",
+                c"anvil.default_int",
+                c"anvil.rewrite",
+            ]
+            .map(symbol),
             list: symbol(c".Options"),
             rules: Fixed(rules),
         }
@@ -66,8 +72,8 @@ pub fn names_own_rules(x: SEXP) -> bool {
     kind(x) == STRSXP && len(x) == 1 && unsafe { STRING_ELT(x, 0) } == globals().rules.0
 }
 
-/// The values of the options for rules of promotion, default floats and default integers; R's `NULL` for one
-/// that is not set.
+/// The values of the options for rules of promotion, default floats, default integers, and whether programs
+/// are rewritten; R's `NULL` for one that is not set.
 pub fn values() -> [SEXP; OPTIONS] {
     let symbols = globals().symbols.map(|symbol| symbol.0);
     // SAFETY: base R has a variable of this name, whose value is found without allocation.

@@ -19,7 +19,7 @@ pub fn plan(graph: SEXP, donated: SEXP, scope: &Scope) -> Outcome {
     let traced = jit::traced(graph)?;
     let given: Vec<usize> =
         ints(donated).iter().enumerate().filter(|(_, &flag)| flag == 1).map(|(i, _)| i).collect();
-    let executable = Executable::compile(&traced.graph, &given)?;
+    let executable = Executable::compile(traced.program()?.as_ref(), &given)?;
     let lines = executable.lines();
     let column =
         |text: &dyn Fn(&Line) -> String| r_strings(&lines.iter().map(text).collect::<Vec<_>>(), scope);

@@ -2,7 +2,7 @@
 //! Each is decided by, in this order: the innermost function that chose it, for code that it calls (an
 //! [extent](crate::extent): `with_promotion_rules()`, `with_default_dtypes()`, a jitted function with rules of
 //! its own) or for the rest of itself (`local_promotion_rules()`, `local_default_dtypes()`); R's option;
-//! anvil's default.
+//! anvil's default. Whether programs are rewritten is an option alone.
 //!
 //! A function is identified by the number of its frame on R's stack, which grows inwards. What it chose for
 //! the rest of itself holds as long as its frame is on the stack, which is checked whenever it is looked up.
@@ -10,7 +10,7 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, Exit, Outcome};
-use crate::options::{self, OPTIONS};
+use crate::options;
 use crate::value;
 use anvil_core::apply::Defaults;
 use anvil_core::dtype::promote::{self, Rules};
@@ -25,19 +25,24 @@ pub struct Settings {
     pub rules: &'static Rules,
     /// The default dtypes.
     pub defaults: Defaults,
+    /// Whether formulas in traced programs become functions that are more accurate.
+    pub rewrite: bool,
 }
 
 impl Settings {
     /// As a word of a signature.
     pub fn word(&self) -> u64 {
-        // Rules are aligned: the low bits of their address are free.
-        let wide =
-            u64::from(self.defaults.float == DType::F64) | u64::from(self.defaults.int == DType::I64) << 1;
-        std::ptr::from_ref(self.rules) as u64 | wide
+        // Rules are aligned, to four bytes at least, and addresses leave the highest bit free: so three are.
+        let flags = [self.defaults.float == DType::F64, self.defaults.int == DType::I64, self.rewrite];
+        let flags = flags.iter().fold(0, |word, &flag| word << 1 | u64::from(flag));
+        (std::ptr::from_ref(self.rules) as u64) << 1 | flags
     }
 }
 
-/// What was chosen, of each setting.
+/// Number of settings that functions choose.
+const CHOSEN: usize = 3;
+
+/// What was chosen, of each of these.
 #[derive(Clone, Copy, Default)]
 struct Chosen {
     rules: Option<&'static Rules>,
@@ -61,7 +66,7 @@ impl Chosen {
 
     /// From R: `list(rules, float, int)`, each a string, or `NULL` for what is not chosen.
     fn of(x: SEXP) -> Outcome<Chosen> {
-        if kind(x) != VECSXP || len(x) != OPTIONS {
+        if kind(x) != VECSXP || len(x) != CHOSEN {
             return Err(Exit::Error(Error::Internal { detail: "no list of settings".into() }));
         }
         let [rules, float, int] = [0, 1, 2].map(|i| element(x, i));
@@ -73,8 +78,7 @@ impl Chosen {
     }
 
     /// What was chosen, and for the rest what R's options say.
-    fn or_options(self) -> Result<Chosen> {
-        let [rules, float, int] = options::values();
+    fn or_options(self, [rules, float, int]: [SEXP; CHOSEN]) -> Result<Chosen> {
         let name = |at| options::shown(at);
         let [rules, float, int] = [rules, float, int].map(given);
         let rules = match self.rules {
@@ -97,6 +101,17 @@ impl Chosen {
 
 fn given(x: SEXP) -> Option<SEXP> {
     (x != nil()).then_some(x)
+}
+
+/// The option `anvil.rewrite`.
+fn whether(x: SEXP) -> Result<bool> {
+    match ints(x) {
+        &[flag @ (0 | 1)] if kind(x) == LGLSXP => Ok(flag == 1),
+        _ => {
+            Err(Error::arg("rewrite", "TRUE or FALSE", value::describe(x))
+                .for_argument(&options::shown(CHOSEN)))
+        }
+    }
 }
 
 fn default_float(x: SEXP, arg: &str) -> Result<DType> {
@@ -148,8 +163,9 @@ thread_local! {
 /// [`Error::Arg`] if an option has a value that it cannot have; an interrupt.
 pub fn current() -> Outcome<Settings> {
     let mut chosen = chosen_by_functions()?;
+    let [rules, float, int, rewrite] = options::values();
     if !chosen.is_whole() {
-        chosen = chosen.or_options()?;
+        chosen = chosen.or_options([rules, float, int])?;
     }
     let usual = Defaults::default();
     Ok(Settings {
@@ -158,6 +174,7 @@ pub fn current() -> Outcome<Settings> {
             float: chosen.float.unwrap_or(usual.float),
             int: chosen.int.unwrap_or(usual.int),
         },
+        rewrite: given(rewrite).map_or(Ok(true), whether)?,
     })
 }
 

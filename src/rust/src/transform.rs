@@ -121,7 +121,8 @@ pub fn linearize(graph: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
     let value = tracers(&trace, handle, &made, &traced.out, scope)?;
     let residuals = tracers(&trace, handle, &residuals, &Out::flat(residuals.len()), scope)?;
     let out = Rc::new(Out::flat(linear.outputs().len()));
-    let map = handle::new(Traced { graph: linear, outer: vec![], out }, nil(), scope)?;
+    let map =
+        handle::new(Traced { graph: linear, outer: vec![], out, rewrite: traced.rewrite }, nil(), scope)?;
     pair(value, pair(residuals, map, scope)?, scope)
 }
 

@@ -102,7 +102,7 @@ impl OpDef for Fill {
 }
 
 /// The literal that all elements of a value equal, if the graph shows it.
-pub(super) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
+pub(crate) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
     if let Def::Literal(literal) = graph.def(value) {
         return Some(literal);
     }

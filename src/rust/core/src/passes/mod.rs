@@ -1,4 +1,5 @@
-//! Passes: functions from graph to graph that change no result.
+//! Passes: functions from graph to graph that change no result; and [`accurate`], which makes results more
+//! accurate.
 //!
 //! One walk does dead code elimination, constant folding of nodes on literals, the simplifications of ops
 //! ([`OpDef::simplify`](crate::ops::OpDef::simplify)) and of branches and loops ([`regions`]), and, by way of
@@ -8,6 +9,7 @@ mod alias;
 mod if_conversion;
 mod outer_products;
 mod regions;
+mod rewrite;
 mod transposes;
 mod views;
 
@@ -15,6 +17,7 @@ pub use alias::input_output_aliases;
 pub(crate) use alias::Candidates;
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
+pub use rewrite::{accurate, Stage};
 pub use transposes::transposes;
 pub use views::Views;
 
@@ -159,6 +162,11 @@ fn flagged(b: &mut Builder, value: Value, ambiguous: Option<DType>) -> Result<Va
 }
 
 fn live_nodes(graph: &Graph) -> Vec<bool> {
+    live_nodes_by(graph, |number| &graph.nodes()[number].operands)
+}
+
+/// The nodes that are read, or have an effect, where nodes read these values, by the number of the node.
+fn live_nodes_by<'a>(graph: &Graph, operands: impl Fn(usize) -> &'a [Value]) -> Vec<bool> {
     let mut live = table(false, graph.nodes().len());
     let mut wanted: Vec<Value> = graph.outputs().to_vec();
     wanted.extend(
@@ -167,7 +175,7 @@ fn live_nodes(graph: &Graph) -> Vec<bool> {
     while let Some(value) = wanted.pop() {
         if let Def::Result(node, _) = graph.def(value) {
             if !std::mem::replace(&mut live[node], true) {
-                wanted.extend(&graph.nodes()[node].operands);
+                wanted.extend(operands(node));
             }
         }
     }

@@ -5,6 +5,7 @@ mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod precise;
+mod rewrite;
 mod values;
 
 use anvil_core::kernels::math::{self, Computed, Steps};
