@@ -49,7 +49,7 @@ macro_rules! files {
         }
     };
 }
-files! { branches chains donation gradients indexing loops products random_bits reductions segments sorting }
+files! { branches chains donation gradients indexing loops pieces products random_bits reductions segments sorting }
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../tests/testdata/graphs")

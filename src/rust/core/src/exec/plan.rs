@@ -5,8 +5,8 @@
 //!   place and costs no step.
 //! * A value that only its own group reads has no place.
 //! * An output is computed in its buffer.
-//! * Contiguous operands of a concatenation are computed in the place of its result, and the concatenation is
-//!   no step.
+//! * Contiguous operands of a concatenation are computed in the place of its result, or copied there if no step
+//!   computes them, and the concatenation is no step.
 //! * All others share one arena; a place is free again after the last step that reads it.
 //! * A node's result is stored in its dtype: 16-bit floats are rounded after each op, as when the op runs
 //!   alone (`tests/halves.rs`). Where rounding changes no bit, as between a negation and a sum, f32 could be
@@ -149,8 +149,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Has the operands of a concatenation computed in the place of its result, if they are contiguous there,
-    /// each is computed by a step, and none has another place.
+    /// Has the operands of a concatenation computed in the place of its result, if they are contiguous there.
+    /// Those that no step computes, or that have another place, are copied there.
     fn join(&mut self, unit: usize) {
         let Unit { nodes, group: None } = &self.units.units[unit] else { return };
         let Node { op, operands, results, .. } = &self.graph.nodes()[nodes[0]];
@@ -158,6 +158,7 @@ impl<'a> Planner<'a> {
         let (whole, mut at, mut parts) = (results[0], 0, FxHashMap::default());
         let side_by_side = self.graph.aval(whole).shape.iter().skip(axis.0 + 1).all(|&size| size == 1);
         let given = self.output_of[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
+        let mut seen = vec![];
         for &v in operands {
             let root = self.views.root(v);
             let made = matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v);
@@ -165,12 +166,20 @@ impl<'a> Planner<'a> {
                 || self.updates.has(root)
                 || self.parts.contains_key(&root)
                 || self.in_place.contains_key(&root);
-            if !made || placed || parts.insert(root, (whole, at)).is_some() {
-                return;
+            if made && !placed {
+                parts.insert(root, (whole, at));
             }
             at += self.graph.aval(v).bytes();
+            seen.push(root);
         }
-        if side_by_side && !given && !self.updates.has(whole) && !self.in_place.contains_key(&whole) {
+        // A part that is read again, in another place, is computed in its own.
+        parts.retain(|root, _| seen.iter().filter(|&other| other == root).count() == 1);
+        if side_by_side
+            && !parts.is_empty()
+            && !given
+            && !self.updates.has(whole)
+            && !self.in_place.contains_key(&whole)
+        {
             let last = parts.keys().map(|root| self.last_use[root.index()]).max();
             self.last_use[whole.index()] = last.max(Some(self.last_use[whole.index()])).unwrap_or(usize::MAX);
             self.parts.extend(parts);
@@ -178,12 +187,34 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Whether a node needs no step, since its operands are computed in its place.
-    fn is_done(&self, node: &Node<Op>) -> bool {
-        let part = |v: &Value| {
-            self.parts.get(&self.views.root(*v)).map(|(whole, _)| *whole) == node.results.first().copied()
-        };
-        node.op.joined().is_some() && node.operands.first().is_some_and(part)
+    /// Whether an operand of a node is computed in the place of the node's result.
+    fn is_part(&self, node: &Node<Op>, v: Value) -> bool {
+        let part = self.parts.get(&self.views.root(v));
+        node.op.joined().is_some() && part.map(|(whole, _)| *whole) == node.results.first().copied()
+    }
+
+    /// Whether a node needs no step of its own, since operands are computed in its place.
+    fn is_joined(&self, node: &Node<Op>) -> bool {
+        node.operands.iter().any(|&v| self.is_part(node, v))
+    }
+
+    /// Copies the operands of a concatenation that are not computed in its place.
+    fn copy_parts(&mut self, number: usize) {
+        let node = &self.graph.nodes()[number];
+        let Span { buffer, range } = self.places[node.results[0].index()].clone().expect("parts are placed");
+        let mut at = range.start;
+        for &v in &node.operands {
+            let aval = self.graph.aval(v).clone();
+            let span = Span { buffer, range: at..at + aval.bytes() };
+            at = span.range.end;
+            if aval.bytes() > 0 && !self.is_part(node, v) {
+                let operands = vec![(aval.clone(), self.place(v))];
+                push(
+                    &mut self.plan.steps,
+                    Step { action: Action::Copy, operands, results: vec![(aval, span)] },
+                );
+            }
+        }
     }
 
     fn run(mut self, given: Given, control: CompileControl) -> Result<Plan> {
@@ -193,8 +224,8 @@ impl<'a> Planner<'a> {
             stop::work(NODE);
             match unit.group {
                 Some(group) => self.group(number, &unit.nodes, group),
-                None if self.is_done(&self.graph.nodes()[unit.nodes[0]]) || self.is_unread(unit.nodes[0]) => {
-                }
+                None if self.is_joined(&self.graph.nodes()[unit.nodes[0]]) => self.copy_parts(unit.nodes[0]),
+                None if self.is_unread(unit.nodes[0]) => {}
                 None => {
                     for &result in unit.nodes.iter().flat_map(|&n| &self.graph.nodes()[n].results) {
                         self.place_result(result);
@@ -455,11 +486,10 @@ impl<'a> Planner<'a> {
                 if plan.is_fold_or_product() {
                     read[node.results[0].index()] = true;
                 }
-                let others = node.operands.iter().map(|&v| self.views.root(v));
+                let read_here = node.operands.iter().filter(|&&v| !self.is_part(node, v));
+                let others = read_here.map(|&v| self.views.root(v));
                 let others = others.filter(|root| self.units.made[root.index()] != Some(number));
-                if !self.is_done(node) {
-                    others.for_each(|root| read[root.index()] = true);
-                }
+                others.for_each(|root| read[root.index()] = true);
             }
         }
         read

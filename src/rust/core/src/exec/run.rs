@@ -74,6 +74,9 @@ impl Executable {
         if let Some(turned) = passes::transposes(&graph)? {
             graph = turned;
         }
+        if let Some(parted) = passes::parts(&graph)? {
+            graph = parted;
+        }
         let plan = plan(&graph, given, control)?;
         let may_share = plan.steps.iter().any(may_share);
         let may_raise = graph.nodes().iter().any(|node| node.op.may_raise());

@@ -6,8 +6,10 @@
 //! the builder, common subexpression elimination.
 
 mod alias;
+mod cuts;
 mod if_conversion;
 mod outer_products;
+mod pieces;
 mod regions;
 mod rewrite;
 mod transposes;
@@ -15,6 +17,7 @@ mod views;
 
 pub use alias::input_output_aliases;
 pub(crate) use alias::Candidates;
+pub use cuts::parts;
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
 pub use rewrite::{accurate, Stage};
