@@ -253,9 +253,13 @@ fn joined(
             }
         }
     }
+    // Where runs are short, elements that are stored past the caches are copied there a tile at a time.
+    let folds = runs.iter().any(|(_, runs)| runs.are_folds());
+    let long = || Runs::long_enough(runs.iter().map(|(_, runs)| runs), chain.width);
+    let past = !folds || long();
     for result in link.members.iter().map(|&at| drafts[at].result) {
         match readers[result] {
-            (_, Some(Some(copy))) if values[result].location == Location::Register => {
+            (_, Some(Some(copy))) if past && values[result].location == Location::Register => {
                 chain.past.push(numbers[result]);
                 writes.push(drafts[copy].result);
                 copies.push(copy);
@@ -266,13 +270,7 @@ fn joined(
         chain.outputs.push(numbers[result]);
     }
     if !runs.is_empty() {
-        let nest = Runs::nest(&chain, &runs)?;
-        // To repeat folds takes less time than to store elements past the caches in short runs saves.
-        let folds = runs.iter().any(|(_, runs)| runs.are_folds());
-        if folds && !chain.past.is_empty() && !nest.may_store_past(chain.width) {
-            return None;
-        }
-        chain.nest = Some(nest);
+        chain.nest = Some(Runs::nest(&chain, &runs)?);
     }
     // One op alone is a kernel, but for a copy, and where it spares one.
     let worth = link.members.len() > 1 || !copies.is_empty() || !runs.is_empty();

@@ -159,8 +159,8 @@ impl Schedule {
     /// non-temporal stores.
     pub fn cut(self, len: usize, width: usize, streams: bool) -> Cut {
         match self {
-            Schedule::Segments(segment) => segments::cut(len, segment),
-            Schedule::Rows(segment) => rows::cut(len, segment),
+            Schedule::Segments(segment) => segments::cut(len, segment, width),
+            Schedule::Rows(segment) => rows::cut(len, segment, width),
             Schedule::Cumulative { segment, .. } => cumulative::cut(len, segment),
             _ => map::cut(len, width, streams),
         }

@@ -3,6 +3,7 @@
 //! segments. So a softmax or a variance reads and writes memory once.
 
 use super::node::Schedule;
+use super::segments;
 use crate::exec::vm::Cut;
 use crate::kernels::tile::TILE;
 
@@ -24,6 +25,9 @@ pub fn of(group: Schedule) -> Schedule {
 }
 
 /// The tiles.
-pub fn cut(len: usize, segment: usize) -> Cut {
-    Cut { len, segment, tile: segment.max(TILE) }
+pub fn cut(len: usize, segment: usize, width: usize) -> Cut {
+    if segment > TILE {
+        return Cut { len, segment, tile: segment };
+    }
+    segments::cut(len, segment, width)
 }

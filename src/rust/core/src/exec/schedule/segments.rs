@@ -40,9 +40,18 @@ pub fn with(group: Schedule, segment: usize) -> Option<Schedule> {
     }
 }
 
-/// The tiles: those of the reduction, whatever else there is.
-pub fn cut(len: usize, segment: usize) -> Cut {
-    Cut { len, segment, tile: TILE }
+/// The tiles: those of the reduction, whatever else there is. Of segments that are shorter than its tiles, some are
+/// one tile: these are longer, since four segments at a time are folded fastest, and to begin a tile has its cost,
+/// where few registers leave room for it in the cache.
+pub fn cut(len: usize, segment: usize, width: usize) -> Cut {
+    /// Bytes for registers.
+    const CACHE: usize = 24 << 10;
+    if segment > TILE {
+        return Cut { len, segment, tile: TILE };
+    }
+    let tile = if 2 * TILE * width > CACHE { TILE } else { 2 * TILE };
+    let many = tile / segment;
+    Cut { len, segment, tile: (many / 4 * 4).max(4) * segment }
 }
 
 /// The instruction.

@@ -79,6 +79,11 @@ impl Runs {
         Joint::of(all).is_some()
     }
 
+    /// Whether the joint runs of values are so long that elements of this width may have non-temporal stores.
+    pub fn long_enough<'r>(all: impl Iterator<Item = &'r Runs> + Clone, width: usize) -> bool {
+        Joint::of(all).is_some_and(|joint| Nest::is_long(joint.len * width))
+    }
+
     /// The loops of a chain of which some arguments, by number, lie in runs.
     pub fn nest(chain: &Chain, runs: &[(usize, Runs)]) -> Option<Nest> {
         let joint = Joint::of(runs.iter().map(|(_, runs)| runs))?;

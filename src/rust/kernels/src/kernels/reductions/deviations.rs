@@ -20,10 +20,6 @@ use crate::kernels::wide::{wide, wide_loop, Loop};
 use num_complex::Complex;
 use std::ops::Range;
 
-/// Elements that are taken into the sums, then into the sums of squares: few, so that a processor reads on in
-/// memory meanwhile, and a multiple of the lanes.
-const BLOCK: usize = 32;
-
 /// The moments of a tile: the sum of squares and the mean, as the parts of a complex number. So it is a
 /// [`Partial`], or a real result if there is no other tile.
 type Moments = Complex<f64>;
@@ -56,39 +52,54 @@ fn moments(n: usize, shift: f64, sum: f64, squares: f64, all: impl Iterator<Item
 
 /// Folds a tile.
 pub fn tile<R: Real>(x: &[R]) -> Moments {
-    let [shift, sum, squares] = wide_loop(Tile(x));
+    let mut out = [[0.0; 3]];
+    wide_loop(Tiles(x, x.len(), &mut out));
+    made(x, out[0])
+}
+
+/// Folds tiles of `each` elements side by side, the last of which may have less, with the bits of [`tile`].
+pub fn line<R: Real, O: Made>(x: &[R], each: usize, out: &mut [O]) {
+    /// Tiles whose sums are made together.
+    const TOGETHER: usize = 32;
+    for (out, x) in out.chunks_mut(TOGETHER).zip(x.chunks(TOGETHER * each)) {
+        let sums = &mut [[0.0; 3]; TOGETHER][..out.len()];
+        wide_loop(Tiles(x, each, sums));
+        let all = out.iter_mut().zip(sums).zip(x.chunks(each));
+        all.for_each(|((out, sums), x)| *out = O::made(made(x, *sums)));
+    }
+}
+
+/// The moments of a tile with this shift and these sums.
+#[inline]
+fn made<R: Real>(x: &[R], [shift, sum, squares]: [f64; 3]) -> Moments {
     moments(x.len(), shift, sum, squares, x.iter().map(|x| x.convert()))
 }
 
-/// The shift, the sum and the sum of squares of a tile.
-struct Tile<'a, R>(&'a [R]);
+/// The shifts, the sums and the sums of squares of tiles of so many elements side by side.
+struct Tiles<'a, R>(&'a [R], usize, &'a mut [[f64; 3]]);
 
-impl<R: Real> Loop for Tile<'_, R> {
-    type Made = [f64; 3];
+impl<R: Real> Loop for Tiles<'_, R> {
+    type Made = ();
     #[inline(always)]
-    fn run(self) -> [f64; 3] {
-        let (count, scale) = first(self.0.len());
-        let shift = total(take([0.0; LANES], &self.0[..count], |x| x * scale));
-        let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
-        let blocks = self.0.chunks_exact(BLOCK);
-        let rest = blocks.remainder();
-        for block in blocks {
-            // Loops of lengths that the compiler knows, one for each sum: of others it makes no vectors.
-            for chunk in 0..BLOCK / LANES {
+    fn run(self) {
+        let Tiles(x, each, out) = self;
+        for (out, x) in out.iter_mut().zip(x.chunks(each)) {
+            let (count, scale) = first(x.len());
+            let shift = total(take([0.0; LANES], &x[..count], |x| x * scale));
+            let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
+            let chunks = x.chunks_exact(LANES);
+            let rest = chunks.remainder();
+            for chunk in chunks {
                 for lane in 0..LANES {
-                    sums[lane] += block[chunk * LANES + lane].convert::<f64>() - shift;
-                }
-            }
-            for chunk in 0..BLOCK / LANES {
-                for lane in 0..LANES {
-                    let apart = block[chunk * LANES + lane].convert::<f64>() - shift;
+                    let apart = chunk[lane].convert::<f64>() - shift;
+                    sums[lane] += apart;
                     squares[lane] += apart * apart;
                 }
             }
+            sums = take(sums, rest, |x| x - shift);
+            squares = take(squares, rest, |x| (x - shift) * (x - shift));
+            *out = [shift, total(sums), total(squares)];
         }
-        sums = take(sums, rest, |x| x - shift);
-        squares = take(squares, rest, |x| (x - shift) * (x - shift));
-        [shift, total(sums), total(squares)]
     }
 }
 

@@ -105,26 +105,21 @@ struct Line<'a, T, O> {
 impl<T: Element, O: Made> Work<T> for Line<'_, T, O> {
     type Made = ();
     fn run<A: Element>(self, how: Accumulation<T, A>) {
+        /// Tiles whose accumulators are made and looked at together.
+        const TOGETHER: usize = 32;
         let Line { x, each, out } = self;
-        let right = |acc: &[A]| how.exact.as_ref().is_none_or(|(are_right, _)| are_right(acc));
-        let exact = |x: &[T]| match &how.exact {
-            Some((_, exact)) => (exact.tile)(x),
-            None => (how.loops.tile)(x),
-        };
-        for (out, x) in out.chunks_mut(4).zip(x.chunks(4 * each)) {
-            let mut tiles = x.chunks(each);
-            if x.len() == 4 * each {
-                let four = std::array::from_fn(|i| &x[i * each..][..each]);
-                let acc = (how.loops.tiles)(four);
-                let acc = if right(&acc) { acc } else { four.map(exact) };
-                made(&acc, out);
-                continue;
+        let Loops { start, tile, tiles, .. } = how.loops;
+        for (out, x) in out.chunks_mut(TOGETHER).zip(x.chunks(TOGETHER * each)) {
+            let acc = &mut [start; TOGETHER][..out.len()];
+            let whole = if x.len() < 4 * each { 0 } else { x.len() / each };
+            let (many, few) = acc.split_at_mut(whole);
+            tiles(&x[..whole * each], each, many);
+            few.iter_mut().zip(x[whole * each..].chunks(each)).for_each(|(acc, x)| *acc = tile(x));
+            if let Some((are_right, exact)) = how.exact.as_ref().filter(|(are_right, _)| !are_right(acc)) {
+                let wrong = acc.iter_mut().zip(x.chunks(each)).filter(|(acc, _)| !are_right(&[**acc]));
+                wrong.for_each(|(acc, x)| *acc = (exact.tile)(x));
             }
-            for out in out {
-                let x = tiles.next().unwrap_or_default();
-                let acc = (how.loops.tile)(x);
-                *out = O::made(if right(&[acc]) { acc } else { exact(x) });
-            }
+            made(acc, out);
         }
     }
 }
@@ -144,7 +139,10 @@ const MIN_TOGETHER: usize = 4;
 
 /// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
 /// begin is more than to gather the elements of all.
-const MIN_ALONE: usize = 24;
+const MIN_ALONE: usize = 4;
+
+/// Likewise, of squares of deviations.
+const MIN_ALONE_SQUARES: usize = LANES;
 
 /// A function that folds segments of so many elements, each into one.
 pub type FoldSegments = fn(Fold, &[u8], usize, &mut [u8]);
@@ -157,7 +155,8 @@ pub fn segments(dtype: DType) -> FoldSegments {
 fn segments_of<T: Reduce>(fold: Fold, x: &[u8], segment: usize, out: &mut [u8]) {
     let (x, out) = (cast::slice::<T>(x), cast::slice_mut::<T>(out));
     // Many short ones are folded side by side.
-    if segment < MIN_ALONE && out.len() >= MIN_TOGETHER {
+    let alone = if fold == Fold::Squares { MIN_ALONE_SQUARES } else { MIN_ALONE };
+    if segment < alone && out.len() >= MIN_TOGETHER {
         let rows = Rows { first: 0, stride: segment as isize, offsets: Offsets::Steps(segment, 0, 1) };
         return T::tiles(fold, x, rows, out);
     }
@@ -427,10 +426,7 @@ macro_rules! reduce {
                 if fold == Fold::Squares { O::made(deviations::tile(x)) } else { Self::accumulation(fold, One(x, PhantomData)) }
             }
             fn line<O: Made>(fold: Fold, x: &[$type], each: usize, out: &mut [O]) {
-                if fold == Fold::Squares {
-                    return out.iter_mut().zip(x.chunks(each)).for_each(|(out, x)| *out = O::made(deviations::tile(x)));
-                }
-                Self::accumulation(fold, Line { x, each, out })
+                if fold == Fold::Squares { deviations::line(x, each, out) } else { Self::accumulation(fold, Line { x, each, out }) }
             }
             fn tiles<O: Made>(fold: Fold, x: &[$type], rows: Rows, out: &mut [O]) {
                 if fold == Fold::Squares { deviations::tiles(x, rows, out) } else { Self::accumulation(fold, Many { x, rows, out }) }
@@ -523,6 +519,34 @@ mod tests {
                 &mut out,
             );
             assert_eq!(out.map(|out| out.to_bytes()), [want; 2], "{fold:?} of {x:?} in other offsets");
+        }
+    }
+
+    /// Tiles that lie one after the other, the last of which has less, against the definition, bit by bit.
+    fn check_line<T: Reduce>(fold: Fold, x: &[T], each: usize, want: impl Fn(&[T]) -> T) {
+        let mut out = vec![T::default(); x.len().div_ceil(each)];
+        T::line(fold, x, each, &mut out);
+        for (x, out) in x.chunks(each).zip(out) {
+            assert_eq!(out.to_bytes(), want(x).to_bytes(), "{fold:?} of {x:?}, one of several");
+        }
+    }
+
+    #[test]
+    fn tiles_side_by_side_are_folded_as_by_themselves() {
+        let x: Vec<f64> =
+            (0..700).map(|i| f64::from(i).sin() + if i % 90 == 0 { 1e9 } else { 0.0 }).collect();
+        let zeros: Vec<f32> = x.iter().map(|&x| if x > 0.3 { -0.0 } else { 0.0 }).collect();
+        let mut nan: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+        (nan[40], nan[43]) = (f32::from_bits(0x7fc0_07a2), f32::from_bits(0xffc0_0001));
+        let whole: Vec<i16> = (0..700_i16).map(|i| i.wrapping_mul(91)).collect();
+        for each in [1, 3, 7, 8, 9, 16, 31, 100, 350, 699] {
+            check_line(Fold::Sum, &x, each, |x| by_definition(x, -0.0, |a, b| a + b));
+            check_line(Fold::Prod, &x, each, |x| by_definition(x, 1.0, |a, b| a * b));
+            check_line(Fold::Squares, &x, each, |x| f64::tile(Fold::Squares, x));
+            check_line(Fold::Max, &x, each, |x| by_definition(x, f64::NEG_INFINITY, maximum));
+            check_line(Fold::Max, &zeros, each, |x| by_definition(x, f32::NEG_INFINITY, maximum));
+            check_line(Fold::Min, &nan, each, |x| by_definition(x, f32::INFINITY, minimum));
+            check_line(Fold::Sum, &whole, each, |x| by_definition(x, 0, i16::wrapping_add));
         }
     }
 

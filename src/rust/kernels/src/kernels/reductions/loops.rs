@@ -26,8 +26,9 @@ pub struct Loops<T, A> {
     pub join: fn(A, A) -> A,
     /// Folds a tile.
     pub tile: fn(&[T]) -> A,
-    /// Folds four tiles of one length: an addition waits for the one before it in its tile, not in others.
-    pub tiles: fn([&[T]; 4]) -> [A; 4],
+    /// Folds four tiles or more of so many elements, side by side, four at a time: an addition waits for the one
+    /// before it in its tile, not in others.
+    pub tiles: fn(&[T], usize, &mut [A]),
     /// Takes elements into as many accumulators, again from the first one if there are more.
     pub one: fn(&mut [A], &[T]),
     /// As `one`, four times: accumulators are loaded and stored once.
@@ -43,7 +44,7 @@ pub fn loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
         start: S::start(),
         join: S::join,
         tile,
-        tiles: tiles::<T, S, LANES>,
+        tiles: tiles::<T, S>,
         one: one::<T, S>,
         four: four::<T, S>,
         others: others::<T, S>,
@@ -54,12 +55,12 @@ pub fn loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
 pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
     // The compiler vectorises loops over small integers only if it may choose the order.
     if size_of::<T>() < 4 {
-        return Loops { tile: line::<T, S>, tiles: |x| x.map(line::<T, S>), ..loops::<T, S>() };
+        return Loops { tile: line::<T, S>, tiles: lines::<T, S>, ..loops::<T, S>() };
     }
-    Loops { tile: tile::<T, S, FREE_LANES>, tiles: tiles::<T, S, FREE_LANES>, ..loops::<T, S>() }
+    Loops { tile: tile::<T, S, FREE_LANES>, ..loops::<T, S>() }
 }
 
-/// Lanes of a tile where the order makes no difference: enough to hide the latency of an instruction.
+/// Lanes of a tile by itself where the order makes no difference: enough to hide the latency of an instruction.
 const FREE_LANES: usize = 16;
 
 /// Folds elements into the lanes.
@@ -106,40 +107,55 @@ impl<T: Element, S: Accumulate<T>, const N: usize> Loop for Tile<'_, T, S, N> {
 
 /// Folds a chunk into the lanes.
 #[inline(always)]
-fn add<T: Element, S: Accumulate<T>, const N: usize>(lanes: &mut [S::Acc; N], chunk: &[T]) {
-    for lane in 0..N {
+fn add<T: Element, S: Accumulate<T>>(lanes: &mut [S::Acc; LANES], chunk: &[T]) {
+    for lane in 0..LANES {
         lanes[lane] = S::add(lanes[lane], chunk[lane]);
     }
 }
 
-/// Folds what is in whole chunks of four tiles of one length. The lanes of each have a name of their own: of
-/// those of four in one array, the compiler makes no vectors, which takes three times as long.
+/// The lanes of four tiles of one length. Those of each have a name of their own: of those of four in one array,
+/// the compiler makes no vectors, which takes three times as long.
 #[inline(always)]
-fn whole_chunks<T: Element, S: Accumulate<T>, const N: usize>(x: [&[T]; 4]) -> [[S::Acc; N]; 4] {
-    let [mut a, mut b, mut c, mut d] = [[S::start(); N]; 4];
-    let [xa, xb, xc, xd] = x.map(|x| x.chunks_exact(N));
+fn four_tiles<T: Element, S: Accumulate<T>>(x: [&[T]; 4]) -> [[S::Acc; LANES]; 4] {
+    let [mut a, mut b, mut c, mut d] = [[S::start(); LANES]; 4];
+    let [xa, xb, xc, xd] = x.map(|x| x.chunks_exact(LANES));
+    let rest = [&xa, &xb, &xc, &xd].map(|x| x.remainder());
     for (((xa, xb), xc), xd) in xa.zip(xb).zip(xc).zip(xd) {
-        add::<T, S, N>(&mut a, xa);
-        add::<T, S, N>(&mut b, xb);
-        add::<T, S, N>(&mut c, xc);
-        add::<T, S, N>(&mut d, xd);
+        add::<T, S>(&mut a, xa);
+        add::<T, S>(&mut b, xb);
+        add::<T, S>(&mut c, xc);
+        add::<T, S>(&mut d, xd);
+    }
+    for (lanes, rest) in [&mut a, &mut b, &mut c, &mut d].into_iter().zip(rest) {
+        lanes.iter_mut().zip(rest).for_each(|(a, &x)| *a = S::add(*a, x));
     }
     [a, b, c, d]
 }
 
-/// Folds four tiles of one length in `N` lanes each.
-struct Tiles<'a, T, S, const N: usize>([&'a [T]; 4], PhantomData<S>);
+/// Folds tiles of so many elements side by side.
+struct Tiles<'a, T, A, S>(&'a [T], usize, &'a mut [A], PhantomData<S>);
 
-impl<T: Element, S: Accumulate<T>, const N: usize> Loop for Tiles<'_, T, S, N> {
-    type Made = [S::Acc; 4];
+impl<T: Element, S: Accumulate<T>> Loop for Tiles<'_, T, S::Acc, S> {
+    type Made = ();
     #[inline(always)]
-    fn run(self) -> [S::Acc; 4] {
-        let mut lanes = whole_chunks::<T, S, N>(self.0);
-        for (lanes, x) in lanes.iter_mut().zip(self.0) {
-            let rest = &x[x.len() / N * N..];
-            lanes.iter_mut().zip(rest).for_each(|(a, &x)| *a = S::add(*a, x));
+    fn run(self) {
+        let Tiles(x, each, out, _) = self;
+        let Some(last) = out.len().checked_sub(4) else { return };
+        for first in (0..out.len()).step_by(4) {
+            // The last four overlap those before.
+            let first = first.min(last);
+            let (low, high) = x[first * each..][..4 * each].split_at(2 * each);
+            let ((a, b), (c, d)) = (low.split_at(each), high.split_at(each));
+            let [a, b, c, d] = four_tiles::<T, S>([a, b, c, d]);
+            // Not by `map`, which the compiler leaves where it is, without vectors.
+            let made = [
+                joined::<T, S, LANES>(a),
+                joined::<T, S, LANES>(b),
+                joined::<T, S, LANES>(c),
+                joined::<T, S, LANES>(d),
+            ];
+            out[first..][..4].copy_from_slice(&made);
         }
-        lanes.map(joined::<T, S, N>)
     }
 }
 
@@ -158,12 +174,16 @@ fn tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T]) -> S::Acc {
     wide_loop(Tile::<T, S, N>(x, PhantomData))
 }
 
-fn tiles<T: Element, S: Accumulate<T>, const N: usize>(x: [&[T]; 4]) -> [S::Acc; 4] {
-    wide_loop(Tiles::<T, S, N>(x, PhantomData))
+fn tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    wide_loop(Tiles::<T, _, S>(x, each, out, PhantomData))
 }
 
 fn line<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {
     wide(|| x.iter().fold(S::start(), |acc, &x| S::add(acc, x)))
+}
+
+fn lines<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = line::<T, S>(x));
 }
 
 fn one<T: Element, S: Accumulate<T>>(acc: &mut [S::Acc], x: &[T]) {
@@ -193,8 +213,8 @@ const HALVES: usize = 128;
 /// The loops for 16-bit floats, which are accumulated as singles.
 pub fn halves<H: Element, S: Accumulate<f32>>() -> Loops<H, S::Acc> {
     let Loops { start, join, others, .. } = loops::<f32, S>();
-    let (tile, one, four) = (half_tile::<H, S>, half_one::<H, S>, half_four::<H, S>);
-    Loops { start, join, others, tile, tiles: |x| x.map(half_tile::<H, S>), one, four }
+    let (tile, tiles) = (half_tile::<H, S>, half_tiles::<H, S>);
+    Loops { start, join, others, tile, tiles, one: half_one::<H, S>, four: half_four::<H, S> }
 }
 
 fn widen<H: Element>(x: &[H], out: &mut [f32]) {
@@ -209,6 +229,10 @@ fn half_tile<H: Element, S: Accumulate<f32>>(x: &[H]) -> S::Acc {
         wide_loop(Run::<_, S>(&mut lanes, singles, PhantomData));
     }
     joined::<f32, S, LANES>(lanes)
+}
+
+fn half_tiles<H: Element, S: Accumulate<f32>>(x: &[H], each: usize, out: &mut [S::Acc]) {
+    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = half_tile::<H, S>(x));
 }
 
 fn half_one<H: Element, S: Accumulate<f32>>(acc: &mut [S::Acc], x: &[H]) {

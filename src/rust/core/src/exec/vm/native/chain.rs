@@ -165,8 +165,12 @@ impl Nest {
     /// Whether runs of elements of so many bytes may have non-temporal stores: the lines at the ends of a run
     /// are stored in parts.
     pub fn may_store_past(&self, width: usize) -> bool {
-        const LONG: usize = 2048;
-        self.len * width >= LONG
+        Nest::is_long(self.len * width)
+    }
+
+    /// Whether a run of so many bytes may have non-temporal stores.
+    pub fn is_long(bytes: usize) -> bool {
+        bytes >= 2048
     }
 }
 
