@@ -40,8 +40,8 @@
 #' @param ... Not used.
 #' @return `jit()` gives a function of class `JitFunction`. `jit_eval()` gives the value of the expression,
 #'   traced and run as one program, with tensors that it refers to as constants.
-#' @section Formulas that lose digits: Some formulas in programs become functions that compute the same with a
-#' smaller error and without overflow:
+#' @section Formulas that lose digits: Some formulas in programs become functions that compute the same, whose
+#' largest error is smaller and that do not overflow:
 #'
 #' | formula | becomes | what it spares |
 #' |---|---|---|
