@@ -1,7 +1,6 @@
 //! Gradients of values that are read part by part: each is added to its part of the sum, where that lies.
 
 mod common;
-#[allow(dead_code)] // this file needs few of its functions
 #[path = "common/gradients.rs"]
 mod gradients;
 
@@ -103,7 +102,7 @@ fn gradients_of_parts_are_added_to_parts() {
             let positions = reads.iter().flat_map(|&read| READS[read].1(i));
             positions.for_each(|at| expected[at] += (i + 1) as f64);
         }
-        let got = &run(&made[1], &[x.clone()])[0];
+        let got = &run(&made[1], std::slice::from_ref(&x))[0];
         assert_eq!(*got, expected, "{reads:?}");
         // As a plan, where they are updated in place.
         let executable = Executable::compile(&made[1], &[]).unwrap();
