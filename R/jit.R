@@ -52,11 +52,11 @@
 #' | `exp(x) / (1 + exp(x))` | `nv_logistic(x)` | NaN where `exp(x)` overflows |
 #'
 #' That is so for floats, if nothing else reads the sum or the exponential before the difference. The first is
-#' rewritten before derivatives are taken, so that its gradient does not overflow either; the others afterwards,
-#' as the gradients of these formulas are the better ones, and not within branches and loops. Exported programs
-#' are rewritten too. Of -0, `log1p()` and `expm1()` are -0, where the formulas are 0. Calls outside of programs
-#' run op by op and are not rewritten: this is the one way in which a program's results differ from those. After
-#' `options(anvil.rewrite = FALSE)` they do not.
+#' rewritten before derivatives are taken, so that its gradient does not overflow either; the others
+#' afterwards, as the gradients of these formulas are the better ones, and not within branches and loops.
+#' Exported programs are rewritten too. Of -0, `log1p()` and `expm1()` are -0, where the formulas are 0. Calls
+#' outside of programs run op by op and are not rewritten: this is the one way in which a program's results
+#' differ from those. After `options(anvil.rewrite = FALSE)` they do not.
 #' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
 #' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor
 #' `NA` any other `NaN`. Functions are the same if their code is, and if the variables that they use have the

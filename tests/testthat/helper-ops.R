@@ -95,8 +95,9 @@ run_r <- function(code, args = character(), within = "unlimited") {
   )
 }
 
-# What `work()` gives, and gives again when R collects garbage at every `step`th allocation. In a fresh process,
-# where a collection has less to look at and takes a tenth of the time; `helpers` are functions that it calls.
+# What `work()` gives, and gives again when R collects garbage at every `step`th allocation. In a fresh
+# process, where a collection has less to look at and takes a tenth of the time; `helpers` are functions that
+# it calls.
 tortured <- function(work, step, helpers = list()) {
   path <- tempfile(fileext = ".rds")
   on.exit(unlink(path))
