@@ -3,13 +3,15 @@
 //! in memory only because it is longer than what it is made of. Only the engine runs this pass.
 
 use super::pieces::{pieces, LARGE, MAX_PIECES};
+use super::rebuilt;
 use super::transposes::is_elementwise;
 use crate::error::Result;
-use crate::graph::{Def, Node, Value, NODE};
+use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{Builder, Concatenate, Graph, Op, Pad, StaticSlice};
 use crate::shape::{Axis, Shape};
 use crate::stop;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -143,43 +145,34 @@ fn range(graph: &Graph, node: &Node<Op>) -> Option<Range<usize>> {
     plain.then(|| slice.start[axis]..slice.limit[axis])
 }
 
-/// The graph with some values joined of their pieces, which end there, for all nodes that do not read parts; and
-/// these values.
+/// The graph with some results of nodes joined of their pieces, which end there, for all nodes that do not read
+/// parts; and these values.
 fn joined(
     graph: &Graph,
     wanted: &BTreeMap<Value, Vec<usize>>,
     reads_parts: impl Fn(&Node<Op>) -> bool,
 ) -> Result<(Graph, Vec<Value>)> {
-    let mut b = Builder::default();
-    let (mut new, mut joined, mut values): (Vec<Value>, Vec<Value>, Vec<Value>) = (vec![], vec![], vec![]);
-    let mut made = vec![];
-    for v in graph.values() {
-        let aval = graph.aval(v);
-        let value = match graph.def(v) {
-            Def::Input(_) => b.input(aval.clone()),
-            Def::Constant(_) => b.constant(aval.clone()),
-            Def::Literal(literal) => b.literal(literal, aval.ambiguous),
-            Def::Result(number, k) => {
-                if k == 0 {
-                    let node = &graph.nodes()[number];
-                    let from = if reads_parts(node) { &new } else { &joined };
-                    let operands: Vec<Value> = node.operands.iter().map(|v| from[v.index()]).collect();
-                    made = b.node(node.op.clone(), &operands)?;
-                }
-                made[k]
+    let mut values = vec![];
+    // The value that was joined of its pieces, for each that nodes read now.
+    let mut plain: FxHashMap<Value, Value> = FxHashMap::default();
+    let graph = rebuilt(graph, |b, number, operands| {
+        let node = &graph.nodes()[number];
+        let mut operands = operands.to_vec();
+        if reads_parts(node) {
+            operands.iter_mut().for_each(|v| *v = plain.get(v).copied().unwrap_or(*v));
+        }
+        let mut made = b.node(node.op.clone(), &operands)?;
+        for (value, old) in made.iter_mut().zip(&node.results) {
+            if let Some(ends) = wanted.get(old) {
+                let whole = join(b, *value, ends)?;
+                values.push(*value);
+                plain.insert(whole, *value);
+                *value = whole;
             }
-        };
-        new.push(value);
-        joined.push(match wanted.get(&v) {
-            Some(ends) => {
-                values.push(value);
-                join(&mut b, value, ends)?
-            }
-            None => value,
-        });
-    }
-    let outputs = graph.outputs().iter().map(|v| joined[v.index()]).collect();
-    Ok((b.finish(outputs), values))
+        }
+        Ok(Some(made))
+    })?;
+    Ok((graph, values))
 }
 
 /// Elementwise ops that read one another, and the concatenations and pads that they read.
