@@ -158,7 +158,7 @@ impl<'a> Planner<'a> {
         let (whole, mut at, mut parts) = (results[0], 0, FxHashMap::default());
         let side_by_side = self.graph.aval(whole).shape.iter().skip(axis.0 + 1).all(|&size| size == 1);
         let given = self.output_of[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
-        let mut seen = vec![];
+        let mut reads: FxHashMap<Value, usize> = FxHashMap::default();
         for &v in operands {
             let root = self.views.root(v);
             let made = matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v);
@@ -170,10 +170,10 @@ impl<'a> Planner<'a> {
                 parts.insert(root, (whole, at));
             }
             at += self.graph.aval(v).bytes();
-            seen.push(root);
+            *reads.entry(root).or_default() += 1;
         }
         // A part that is read again, in another place, is computed in its own.
-        parts.retain(|root, _| seen.iter().filter(|&other| other == root).count() == 1);
+        parts.retain(|root, _| reads[root] == 1);
         if side_by_side
             && !parts.is_empty()
             && !given
