@@ -6,9 +6,9 @@ use super::check::Check;
 use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
-use super::windows::{check_indices, clamped, find_outside, fitted, placed, Fit, Windows};
+use super::windows::{check_indices, clamped, fitted, placed, raise_outside, Fit, Windows};
 use super::{written, Op, Row, Scatter, Update};
-use crate::dtype::{dispatch_int, DType, HasDType, ANY};
+use crate::dtype::{dispatch_int, DType, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::{Kernel, PICKS};
 use crate::graph::syntax::Parsed;
@@ -164,8 +164,7 @@ impl OpDef for Gather {
             if (indices, stride, first) == (DType::I32, 1, 0) {
                 let indices = cast::slice::<i32>(tile);
                 if !placed((places, indices), last, &(0..size), true) {
-                    let (at, index) = find_outside(indices, last);
-                    check.raise(start + at, (index, DType::I32), Axis(0), size, 1);
+                    raise_outside(&check, indices, last, start, (Axis(0), size, 1));
                 }
                 return;
             }
@@ -173,8 +172,7 @@ impl OpDef for Gather {
                 let indices = cast::slice::<I>(tile);
                 let positions = &mut [first; PICKS][..indices.len()];
                 if !clamped((positions, indices), last, |index| index * stride) {
-                    let (at, index) = find_outside(indices, last);
-                    check.raise(start + at, (index, I::DTYPE), Axis(0), size, 1);
+                    raise_outside(&check, indices, last, start, (Axis(0), size, 1));
                 }
                 places.iter_mut().zip(positions).for_each(|(place, &mut position)| *place = position as u32);
             })

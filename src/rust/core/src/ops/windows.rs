@@ -11,7 +11,7 @@ use super::contract::Form;
 use super::derive::Var;
 use super::dynamic_slice::position;
 use super::{Reduction, Row};
-use crate::dtype::{dispatch_int, DType, Element, HasDType, INTEGER};
+use crate::dtype::{dispatch_int, DType, Element, INTEGER};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::memory::indexed::{Stride, Walk, NOWHERE, OUTSIDE};
@@ -204,8 +204,7 @@ impl Windows {
                         (false, _) => inside((slots, indices), last, |index| index.wrapping_mul(stride)),
                     };
                     if !fits {
-                        let (at, index) = find_outside(indices, last);
-                        check.raise(start + at, (index, T::DTYPE), *axis, size, window);
+                        raise_outside(check, indices, last, start, (*axis, size, window));
                     }
                 }
             });
@@ -251,8 +250,7 @@ impl Windows {
             let start = tile_of.start;
             let indices = tile::<i32>(&part, tile_of, &mut scratch);
             if !placed((slots, indices), last, share, fit.clamps) {
-                let (at, index) = find_outside(indices, last);
-                check.raise(start + at, (index, DType::I32), axis, size, 1);
+                raise_outside(check, indices, last, start, (axis, size, 1));
             }
         }
     }
@@ -375,12 +373,20 @@ pub(super) fn placed(
     })
 }
 
-/// The number of the first of indices that is beyond 0 and `last`, which one is, and the index.
+/// Raises the error for the first of indices that is beyond 0 and `last`, if `check` says so: along an axis of so many
+/// elements, of a window of this size. `start` is the number of the first index.
 #[cold]
 #[inline(never)]
-pub(super) fn find_outside<T: Element>(indices: &[T], last: i64) -> (usize, i64) {
+pub(super) fn raise_outside<T: Element>(
+    check: &Check,
+    indices: &[T],
+    last: i64,
+    start: usize,
+    (axis, size, window): (Axis, usize, usize),
+) {
     let mut all = indices.iter().map(|&index| position(index)).enumerate();
-    all.find(|&(_, index)| index < 0 || index > last).expect("one is outside")
+    let (at, index) = all.find(|&(_, index)| index < 0 || index > last).expect("one is outside");
+    check.raise(start + at, (index, T::DTYPE), axis, size, window);
 }
 
 /// What windows have to fit in.
