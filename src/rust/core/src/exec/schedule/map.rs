@@ -39,10 +39,11 @@ pub fn with(group: Schedule) -> Option<Schedule> {
     (group != Schedule::Alone).then_some(group)
 }
 
+/// Bytes for registers: the rest of a first-level cache of 32 KiB is for operands and results.
+pub const CACHE: usize = 24 << 10;
+
 /// The tiles. With many registers they are shorter, so that all stay in the cache.
 pub fn cut(len: usize, width: usize, streams: bool) -> Cut {
-    /// Bytes for registers: the rest of a first-level cache of 32 KiB is for operands and results.
-    const CACHE: usize = 24 << 10;
     // Never shorter than constants are.
     const _: () = assert!(CONSTANT <= TILE / 4);
     let mut tile = TILE;

@@ -3,6 +3,7 @@
 //! step of its own; a segment that is longer than a tile leaves a partial result of each of its tiles.
 
 use super::asked::Asked;
+use super::map::CACHE;
 use super::node::{Body, Finish, NodePlan, Schedule};
 use crate::dtype::DType;
 use crate::exec::vm::{Cut, Kernel};
@@ -44,8 +45,6 @@ pub fn with(group: Schedule, segment: usize) -> Option<Schedule> {
 /// one tile: these are longer, since four segments at a time are folded fastest, and to begin a tile has its cost,
 /// where few registers leave room for it in the cache.
 pub fn cut(len: usize, segment: usize, width: usize) -> Cut {
-    /// Bytes for registers.
-    const CACHE: usize = 24 << 10;
     if segment > TILE {
         return Cut { len, segment, tile: TILE };
     }
