@@ -4,11 +4,12 @@
 mod common;
 mod writer;
 
+use anvil_core::exec::reference::evaluate;
 use anvil_core::graph::{Operation, Value};
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::attrs::{Attr, Attrs};
-use anvil_core::ops::rows;
-use anvil_core::passes::input_output_aliases;
+use anvil_core::ops::{rows, Graph};
+use anvil_core::passes::{input_output_aliases, parts};
 use anvil_core::tensor::Literal;
 use common::{disagreement, random_tensor, Rng};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,6 +83,14 @@ fn assert_agrees(seed: u64, writer: Writer, outputs: Vec<Value>) -> usize {
         panic!("seed {seed}: {what}\nThe program as traced:\n{graph}");
     }
     let executable = anvil_core::exec::Executable::compile(&graph, &donated).unwrap();
+    // Values are short here: those that are cut into pieces are long elsewhere.
+    if let Some(parted) = parts(executable.graph(), 2).unwrap() {
+        let [inputs, constants] =
+            [&inputs, &constants].map(|all| all.iter().map(|x| x.as_slice()).collect::<Vec<_>>());
+        let of = |graph: &Graph| evaluate(graph, &inputs, &constants).map_err(|e| e.to_string());
+        let (before, after) = (of(executable.graph()), of(&parted));
+        assert!(before == after, "seed {seed}: other results in pieces\n{}\n{parted}", executable.graph());
+    }
     let given: Vec<usize> = executable.donations().iter().flatten().copied().collect();
     assert_eq!(given.len(), given.iter().collect::<BTreeSet<_>>().len(), "seed {seed}: given away twice");
     // The analysis for exported programs says the same of the graph that is planned: one whose short branches

@@ -74,7 +74,7 @@ impl Executable {
         if let Some(turned) = passes::transposes(&graph)? {
             graph = turned;
         }
-        if let Some(parted) = passes::parts(&graph)? {
+        if let Some(parted) = passes::parts(&graph, passes::LARGE)? {
             graph = parted;
         }
         let plan = plan(&graph, given, control)?;

@@ -2,7 +2,7 @@
 //! joined after them, where parts are computed in the place of the whole, which costs no step. So no value is
 //! in memory only because it is longer than what it is made of. Only the engine runs this pass.
 
-use super::pieces::{pieces, LARGE, MAX_PIECES};
+use super::pieces::{pieces, MAX_PIECES};
 use super::rebuilt;
 use super::transposes::is_elementwise;
 use crate::error::Result;
@@ -15,6 +15,10 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+/// Elements from which a value is worth several steps for its pieces: a step of a few elements takes as long as
+/// some hundreds do.
+pub const LARGE: usize = 1 << 12;
+
 /// Nodes that are made of those of one shape, at most.
 const MAX_NODES: usize = 512;
 
@@ -22,19 +26,19 @@ const MAX_NODES: usize = 512;
 const ROUNDS: usize = 3;
 
 /// The graph with elementwise ops on parts, and without slices of what could be computed in pieces; `None` if
-/// nothing changes.
+/// nothing changes. Values of so many elements as `large`, at least, are cut into several pieces.
 ///
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
-pub fn parts(graph: &Graph) -> Result<Option<Graph>> {
+pub fn parts(graph: &Graph, large: usize) -> Result<Option<Graph>> {
     let mut best: Option<Graph> = None;
     for _ in 0..ROUNDS {
         let now = best.as_ref().unwrap_or(graph);
-        let next = match cut(now)? {
-            Some((graph, wanted)) => pieces(&graph, &wanted)?,
+        let next = match cut(now, large)? {
+            Some((graph, wanted)) => pieces(&graph, &wanted, large)?,
             None => None,
         };
-        let Some(next) = next.map_or_else(|| pieces(now, &[]), |next| Ok(Some(next)))? else { break };
+        let Some(next) = next.map_or_else(|| pieces(now, &[], large), |next| Ok(Some(next)))? else { break };
         best = Some(next);
     }
     Ok(best)
@@ -67,7 +71,7 @@ fn ends(graph: &Graph, node: &Node<Op>) -> Option<Vec<usize>> {
 }
 
 /// The graph with values of elementwise ops joined of their pieces, and these values.
-fn cut(graph: &Graph) -> Result<Option<(Graph, Vec<Value>)>> {
+fn cut(graph: &Graph, large: usize) -> Result<Option<(Graph, Vec<Value>)>> {
     if !graph.nodes().iter().any(|node| ends(graph, node).is_some()) {
         return Ok(None);
     }
@@ -99,7 +103,7 @@ fn cut(graph: &Graph) -> Result<Option<(Graph, Vec<Value>)>> {
     for node in graph.nodes() {
         let &[result] = node.results.as_slice() else { continue };
         let i = result.index();
-        if graph.aval(result).shape.size() < LARGE || !linked(graph, result) {
+        if graph.aval(result).shape.size() < large || !linked(graph, result) {
             continue;
         }
         let component = components.entry(name(&mut names, i)).or_default();

@@ -17,7 +17,7 @@ mod views;
 
 pub use alias::input_output_aliases;
 pub(crate) use alias::Candidates;
-pub use cuts::parts;
+pub use cuts::{parts, LARGE};
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
 pub use rewrite::{accurate, Stage};

@@ -14,34 +14,38 @@ use crate::stop;
 use crate::tensor::Aval;
 use std::collections::HashMap;
 
-/// Elements from which a value is worth several steps for its pieces: a step of a few elements takes as long as
-/// some hundreds do.
-pub(super) const LARGE: usize = 1 << 12;
-
 /// Pieces of a value, at most.
 pub(super) const MAX_PIECES: usize = 16;
+
+/// Rounds in which values are found that are better computed as a whole, at most.
+const ROUNDS: usize = 16;
 
 /// Bytes of a row of a piece, at least, unless pieces are contiguous: shorter ones are gathered.
 const ROW: usize = 32;
 
 /// The graph with its slices before what they are of; `None` if none moves. `wanted` are values that must all be
-/// computed in pieces: otherwise there is no such graph.
+/// computed in pieces: otherwise there is no such graph. Elementwise ops on `large` values, of so many elements
+/// at least, may be computed in several pieces.
 ///
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
-pub fn pieces(graph: &Graph, wanted: &[Value]) -> Result<Option<Graph>> {
+pub fn pieces(graph: &Graph, wanted: &[Value], large: usize) -> Result<Option<Graph>> {
     if !graph.nodes().iter().any(|node| node.op.get::<StaticSlice>().is_some()) {
         return Ok(None);
     }
     let mut pinned = table(false, graph.values().count());
-    let plan = loop {
-        let plan = Demands::of(graph, &pinned);
+    let mut plan = Demands::of(graph, &pinned, large);
+    for round in 0.. {
         let more = plan.unsound();
         if more.is_empty() {
-            break plan;
+            break;
+        }
+        if round == ROUNDS {
+            return Ok(None);
         }
         more.into_iter().for_each(|v| pinned[v.index()] = true);
-    };
+        plan = Demands::of(graph, &pinned, large);
+    }
     let none = graph.values().all(|v| !plan.is_cut(v));
     if none || wanted.iter().any(|&v| !plan.is_cut(v)) {
         return Ok(None);
@@ -56,6 +60,7 @@ struct Demands<'g> {
     pieces: Vec<Vec<StaticSlice>>,
     /// Whether something reads the whole.
     whole: Vec<bool>,
+    large: usize,
 }
 
 /// The sizes of a piece.
@@ -89,9 +94,9 @@ fn all(shape: &Shape) -> StaticSlice {
 
 impl<'g> Demands<'g> {
     /// The pieces that are read; `pinned` values are whole.
-    fn of(graph: &'g Graph, pinned: &[bool]) -> Demands<'g> {
+    fn of(graph: &'g Graph, pinned: &[bool], large: usize) -> Demands<'g> {
         let count = graph.values().count();
-        let mut to = Demands { graph, pieces: vec![vec![]; count], whole: pinned.to_vec() };
+        let mut to = Demands { graph, pieces: vec![vec![]; count], whole: pinned.to_vec(), large };
         graph.outputs().iter().for_each(|v| to.whole[v.index()] = true);
         for node in graph.nodes().iter().rev() {
             stop::work(NODE);
@@ -168,7 +173,7 @@ impl<'g> Demands<'g> {
             _ => false,
         };
         let once = pieces.iter().map(size).sum::<usize>() <= aval.shape.size();
-        let few = pieces.len() == 1 || aval.shape.size() >= LARGE;
+        let few = pieces.len() == 1 || aval.shape.size() >= self.large;
         let rows = pieces.iter().all(|piece| has_rows(piece, aval));
         !pieces.is_empty() && pieces.len() <= MAX_PIECES && once && (moves || elementwise && few && rows)
     }
@@ -243,9 +248,10 @@ impl<'g> Demands<'g> {
                 Def::Literal(literal) => Some(b.literal(literal, aval.ambiguous)),
                 Def::Result(number, k) => {
                     let node = &self.graph.nodes()[number];
-                    if node.op.get::<StaticSlice>().is_some() {
+                    if let Some(slice) = node.op.get::<StaticSlice>() {
+                        let piece = within(slice, &all(&aval.shape));
                         match self.whole[v.index()] {
-                            true => Some(self.piece(&mut b, &new, &made, v, &all(&aval.shape))?),
+                            true => Some(self.piece(&mut b, &new, &made, node.operands[0], &piece)?),
                             false => None,
                         }
                     } else if self.is_cut(v) {
@@ -320,7 +326,7 @@ impl<'g> Demands<'g> {
         piece: &StaticSlice,
     ) -> Result<Value> {
         if let Some(node) = self.graph.made_by(v) {
-            if let Some(slice) = node.op.get::<StaticSlice>() {
+            if let Some(slice) = node.op.get::<StaticSlice>().filter(|_| !self.whole[v.index()]) {
                 return self.piece(b, new, made, node.operands[0], &within(slice, piece));
             }
             if let Some(&value) = made.get(&(v, piece.clone())) {
