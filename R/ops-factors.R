@@ -32,8 +32,8 @@
 #' @export
 nv_chol <- function(operand, lower = TRUE) {
   check_flag("lower", lower)
-  if (lower) return(checked_chol(operand))
-  adjoint(checked_chol(adjoint(operand)))
+  out <- .External(anvil_op, "chol", operand, lower = lower)
+  warn_of_bad(out, operand, "is not positive definite", function(x) first_bad_pivot(x, lower))
 }
 
 #' @rdname nv_chol
@@ -43,13 +43,11 @@ chol.AnvilValue <- function(x, ...) {
   nv_chol(x, lower = FALSE)
 }
 
-checked_chol <- function(operand) {
-  warn_of_bad(.External(anvil_op, "chol", operand), operand, "is not positive definite", first_bad_pivot)
-}
-
 # The size of the smallest leading block that has no Cholesky factor: all larger ones have none either.
-first_bad_pivot <- function(x) {
-  fails <- function(k) anyNA(as_array(.External(anvil_op, "chol", x[seq_len(k), seq_len(k), drop = FALSE])))
+first_bad_pivot <- function(x, lower) {
+  fails <- function(k) {
+    anyNA(as_array(.External(anvil_op, "chol", x[seq_len(k), seq_len(k), drop = FALSE], lower = lower)))
+  }
   low <- 0L
   high <- nrow(x)
   while (high - low > 1L) {

@@ -164,7 +164,8 @@ fn formulas_of_hard_matrices() {
                     ops.extend([Op::from(Qr { full }), Svd { vectors: true, full }.into()]);
                 }
                 if m == n {
-                    ops.extend([Op::from(Eigh { vectors: true }), Cholesky.into()]);
+                    ops.extend([Op::from(Eigh { vectors: true }), Cholesky { lower: true }.into()]);
+                    ops.push(Cholesky { lower: false }.into());
                 }
                 for op in ops {
                     if let Some(what) = differs(&op, &types, &x, true) {

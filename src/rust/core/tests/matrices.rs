@@ -167,7 +167,8 @@ fn small_matrices_of_a_batch_are_as_each_alone() {
             let (a, b) = (batch(rng, dtype, [count, n, n]), batch(rng, dtype, [count, n, 3]));
             let [square, sides] = [(a, [n, n]), (b, [n, 3])];
             let mut ops: Vec<(Op, Vec<_>)> = vec![
-                (Cholesky.into(), vec![square.clone()]),
+                (Cholesky { lower: true }.into(), vec![square.clone()]),
+                (Cholesky { lower: false }.into(), vec![square.clone()]),
                 (Eigh { vectors: true }.into(), vec![square.clone()]),
                 (Lu.into(), vec![square.clone()]),
                 (Lu.into(), vec![sides.clone()]),

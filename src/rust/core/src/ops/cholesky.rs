@@ -1,9 +1,10 @@
 //! Cholesky factors of Hermitian positive definite matrices.
 
-use super::attrs::Attrs;
+use super::attrs::{logical, Attrs};
 use super::contract::{Cost, Form, OpDef};
+use super::derive::Var;
 use super::lower::{Formula, HloOp, Lowering, Syntax};
-use super::matrices::{clear_above, in_front, square, time, Keep};
+use super::matrices::{in_front, square, time, Keep};
 use super::rules::{Batch, Jvp, Vjp};
 use super::triangular::TriangularSolve;
 use super::{written, Op, Row};
@@ -15,9 +16,13 @@ use crate::kernels::linalg::{cholesky, lanes, MatMut, Scalar};
 use crate::tensor::{Aval, View, ViewMut};
 
 /// The lower triangular `l` with a positive diagonal and `l * l^H` the matrix, of which the lower triangle is
-/// read; 0 above the diagonal. All elements are NaN if the matrix is not positive definite.
+/// read; 0 above the diagonal. Or its adjoint, an upper triangle, of the upper triangle of the matrix. All
+/// elements are NaN if the matrix is not positive definite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Cholesky;
+pub struct Cholesky {
+    /// Whether the lower triangle is read and written, else the upper one.
+    pub lower: bool,
+}
 
 static CHOLESKY: Row = Row {
     accuracy:
@@ -25,6 +30,17 @@ static CHOLESKY: Row = Row {
                the rounding error.",
     ..written("chol", "nv_chol", &["operand"], INEXACT)
 };
+
+impl Cholesky {
+    /// What is a matrix, a factor or a change of one, as that of the lower triangle, and back.
+    fn of_lower<'m, 'b>(self, x: Var<'m, 'b>) -> Var<'m, 'b> {
+        if self.lower {
+            x
+        } else {
+            x.h()
+        }
+    }
+}
 
 impl OpDef for Cholesky {
     fn row(&self) -> &'static Row {
@@ -35,13 +51,17 @@ impl OpDef for Cholesky {
         vec![&CHOLESKY]
     }
 
-    fn decode(_row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
-        Ok(Cholesky.into())
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        vec![("lower", logical(self.lower))]
+    }
+
+    fn decode(_row: &'static Row, attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
+        Ok(Cholesky { lower: attrs.flag("lower")? }.into())
     }
 
     fn parse(form: &Form) -> Parsed<Cholesky> {
         form.takes(1)?;
-        Ok(Cholesky)
+        Ok(Cholesky { lower: form.logical("lower")? })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -51,21 +71,24 @@ impl OpDef for Cholesky {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let n = operands[0].shape[operands[0].shape.rank() - 1];
-        let dtype = operands[0].dtype;
+        let (dtype, lower) = (operands[0].dtype, self.lower);
         if lanes::suit(&operands[0]) {
             let work = time(dtype, n * n * n / 6);
             return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], &[2]], results, work, |x, out| {
                 out.scalars[0].copy_from_slice(&x.scalars[0]);
-                lanes::cholesky(&mut out.scalars[0], n);
+                lanes::cholesky(&mut out.scalars[0], n, lower);
             }), F64; F32);
         }
         dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], &[2]], results, time(dtype, n * n * n / 6), |x, out| {
+            // Of the other triangle nothing is read, and what is there in the end is cleared.
+            let rows = |j: usize| if lower { j..n } else { 0..j + 1 };
             let out = &mut out.scalars[0];
-            out.copy_from_slice(&x.scalars[0]);
-            if cholesky::factorise(MatMut::new(out, [n, n], n)).is_err() {
+            (0..n).for_each(|j| out[j * n..][rows(j)].copy_from_slice(&x.scalars[0][j * n..][rows(j)]));
+            let matrix = MatMut::new(out, [n, n], n);
+            if cholesky::factorise(if lower { matrix } else { matrix.transposed() }).is_err() {
                 return out.fill(T::of(f64::NAN));
             }
-            clear_above(out, n);
+            (0..n).for_each(|j| out[j * n..][if lower { 0..j } else { j + 1..n }].fill(T::ZERO));
         }))
     }
 
@@ -80,23 +103,23 @@ impl OpDef for Cholesky {
     /// I. Murray, *Differentiation of the Cholesky decomposition* (2016), for complex matrices too.
     fn jvp(&self) -> Jvp<'_> {
         Jvp::of_one(|at| {
-            let (l, change) = (at.y(), at.t(0).hermitian());
+            let (l, change) = (self.of_lower(at.y()), self.of_lower(at.t(0)).hermitian());
             let left = l.apply(TriangularSolve::lower(), &[change]);
             // left * l^-H, as the adjoint of an equation.
             let both = l.apply(TriangularSolve::lower(), &[left.h()]).h();
-            l.dot(both.kept(Keep::Below) + both.kept(Keep::Diagonal) * 0.5)
+            self.of_lower(l.dot(both.kept(Keep::Below) + both.kept(Keep::Diagonal) * 0.5))
         })
     }
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| {
-            let l = at.y();
-            let inner = l.h().dot(at.g().bar());
+            let l = self.of_lower(at.y());
+            let inner = l.h().dot(self.of_lower(at.g().bar()));
             let half = inner.kept(Keep::Below) + inner.kept(Keep::Diagonal).real_part().like(inner) * 0.5;
             let middle = (half + half.h()) * 0.5;
             // l^-H * middle * l^-1.
             let left = l.apply(TriangularSolve::adjoint(), &[middle]);
-            l.apply(TriangularSolve::adjoint(), &[left.h()]).of_lower().bar()
+            self.of_lower(l.apply(TriangularSolve::adjoint(), &[left.h()]).of_lower()).bar()
         })
     }
 
@@ -105,7 +128,8 @@ impl OpDef for Cholesky {
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
-        let op = HloOp { name: "stablehlo.cholesky", syntax: Syntax::Generic("lower = true".into()) };
-        Lowering::Formula(Formula::Cholesky, Some(op))
+        let op =
+            HloOp { name: "stablehlo.cholesky", syntax: Syntax::Generic(format!("lower = {}", self.lower)) };
+        Lowering::Formula(Formula::Cholesky(self), Some(op))
     }
 }

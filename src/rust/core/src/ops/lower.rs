@@ -6,8 +6,8 @@
 //! beyond the range of integers).
 
 use super::{
-    BitcastConvert, Convert, Cumulative, Custom, DotGeneral, Eigh, Fourier, If, Iota, LuSolve, Qr, Reduction,
-    Reshape, RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
+    BitcastConvert, Cholesky, Convert, Cumulative, Custom, DotGeneral, Eigh, Fourier, If, Iota, LuSolve, Qr,
+    Reduction, Reshape, RngBits, Scan, Scatter, Special, Svd, TopK, TriangularSolve, Unary, While, Windows,
 };
 use crate::dtype::DType;
 use crate::kernels::products::convolution::Window;
@@ -221,8 +221,8 @@ pub enum Formula<'a> {
     Random(&'a RngBits),
     /// The first positions of an order.
     TopK(&'a TopK),
-    /// The lower factor alone, and NaN for matrices that have none.
-    Cholesky,
+    /// The factor alone, and NaN for matrices that have none.
+    Cholesky(&'a Cholesky),
     /// Equations with a triangular matrix, those of numbers of 16 bits in f32.
     TriangularSolve(&'a TriangularSolve),
     /// Elimination column by column.

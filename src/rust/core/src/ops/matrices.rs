@@ -5,7 +5,6 @@ use super::rules::{Batch, Batched};
 use super::{Compare, DotGeneral, Iota, Op, Part, Row};
 use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
-use crate::kernels::linalg::{MatMut, Scalar};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 
@@ -62,12 +61,6 @@ pub(super) fn in_front<'a>(op: impl Into<Op> + Clone + 'a) -> Batch<'a> {
         let made = at.math().apply_all(op.clone(), &operands);
         made.into_iter().map(Var::batch_last).collect()
     })
-}
-
-/// Fills the upper triangle of a dense matrix, without the diagonal.
-pub(super) fn clear_above<T: Scalar>(x: &mut [T], n: usize) {
-    let mut matrix = MatMut::new(x, [n, n], n);
-    (1..n).for_each(|j| matrix.column(j)[..j].fill(T::ZERO));
 }
 
 /// About how long an op on matrices takes, in picoseconds, from its multiplications.

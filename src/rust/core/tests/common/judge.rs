@@ -174,8 +174,9 @@ pub fn judge(op: &Op, operands: &[Given], results: &[Given], wanted: &[Given]) -
         let made = |i: usize, axes: usize| part(results[i], axes, which);
         let sizes = [m, n];
         let a = if op.get::<LuSolve>().is_some() { given(1) } else { given(0) };
-        let what = if op.get::<Cholesky>().is_some() {
-            cholesky(&hermitian(&a, n), &made(0, 2), n, unit)
+        let what = if let Some(op) = op.get::<Cholesky>() {
+            let lower = |x: &Matrix| if op.lower { x.clone() } else { adjoint(x, sizes) };
+            cholesky(&hermitian(&lower(&a), n), &lower(&made(0, 2)), n, unit)
         } else if let Some(op) = op.get::<TriangularSolve>() {
             let keep = |i: usize, j: usize| if op.lower { i > j } else { i < j };
             let triangle = match op.unit {

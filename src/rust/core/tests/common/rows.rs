@@ -250,7 +250,9 @@ pub const MATRICES: [&str; 7] = ["chol", "triangular_solve", "lu", "lu_solve", "
 pub fn matrices(d: DType) -> Vec<(Op, Vec<Aval>)> {
     let mut all: Vec<(Op, Vec<Aval>)> = vec![];
     for square in [&[4, 4][..], &[2, 3, 3], &[0, 0], &[20, 20]] {
-        all.push((Cholesky.into(), vec![aval(d, square)]));
+        for lower in [true, false] {
+            all.push((Cholesky { lower }.into(), vec![aval(d, square)]));
+        }
         for vectors in [true, false] {
             all.push((Eigh { vectors }.into(), vec![aval(d, square)]));
         }

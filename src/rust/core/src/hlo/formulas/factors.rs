@@ -106,12 +106,12 @@ pub(super) fn in_single<'m, 'b>(
 
 /// The lower factor; NaN where the matrix is not positive definite. StableHLO leaves open what is above the diagonal,
 /// and what becomes of other matrices.
-pub(super) fn cholesky<'m, 'b>(x: Var<'m, 'b>) -> Vec<Var<'m, 'b>> {
+pub(super) fn cholesky<'m, 'b>(op: &Cholesky, x: Var<'m, 'b>) -> Vec<Var<'m, 'b>> {
     in_single(&[x], |x| {
         if x[0].aval().shape.size() == 0 {
             return vec![x[0]];
         }
-        let l = x[0].apply(Cholesky, &[]).kept(Keep::Lower);
+        let l = x[0].apply(*op, &[]).kept(if op.lower { Keep::Lower } else { Keep::Upper });
         // A pivot that is not positive makes NaN in its column, or 0 on its diagonal.
         let diagonal = l.diagonal().real_part();
         let good = diagonal.compare(Compare::gt, diagonal.of(0.0));

@@ -61,7 +61,7 @@ pub fn build<'m, 'b>(
         (Formula::Random(op), &[state]) => Ok(random::bits(op, state).split_off(usize::from(!op.with_state))),
         (Formula::TopK(op), &[x]) => one(arrays::top_k(op, x)),
         (Formula::Special(name), x) => one(special::special(name, x)),
-        (Formula::Cholesky, &[x]) => Ok(factors::cholesky(x)),
+        (Formula::Cholesky(op), &[x]) => Ok(factors::cholesky(op, x)),
         (Formula::TriangularSolve(op), &[a, b]) => Ok(factors::triangular_solve(op, a, b)),
         (Formula::Lu, &[x]) => Ok(factors::lu(x)),
         (Formula::LuSolve(op), &[_, factors, order, b]) => Ok(factors::lu_solve(op, factors, order, b)),
@@ -88,7 +88,7 @@ pub fn build<'m, 'b>(
             | Formula::Scatter(_)
             | Formula::Random(_)
             | Formula::TopK(_)
-            | Formula::Cholesky
+            | Formula::Cholesky(_)
             | Formula::TriangularSolve(_)
             | Formula::Lu
             | Formula::LuSolve(_)

@@ -1,7 +1,7 @@
 //! Cholesky factors, by halves (Gustavson, *Recursion leads to automatic variable blocking*, 1997): nearly all
 //! work is in products.
 
-use super::scalar::{conjugate, multiply, Real, Scalar};
+use super::scalar::{conjugate, multiply_lower, Real, Scalar};
 use super::triangular::{self, Triangle};
 use super::view::{MatMut, MatRef};
 use crate::kernels::products::matrix::Sums;
@@ -10,9 +10,6 @@ use crate::stop;
 
 /// Rows that are factorised column by column.
 const BASE: usize = 16;
-
-/// Columns of the lower triangle that are updated by one product.
-const PANEL: usize = 96;
 
 /// Replaces the lower triangle of a Hermitian matrix by its factor `l`, with a positive diagonal and
 /// `l * l^H` the matrix. The upper triangle is neither read nor written. Gives the number of the first column
@@ -39,18 +36,14 @@ pub fn factorise<T: Scalar>(a: MatMut<T>) -> Result<(), usize> {
 }
 
 /// The lower triangle of `out - x * x^H`, and some elements above it.
-fn subtract_square<T: Scalar>(mut out: MatMut<T>, x: MatRef<T>) {
-    let [n, k] = x.sizes;
+fn subtract_square<T: Scalar>(out: MatMut<T>, x: MatRef<T>) {
     let conjugated = if T::COMPLEX { conjugate(x) } else { vec![] };
-    let other = if T::COMPLEX { MatRef::new(&conjugated, x.sizes, n) } else { x }.transposed();
-    for start in (0..n).step_by(PANEL) {
-        let columns = start..n.min(start + PANEL);
-        let panel = out.again().block(start..n, columns.clone());
-        multiply(panel, x.block(start..n, 0..k), other.block(0..k, columns), Sums::Subtract);
-    }
+    let other = if T::COMPLEX { MatRef::new(&conjugated, x.sizes, x.rows()) } else { x }.transposed();
+    multiply_lower(out, x, other, Sums::Subtract);
 }
 
-/// The factor, one column after the other.
+/// The factor, one column after the other. All are of the same length, a few vectors; what they have above the
+/// diagonal means nothing.
 struct Columns<'a, T>(MatMut<'a, T>);
 
 impl<T: Scalar> Loop for Columns<'_, T> {
@@ -60,22 +53,45 @@ impl<T: Scalar> Loop for Columns<'_, T> {
     fn run(self) -> Result<(), usize> {
         let mut a = self.0;
         let n = a.rows();
-        for j in 0..n {
-            for k in 0..j {
-                let factor = a.at(j, k).conj();
-                let [from, to] = a.two_columns(k, j);
-                to[j..].iter_mut().zip(&from[j..]).for_each(|(to, &from)| *to -= from * factor);
+        let mut l = [[T::ZERO; BASE]; BASE];
+        let lies_by_column = a.strides[0] == 1;
+        for at in 0..n {
+            if lies_by_column {
+                l[at][at..n].copy_from_slice(&a.column(at)[at..]);
+            } else {
+                let row = a.read().transposed().column(at);
+                (0..=at).for_each(|j| l[j][at] = row[j]);
             }
-            let pivot = a.at(j, j).re();
+        }
+        for j in 0..n {
+            let mut column = l[j];
+            for from in &l[..j] {
+                let factor = from[j].conj();
+                for (to, &from) in column.iter_mut().zip(from) {
+                    *to -= from * factor;
+                }
+            }
+            let pivot = column[j].re();
             // Not for NaN either.
             if !(pivot > T::Real::ZERO && pivot.is_finite()) {
                 return Err(j);
             }
             let root = pivot.root();
             let inverse = T::Real::ONE / root;
-            let column = &mut a.column(j)[j..];
-            column[0] = T::real(root);
-            column[1..].iter_mut().for_each(|x| *x = x.times(inverse));
+            for x in &mut column {
+                *x = x.times(inverse);
+            }
+            column[j] = T::real(root);
+            l[j] = column;
+        }
+        let mut turned = a.transposed();
+        for at in 0..n {
+            if lies_by_column {
+                turned.again().transposed().column(at)[at..].copy_from_slice(&l[at][at..n]);
+            } else {
+                let row = turned.column(at);
+                (0..=at).for_each(|j| row[j] = l[j][at]);
+            }
         }
         Ok(())
     }

@@ -211,10 +211,18 @@ unsafe fn scatter<E: Element, T: Element>(
     });
 }
 
-/// Cholesky factors of the matrices `a [n, n]`, of which the lower triangle is read; 0 above the diagonal. All
-/// elements are NaN if a pivot is not positive and finite.
-pub fn cholesky<T: Real>(a: &mut [Lane<T>], n: usize) {
-    wide_loop(Cholesky { a, n })
+/// Cholesky factors of the matrices `a [n, n]`, of which the lower triangle is read; 0 above the diagonal. If
+/// not `lower`, it is the upper triangle, and 0 below. All elements are NaN if a pivot is not positive and
+/// finite.
+pub fn cholesky<T: Real>(a: &mut [Lane<T>], n: usize, lower: bool) {
+    let turned = |a: &mut [Lane<T>]| {
+        for (i, j) in (0..if lower { 0 } else { n }).flat_map(|j| (0..j).map(move |i| (i, j))) {
+            a.swap(i + j * n, j + i * n);
+        }
+    };
+    turned(a);
+    wide_loop(Cholesky { a, n });
+    turned(a);
 }
 
 struct Cholesky<'a, T> {

@@ -49,8 +49,13 @@ pub trait Scalar: Element + LinalgScalar + Neg<Output = Self> + AddAssign + SubA
     fn square(self) -> Self::Real;
     /// Whether all parts are finite.
     fn is_finite(self) -> bool;
-    /// `out (+-)= lhs * rhs` on one thread, for sizes above 0.
-    fn multiply(out: MatMut<Self>, lhs: MatRef<Self>, rhs: MatRef<Self>, how: Sums);
+    /// `out (+-)= lhs * rhs` on one thread, for sizes above 0. With `lower`, only elements whose column is at
+    /// most their row and so many more are asked for.
+    fn multiply(out: MatMut<Self>, lhs: MatRef<Self>, rhs: MatRef<Self>, how: Sums, lower: Option<isize>);
+    /// `out` becomes the transpose of `x`, columns of both being contiguous, if there is a kernel for it.
+    fn transpose(_out: &mut MatMut<Self>, _x: MatRef<Self>) -> bool {
+        false
+    }
 }
 
 /// A real element.
@@ -75,8 +80,31 @@ pub fn beside(x: f64) -> f64 {
     f64::from_bits(((exponent.clamp(-1022, 1022) + 1023) as u64) << 52)
 }
 
-/// The product by ndarray.
-fn by_ndarray<T: Scalar>(out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
+/// Columns of a part of a matrix that are multiplied together by ndarray.
+const PANEL: usize = 96;
+
+/// The product by ndarray, of a part panel by panel.
+fn by_ndarray<T: Scalar>(
+    mut out: MatMut<T>,
+    lhs: MatRef<T>,
+    rhs: MatRef<T>,
+    how: Sums,
+    lower: Option<isize>,
+) {
+    let Some(lower) = lower else { return whole_by_ndarray(out, lhs, rhs, how) };
+    let [m, n] = out.sizes;
+    for start in (0..n).step_by(PANEL) {
+        let (rows, columns) =
+            ((start as isize - lower).clamp(0, m as isize) as usize..m, start..n.min(start + PANEL));
+        if !rows.is_empty() {
+            let k = lhs.columns();
+            let panel = out.again().block(rows.clone(), columns.clone());
+            whole_by_ndarray(panel, lhs.block(rows, 0..k), rhs.block(0..k, columns), how);
+        }
+    }
+}
+
+fn whole_by_ndarray<T: Scalar>(out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
     let places =
         |sizes: [usize; 2], strides: [usize; 2]| (sizes[0], sizes[1]).strides((strides[0], strides[1]));
     // SAFETY: the elements of the matrices, of which the result is borrowed exclusively.
@@ -123,7 +151,7 @@ macro_rules! floats {
             fn square(self) -> $type { self * self }
             #[inline(always)]
             fn is_finite(self) -> bool { <$type>::is_finite(self) }
-            fn multiply(out: MatMut<$type>, lhs: MatRef<$type>, rhs: MatRef<$type>, how: Sums) {
+            fn multiply(out: MatMut<$type>, lhs: MatRef<$type>, rhs: MatRef<$type>, how: Sums, lower: Option<isize>) {
                 #[cfg(target_arch = "x86_64")]
                 {
                     let operand = |x: MatRef<$type>| gemm::Operand {
@@ -133,11 +161,18 @@ macro_rules! floats {
                     let target = gemm::Target { first: out.first, strides: out.strides };
                     let sizes = [lhs.rows(), lhs.columns(), rhs.columns()];
                     // SAFETY: the elements of the matrices, of which the result is borrowed exclusively.
-                    if unsafe { gemm::update(operand(lhs), operand(rhs), sizes, how, target) } {
+                    if unsafe { gemm::update(operand(lhs), operand(rhs), sizes, how, lower, target) } {
                         return;
                     }
                 }
-                by_ndarray(out, lhs, rhs, how)
+                by_ndarray(out, lhs, rhs, how, lower)
+            }
+            #[cfg(target_arch = "x86_64")]
+            fn transpose(out: &mut MatMut<$type>, x: MatRef<$type>) -> bool {
+                let strides = [x.strides[1], out.strides[1]];
+                // SAFETY: the elements of the matrices, of which the result is borrowed exclusively; their sizes
+                // were held to each other.
+                unsafe { gemm::transpose(x.first, x.sizes, strides, out.first) }
             }
         }
 
@@ -186,8 +221,8 @@ macro_rules! complex {
             fn square(self) -> $part { self.re * self.re + self.im * self.im }
             #[inline(always)]
             fn is_finite(self) -> bool { self.re.is_finite() && self.im.is_finite() }
-            fn multiply(out: MatMut<Self>, lhs: MatRef<Self>, rhs: MatRef<Self>, how: Sums) {
-                by_ndarray(out, lhs, rhs, how)
+            fn multiply(out: MatMut<Self>, lhs: MatRef<Self>, rhs: MatRef<Self>, how: Sums, lower: Option<isize>) {
+                by_ndarray(out, lhs, rhs, how, lower)
             }
         }
     )+};
@@ -198,7 +233,16 @@ complex! { f32 f64 }
 const BLOCK: [usize; 2] = [256, 128];
 
 /// `out (+-)= lhs * rhs`; large products are shared by threads, which changes no bit.
-pub fn multiply<T: Scalar>(mut out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
+pub fn multiply<T: Scalar>(out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
+    part(out, lhs, rhs, how, false);
+}
+
+/// As [`multiply`], for the lower triangle and some elements above it.
+pub fn multiply_lower<T: Scalar>(out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums) {
+    part(out, lhs, rhs, how, true);
+}
+
+fn part<T: Scalar>(mut out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums, lower: bool) {
     let [m, n] = out.sizes;
     let k = lhs.columns();
     assert!(lhs.sizes == [m, k] && rhs.sizes == [k, n], "matrices that do not fit");
@@ -211,11 +255,11 @@ pub fn multiply<T: Scalar>(mut out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, h
         }
         return;
     }
+    let products = m * k * n / if lower { 2 } else { 1 };
     let each = if T::COMPLEX { 4 * MULTIPLY_ADD } else { MULTIPLY_ADD };
-    let picoseconds = (m * k * n).saturating_mul(each);
-    if picoseconds < pool::WORTH_SHARING {
-        stop::work(m * k * n / PRODUCTS);
-        return T::multiply(out, lhs, rhs, how);
+    if products.saturating_mul(each) < pool::WORTH_SHARING {
+        stop::work(products / PRODUCTS);
+        return T::multiply(out, lhs, rhs, how, lower.then_some(0));
     }
     // A block is large enough to be computed at full speed, and there are several for each thread.
     let [rows, columns] = BLOCK.map(|most| most.min(m.max(n)));
@@ -223,12 +267,32 @@ pub fn multiply<T: Scalar>(mut out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, h
     let all = Shared(out);
     pool::for_each_piece(down * n.div_ceil(columns), true, |piece| {
         let (i, j) = (piece % down * rows, piece / down * columns);
+        let above = i as isize - j as isize;
         let (i, j) = (i..m.min(i + rows), j..n.min(j + columns));
+        if lower && i.end <= j.start {
+            return;
+        }
         stop::work(i.len() * k * j.len() / PRODUCTS);
         // SAFETY: pieces have no elements in common.
         let block = unsafe { all.block(i.clone(), j.clone()) };
-        T::multiply(block, lhs.block(i, 0..k), rhs.block(0..k, j), how);
+        T::multiply(block, lhs.block(i, 0..k), rhs.block(0..k, j), how, lower.then_some(above));
     });
+}
+
+/// `out` becomes the transpose of `x`.
+pub fn turn<T: Scalar>(mut out: MatMut<T>, x: MatRef<T>) {
+    let [m, n] = x.sizes;
+    assert!(out.sizes == [n, m], "matrices that do not fit");
+    if x.strides[0] == 1 && out.strides[0] == 1 && T::transpose(&mut out, x) {
+        return;
+    }
+    // In squares, so that a cache line is read while it is there.
+    const SIDE: usize = 16;
+    for (j, i) in (0..n).step_by(SIDE).flat_map(|j| (0..m).step_by(SIDE).map(move |i| (j, i))) {
+        for j in j..n.min(j + SIDE) {
+            (i..m.min(i + SIDE)).for_each(|i| out.set(j, i, x.at(i, j)));
+        }
+    }
 }
 
 /// A matrix whose blocks are written by several threads.

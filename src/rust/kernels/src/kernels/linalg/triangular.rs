@@ -4,7 +4,7 @@
 //! others, *Recursive blocked algorithms and hybrid data structures*, 2004). There several right-hand sides
 //! are solved by substitution at once, one in each lane.
 
-use super::scalar::{multiply, Scalar};
+use super::scalar::{multiply, turn, Scalar};
 use super::view::{MatMut, MatRef};
 use crate::kernels::products::matrix::{Sums, MULTIPLY_ADD};
 use crate::kernels::threads::{self, pool};
@@ -115,7 +115,7 @@ impl<T: Scalar, const L: usize> Loop for Lines<'_, '_, T, L> {
             let mut block = x.again().block(0..n, start..start + count);
             read(&mut lines, block.read(), upward);
             solve_lines(base, n, &mut lines);
-            write(&lines, &mut block, upward);
+            write(&mut lines, &mut block, upward);
         }
     }
 }
@@ -124,42 +124,42 @@ impl<T: Scalar, const L: usize> Loop for Lines<'_, '_, T, L> {
 #[inline(always)]
 fn read<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: MatRef<T>, upward: bool) {
     let [n, m] = x.sizes;
-    let place = |i: usize| if upward { n - 1 - i } else { i };
-    if x.strides[1] == 1 && m == L {
+    if x.strides[1] == 1 {
         for (i, line) in lines.iter_mut().enumerate().take(n) {
-            line.copy_from_slice(x.transposed().column(place(i)));
+            let row = x.transposed().column(i);
+            // Of a known length it is a few vectors.
+            match row.try_into() {
+                Ok(row) => *line = row,
+                Err(_) => line[..m].copy_from_slice(row),
+            }
         }
-    } else if x.strides[0] == 1 {
-        (0..m).for_each(|j| {
-            let column = x.column(j);
-            (0..n).for_each(|i| lines[i][j] = column[place(i)]);
-        });
     } else {
-        for (i, line) in lines.iter_mut().enumerate().take(n) {
-            (0..m).for_each(|j| line[j] = x.at(place(i), j));
-        }
+        turn(MatMut::new(lines.as_flattened_mut(), [m, n], L), x);
+    }
+    if upward {
+        lines[..n].reverse();
     }
 }
 
 /// Back to the rows of the matrix.
 #[inline(always)]
-fn write<T: Scalar, const L: usize>(lines: &[[T; L]; BASE], x: &mut MatMut<T>, upward: bool) {
+fn write<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: &mut MatMut<T>, upward: bool) {
     let [n, m] = x.sizes;
-    let place = |i: usize| if upward { n - 1 - i } else { i };
-    if x.strides[1] == 1 && m == L {
+    if upward {
+        lines[..n].reverse();
+    }
+    if x.strides[1] == 1 {
         let mut rows = x.again().transposed();
         for (i, line) in lines.iter().enumerate().take(n) {
-            rows.column(place(i)).copy_from_slice(line);
+            let row = rows.column(i);
+            if m == L {
+                row[..L].copy_from_slice(line);
+            } else {
+                row.copy_from_slice(&line[..m]);
+            }
         }
-    } else if x.strides[0] == 1 {
-        (0..m).for_each(|j| {
-            let column = x.column(j);
-            (0..n).for_each(|i| column[place(i)] = lines[i][j]);
-        });
     } else {
-        for (i, line) in lines.iter().enumerate().take(n) {
-            (0..m).for_each(|j| x.set(place(i), j, line[j]));
-        }
+        turn(x.again(), MatRef::new(lines.as_flattened(), [m, n], L));
     }
 }
 
@@ -179,7 +179,9 @@ fn solve_lines<T: Scalar, const L: usize>(base: &Base<T>, n: usize, lines: &mut 
         lines[i] = first;
         if i + 1 < n {
             let by = next[i];
-            (0..L).for_each(|l| second[l] -= by * first[l]);
+            for l in 0..L {
+                second[l] -= by * first[l];
+            }
             finish(base, i + 1, &mut second);
             lines[i + 1] = second;
         }
@@ -191,8 +193,12 @@ fn solve_lines<T: Scalar, const L: usize>(base: &Base<T>, n: usize, lines: &mut 
 fn finish<T: Scalar, const L: usize>(base: &Base<T>, i: usize, line: &mut [T; L]) {
     let by = base.diagonal[i];
     if base.divides {
-        line.iter_mut().for_each(|x| *x = x.over(by));
+        for x in line {
+            *x = x.over(by);
+        }
     } else {
-        line.iter_mut().for_each(|x| *x *= by);
+        for x in line {
+            *x *= by;
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::stop;
 use operand::DEPTH;
 use std::cell::Cell;
 use std::mem::{size_of, MaybeUninit};
+use std::ops::Range;
 use tile::{Kernels, Tile, TileKernel, LARGEST};
 
 pub use operand::{Operand, Target};
@@ -45,10 +46,11 @@ const MAX_UNPACKED_BYTES: usize = 1 << 16;
 /// All elements are there; those of the result are apart from each other and from the operands, and not in
 /// use.
 pub unsafe fn product<T: Tiled>(lhs: Operand<T>, rhs: Operand<T>, sizes: [usize; 3], out: Target<T>) -> bool {
-    update(lhs, rhs, sizes, Sums::Set, out)
+    update(lhs, rhs, sizes, Sums::Set, None, out)
 }
 
-/// As [`product`]; the products are written, added to the result, or subtracted from it.
+/// As [`product`]; the products are written, added to the result, or subtracted from it. With `lower`, only
+/// elements whose column is at most their row and so many more are asked for.
 ///
 /// # Safety
 /// As of [`product`].
@@ -57,15 +59,57 @@ pub unsafe fn update<T: Tiled>(
     rhs: Operand<T>,
     sizes: [usize; 3],
     sums: Sums,
+    lower: Option<isize>,
     out: Target<T>,
 ) -> bool {
     let Some(kernels) = T::kernels(Level::current()) else { return false };
+    let [down, across] = out.strides;
+    // Kernels write contiguous rows: of a result that lies the other way the transpose is made, whose elements
+    // are the same sums.
+    let turned = down != 1 && across == 1;
+    let (operands, sizes, out) = if turned {
+        let out = Target { strides: [across, down], ..out };
+        ([rhs.transposed(), lhs.transposed()], [sizes[2], sizes[1], sizes[0]], out)
+    } else {
+        ([lhs, rhs], sizes, out)
+    };
+    let part = Part { most: lower.unwrap_or(isize::MAX), turned };
     SCRATCH.with(|cell| {
         let mut scratch = cell.take();
-        blocks(kernels, [lhs, rhs], sizes, sums, out, &mut scratch);
+        blocks(kernels, operands, sizes, sums, part, out, &mut scratch);
         cell.set(scratch);
     });
     true
+}
+
+/// `out` becomes the transpose of a matrix of `[rows, columns]`; columns of both are contiguous, with these
+/// strides. Returns whether the processor has kernels for it.
+///
+/// # Safety
+/// All elements are there; those of the result are not in use.
+pub unsafe fn transpose<T: Tiled>(x: *const T, sizes: [usize; 2], strides: [usize; 2], out: *mut T) -> bool {
+    let here = T::kernels(Level::current()).is_some();
+    if here {
+        pack::transpose(x, sizes, strides, out);
+    }
+    here
+}
+
+/// The part of a result that is asked for: tiles without an element of it are left out.
+#[derive(Clone, Copy)]
+struct Part {
+    /// By how much the column of an element exceeds its row, at most.
+    most: isize,
+    /// Whether it is the row that exceeds the column.
+    turned: bool,
+}
+
+impl Part {
+    /// Whether it has elements in these rows and columns.
+    fn meets(self, rows: Range<usize>, columns: Range<usize>) -> bool {
+        let [less, greater] = if self.turned { [columns, rows] } else { [rows, columns] };
+        (greater.start as isize - less.end as isize) < self.most
+    }
 }
 
 thread_local! {
@@ -97,6 +141,7 @@ unsafe fn blocks<T: Tiled>(
     [lhs, rhs]: [Operand<T>; 2],
     [m, k, n]: [usize; 3],
     sums: Sums,
+    part: Part,
     out: Target<T>,
     scratch: &mut Vec<Line>,
 ) {
@@ -134,6 +179,9 @@ unsafe fn blocks<T: Tiled>(
         }
         for i in (0..m).step_by(height) {
             let rows = height.min(m - i);
+            if !part.meets(i..i + rows, j..j + columns) {
+                continue;
+            }
             stop::work(rows * columns * depth / PRODUCTS);
             for start in (0..rows).step_by(tall) {
                 let rows = tall.min(rows - start);
@@ -152,6 +200,9 @@ unsafe fn blocks<T: Tiled>(
                 let b = if packed { right.add(start * depth).cast_const() } else { rhs.at(l, across) };
                 for start in (0..rows).step_by(tall) {
                     let (rows, down) = (tall.min(rows - start), i + start);
+                    if !part.meets(down..down + rows, across..across + columns) {
+                        continue;
+                    }
                     let (a, a_stride) = if packs_rows(rows) {
                         (left.add(start * depth).cast_const(), tall as isize)
                     } else {
@@ -239,6 +290,8 @@ mod tests {
         }
     }
 
+    const WHOLE: Part = Part { most: isize::MAX, turned: false };
+
     /// Holds products at all levels to sums of one element each, bit for bit.
     fn check<T: Number>([m, k, n]: [usize; 3], ways: [usize; 2]) {
         let numbers = |n: usize, seed: usize| {
@@ -267,7 +320,7 @@ mod tests {
                 let mut out = vec![T::of(7.0); stride * m * n];
                 let target = Target { first: out.as_mut_ptr(), strides: [stride, stride * m] };
                 // SAFETY: the elements are there, and so is the level.
-                unsafe { blocks(kernels, [lhs, rhs], [m, k, n], Sums::Set, target, &mut Vec::new()) };
+                unsafe { blocks(kernels, [lhs, rhs], [m, k, n], Sums::Set, WHOLE, target, &mut Vec::new()) };
                 let got: Vec<T> = out.iter().copied().step_by(stride).collect();
                 assert_eq!(got, want, "{m} {k} {n} {ways:?} {stride} {}", kernels.lanes);
                 assert!(

@@ -13,6 +13,12 @@ pub struct Operand<T> {
 }
 
 impl<T> Operand<T> {
+    /// Its transpose, in place.
+    #[inline]
+    pub(super) fn transposed(self) -> Self {
+        Operand { first: self.first, strides: [self.strides[1], self.strides[0]] }
+    }
+
     pub(super) fn at(&self, row: usize, column: usize) -> *const T {
         let [i, j] = self.strides;
         self.first.wrapping_offset(row as isize * i + column as isize * j)

@@ -52,6 +52,32 @@ impl Packed for f64 {
     }
 }
 
+/// Transposes a matrix of `[rows, columns]` whose columns are contiguous, and so are those of the transpose;
+/// `strides` are the distances of columns of both.
+///
+/// # Safety
+/// The elements are there, and there is room for them, apart; the processor has AVX2.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn transpose<T: Packed>(
+    x: *const T,
+    [rows, columns]: [usize; 2],
+    strides: [usize; 2],
+    out: *mut T,
+) {
+    let [from, to] = strides;
+    let [high, wide] = [rows / T::RUN * T::RUN, columns / LINES * LINES];
+    for i in (0..high).step_by(T::RUN) {
+        for j in (0..wide).step_by(LINES) {
+            T::transpose(x.add(i + j * from), from as isize, out.add(j + i * to), to);
+        }
+    }
+    for j in 0..columns {
+        for i in if j < wide { high } else { 0 }..rows {
+            out.add(j + i * to).write(*x.add(i + j * from));
+        }
+    }
+}
+
 /// Packs a panel: element `l` of line `i` goes to `l * W + i`. `line` and `stride` are the strides of lines
 /// and of their elements, `lines` and `depth` how many there are of both; lines that are missing up to `read`
 /// of them are zeros.
