@@ -2,7 +2,7 @@
 //! of matrices to condensed forms for eigenvalue computations*, 1989): half of the work is in products, half
 //! reads the rest of the matrix twice for each column.
 
-use super::reflector::{adjoint, apply, inner, reflector, triangle, LANES};
+use super::reflector::{adjoint_of, apply, inner, reflector, triangle, LANES};
 use super::scalar::{multiply, Real, Scalar};
 use super::view::{MatMut, MatRef};
 use crate::kernels::memory::zeroed;
@@ -98,14 +98,16 @@ pub fn reduce<T: Scalar>(mut a: Vec<T>, [m, n]: [usize; 2]) -> Bidiagonal<T> {
             break;
         }
         let count = end - start;
-        let block = |of: &[T], rows: usize, first: usize| {
-            adjoint(MatRef::new(of, [rows, first + count], rows).block(end..rows, first..first + count))
-        };
-        let (y_h, right_h) = (block(&y, n, 0), block(&right, n, start));
+        let block =
+            |of, first: usize| MatRef::new(of, [n, first + count], n).block(end..n, first..first + count);
+        let mut rooms = [Vec::new(), Vec::new()];
+        let [y_room, right_room] = &mut rooms;
+        let y_h = adjoint_of(block(&y, 0), y_room);
+        let right_h = adjoint_of(block(&right, start), right_room);
         let mut rest = MatMut::new(&mut a, [m, n], m).block(end..m, end..n);
-        for (lines, other, first) in [(&left, &y_h, start), (&x, &right_h, 0)] {
+        for (lines, other, first) in [(&left, y_h, start), (&x, right_h, 0)] {
             let lines = MatRef::new(lines, [m, first + count], m).block(end..m, first..first + count);
-            multiply(rest.again(), lines, MatRef::new(other, [count, n - end], count), Sums::Subtract);
+            multiply(rest.again(), lines, other, Sums::Subtract);
         }
     }
     Bidiagonal { diagonal, above, left, left_tau, right, right_tau, sizes: [m, n] }
@@ -129,12 +131,13 @@ impl<T: Scalar> Bidiagonal<T> {
 fn transform<T: Scalar>(v: &[T], tau: &[T], [m, count]: [usize; 2], skip: usize, mut out: MatMut<T>) {
     /// Reflectors that are applied by one product.
     const TOGETHER: usize = 64;
-    let columns = out.columns();
+    let (columns, mut room) = (out.columns(), Vec::new());
     for start in (0..count).step_by(TOGETHER).rev() {
         let end = count.min(start + TOGETHER);
         let v = MatRef::new(v, [m, end], m).block(start + skip..m, start..end);
         let t = triangle(v, &tau[start..end]);
-        apply(v, &t, out.again().block(start + skip..m, 0..columns), false);
+        let t = MatRef::new(&t, [end - start; 2], end - start);
+        apply(v, t, out.again().block(start + skip..m, 0..columns), false, &mut room);
     }
 }
 

@@ -1,10 +1,11 @@
 //! QR factors by blocks of Householder reflectors; within a block by halves of its columns (Elmroth and
 //! Gustavson, *Applying recursion to serial and parallel QR factorization leads to better performance*, 2000).
 
-use super::reflector::{apply, inner, reflector, triangle};
-use super::scalar::Scalar;
+use super::reflector::{adjoint_of, apply, inner, reflector, triangle};
+use super::scalar::{multiply, Scalar};
 use super::view::{MatMut, MatRef};
 use crate::kernels::memory::zeroed;
+use crate::kernels::products::matrix::Sums;
 use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 
@@ -27,39 +28,51 @@ pub struct Reflectors<T> {
 pub fn factorise<T: Scalar>(mut a: MatMut<T>) -> Reflectors<T> {
     let [m, n] = a.sizes;
     let count = m.min(n);
-    let mut blocks = Vec::new();
+    let (mut blocks, mut room) = (Vec::new(), Vec::new());
     for start in (0..count).step_by(BLOCK) {
-        let k = BLOCK.min(count - start);
-        let [mut panel, rest] = a.again().block(start..m, start..n).split_columns(k);
-        let mut tau = [T::ZERO; BLOCK];
-        let (v, t) = reflect(panel.again(), &mut tau[..k]);
-        apply(MatRef::new(&v, [m - start, k], m - start), &t, rest, true);
+        let (rows, k) = (m - start, BLOCK.min(count - start));
+        let [panel, rest] = a.again().block(start..m, start..n).split_columns(k);
+        let (mut v, mut t) = (zeroed(rows * k), zeroed(k * k));
+        reflect(panel, MatMut::new(&mut v, [rows, k], rows), MatMut::new(&mut t, [k, k], k), &mut room);
+        let [v_of, t_of] = [MatRef::new(&v, [rows, k], rows), MatRef::new(&t, [k, k], k)];
+        apply(v_of, t_of, rest, true, &mut room);
         blocks.push((v, t));
     }
     Reflectors { blocks, rows: m, columns: count }
 }
 
-/// The reflectors of a panel: their columns and their triangle.
-fn reflect<T: Scalar>(mut panel: MatMut<T>, tau: &mut [T]) -> (Vec<T>, Vec<T>) {
+/// The reflectors of a panel: their columns and their triangle, which are zeros before.
+fn reflect<T: Scalar>(mut panel: MatMut<T>, mut v: MatMut<T>, mut t: MatMut<T>, room: &mut Vec<T>) {
     let [m, k] = panel.sizes;
     stop::work(m * k);
     if k <= BASE {
-        wide_loop(Columns { a: panel.again(), tau });
-    } else {
-        let half = (k / 2).next_multiple_of(BASE);
-        let [left, mut right] = panel.again().split_columns(half);
-        let (first, last) = tau.split_at_mut(half);
-        let (v, t) = reflect(left, first);
-        apply(MatRef::new(&v, [m, half], m), &t, right.again(), true);
-        reflect(right.block(half..m, 0..k - half), last);
+        let mut tau = [T::ZERO; BASE];
+        wide_loop(Columns { a: panel.again(), tau: &mut tau[..k] });
+        for j in 0..k {
+            let v = v.column(j);
+            v[j] = T::ONE;
+            v[j + 1..].copy_from_slice(&panel.column(j)[j + 1..]);
+        }
+        let made = triangle(v.read(), &tau[..k]);
+        (0..k).for_each(|j| t.column(j).copy_from_slice(&made[j * k..][..k]));
+        return;
     }
-    let mut v = zeroed(m * k);
-    for (j, v) in v.chunks_exact_mut(m).enumerate() {
-        v[j] = T::ONE;
-        v[j + 1..].copy_from_slice(&panel.column(j)[j + 1..]);
-    }
-    let t = triangle(MatRef::new(&v, [m, k], m), tau);
-    (v, t)
+    let half = (k / 2).next_multiple_of(BASE);
+    let [left, mut right] = panel.split_columns(half);
+    let [[mut first, mut between], [_, mut last]] = t.split(half, half);
+    let [mut v_first, v_last] = v.split_columns(half);
+    reflect(left, v_first.again(), first.again(), room);
+    apply(v_first.read(), first.read(), right.again(), true, room);
+    let mut v_last = v_last.block(half..m, 0..k - half);
+    reflect(right.block(half..m, 0..k - half), v_last.again(), last.again(), room);
+    // Between both triangles: -first * v_first^H * v_last * last.
+    let (mut inner, mut outer) = ([T::ZERO; BLOCK * BLOCK], [T::ZERO; BLOCK * BLOCK]);
+    let [mut inner, mut outer] = [&mut inner, &mut outer].map(|x| MatMut::new(x, [half, k - half], half));
+    let mut copy = Vec::new();
+    let below = v_first.read().block(half..m, 0..half);
+    multiply(inner.again(), adjoint_of(below, &mut copy), v_last.read(), Sums::Set);
+    multiply(outer.again(), inner.read(), last.read(), Sums::Set);
+    multiply(between.again(), first.read(), outer.read(), Sums::Subtract);
 }
 
 /// The reflectors of a few columns, one after the other.
@@ -103,14 +116,14 @@ impl<T: Scalar> Reflectors<T> {
     }
 
     fn each(&self, mut out: MatMut<T>, triangular: bool) {
-        let columns = out.columns();
+        let (columns, mut room) = (out.columns(), Vec::new());
         for (number, (v, t)) in self.blocks.iter().enumerate().rev() {
             let start = number * BLOCK;
             let (rows, k) = (self.rows - start, BLOCK.min(self.columns - start));
             // Of the identity, columns on the left are as they were.
             let first = if triangular { start } else { 0 };
             let below = out.again().block(start..self.rows, first..columns);
-            apply(MatRef::new(v, [rows, k], rows), t, below, false);
+            apply(MatRef::new(v, [rows, k], rows), MatRef::new(t, [k, k], k), below, false, &mut room);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Householder reflectors `I - tau * v * v^H`, alone and in blocks `I - V * T * V^H` (Schreiber and Van Loan,
 //! *A storage-efficient WY representation for products of Householder transformations*, 1989).
 
-use super::scalar::{beside, multiply, Real, Scalar};
+use super::scalar::{beside, multiply, turn, Real, Scalar};
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
+use std::ops::Range;
 
 /// Elements of a sum that are added side by side.
 pub const LANES: usize = 8;
@@ -33,18 +34,42 @@ pub fn total<T: Scalar>(x: [T; LANES]) -> T {
     (fours[0] + fours[2]) + (fours[1] + fours[3])
 }
 
+/// Sums of squares of which the root is taken as it is.
+const PLAIN: Range<f64> = 1e-280..1e280;
+
+/// The square of the distance of an element from 0, in double precision.
+#[inline(always)]
+fn square<T: Scalar>(x: T) -> f64 {
+    let (re, im) = (x.re().f64(), x.im().f64());
+    re * re + im * im
+}
+
+/// The sum of the squares of elements, each scaled before, in [`LANES`] sums side by side.
+#[inline(always)]
+fn squares<T: Scalar>(x: &[T], by: f64) -> f64 {
+    let mut sums = [0.0; LANES];
+    let mut chunks = x.chunks_exact(LANES);
+    let scaled = |x: T| {
+        let (re, im) = (x.re().f64() * by, x.im().f64() * by);
+        re * re + im * im
+    };
+    for x in &mut chunks {
+        for (sum, &x) in sums.iter_mut().zip(x) {
+            *sum += scaled(x);
+        }
+    }
+    for (sum, &x) in sums.iter_mut().zip(chunks.remainder()) {
+        *sum += scaled(x);
+    }
+    total(sums)
+}
+
 /// The Euclidean norm of a vector, without overflow or underflow on the way: squares of singles are added as
 /// doubles, and doubles are scaled where the sum of their squares is far from 1.
 #[inline(always)]
 pub fn norm<T: Scalar>(x: &[T]) -> T::Real {
-    let squares = |by: f64| {
-        x.iter().fold(0.0, |sum, &x| {
-            let (re, im) = (x.re().f64() * by, x.im().f64() * by);
-            sum + (re * re + im * im)
-        })
-    };
-    let sum = squares(1.0);
-    let root = if (1e-280..1e280).contains(&sum) {
+    let sum = squares(x, 1.0);
+    let root = if PLAIN.contains(&sum) {
         sum.sqrt()
     } else {
         let largest = x.iter().fold(0.0, |most: f64, &x| {
@@ -61,7 +86,7 @@ pub fn norm<T: Scalar>(x: &[T]) -> T::Real {
         }
         // By a power of 2 nothing is rounded.
         let by = beside(largest);
-        squares(by).sqrt() / by
+        squares(x, by).sqrt() / by
     };
     T::Real::from_f64(root)
 }
@@ -71,12 +96,18 @@ pub fn norm<T: Scalar>(x: &[T]) -> T::Real {
 #[inline(always)]
 pub fn reflector<T: Scalar>(x: &mut [T]) -> (T, T::Real) {
     let alpha = x[0];
-    let tail = norm(&x[1..]);
-    if tail == T::Real::ZERO && alpha.im() == T::Real::ZERO {
+    // The norm of all of it, and whether all but the first element vanish.
+    let tail = squares(&x[1..], 1.0);
+    let sum = tail + square(alpha);
+    let (is_zero, size) = if PLAIN.contains(&tail) && PLAIN.contains(&sum) {
+        (false, T::Real::from_f64(sum.sqrt()))
+    } else {
+        (norm(&x[1..]) == T::Real::ZERO, norm(x))
+    };
+    if is_zero && alpha.im() == T::Real::ZERO {
         x[0] = T::ONE;
         return (T::ZERO, alpha.re());
     }
-    let size = norm(x);
     let beta = if alpha.re() < T::Real::ZERO { size } else { -size };
     // Parts divided by beta, not multiplied: no overflow where beta is tiny.
     let over = |z: T| T::parts(z.re() / beta, z.im() / beta);
@@ -96,11 +127,8 @@ pub fn reflector<T: Scalar>(x: &mut [T]) -> (T, T::Real) {
 /// the block and their `tau`.
 pub fn triangle<T: Scalar>(v: MatRef<T>, tau: &[T]) -> Vec<T> {
     let k = tau.len();
-    let mut gram = zeroed(k * k);
-    let adjoint = adjoint(v);
-    let v_h = MatRef::new(&adjoint, [k, v.rows()], k);
-    multiply(MatMut::new(&mut gram, [k, k], k), v_h, v, Sums::Set);
-    let mut t = zeroed(k * k);
+    let (mut gram, mut t) = (zeroed(k * k), zeroed(k * k));
+    multiply(MatMut::new(&mut gram, [k, k], k), adjoint_of(v, &mut Vec::new()), v, Sums::Set);
     for j in 0..k {
         for i in 0..j {
             let sum = (i..j).fold(T::ZERO, |sum, l| sum + t[i + l * k] * gram[l + j * k]);
@@ -115,29 +143,43 @@ pub fn triangle<T: Scalar>(v: MatRef<T>, tau: &[T]) -> Vec<T> {
 pub fn adjoint<T: Scalar>(x: MatRef<T>) -> Vec<T> {
     let [m, n] = x.sizes;
     let mut out = zeroed(m * n);
-    let mut target = MatMut::new(&mut out, [n, m], n);
-    // In squares, so that a cache line is read while it is there.
-    const SIDE: usize = 16;
-    for (j, i) in (0..n).step_by(SIDE).flat_map(|j| (0..m).step_by(SIDE).map(move |i| (j, i))) {
-        for j in j..n.min(j + SIDE) {
-            (i..m.min(i + SIDE)).for_each(|i| target.set(j, i, x.at(i, j).conj()));
-        }
+    turn(MatMut::new(&mut out, [n, m], n), x);
+    if T::COMPLEX {
+        out.iter_mut().for_each(|x| *x = x.conj());
     }
     out
 }
 
-/// `c` becomes `Q * c`, or `Q^H * c`, for the block `Q = I - v * t * v^H`.
-pub fn apply<T: Scalar>(v: MatRef<T>, t: &[T], mut c: MatMut<T>, adjoint_of_it: bool) {
-    let (k, [m, n]) = (v.columns(), c.sizes);
+/// The conjugate transpose: of a real matrix in place, of a complex one in `room`.
+pub fn adjoint_of<'a, T: Scalar>(x: MatRef<'a, T>, room: &'a mut Vec<T>) -> MatRef<'a, T> {
+    if !T::COMPLEX {
+        return x.transposed();
+    }
+    *room = adjoint(x);
+    MatRef::new(room, [x.columns(), x.rows()], x.columns())
+}
+
+/// `c` becomes `Q * c`, or `Q^H * c`, for the block `Q = I - v * t * v^H`. `room` is kept from one block to the
+/// next: fresh pages are as slow as a product.
+pub fn apply<T: Scalar>(
+    v: MatRef<T>,
+    t: MatRef<T>,
+    mut c: MatMut<T>,
+    adjoint_of_it: bool,
+    room: &mut Vec<T>,
+) {
+    let (k, n) = (v.columns(), c.columns());
     if n == 0 || k == 0 {
         return;
     }
-    let v_h = adjoint(v);
-    let (mut inner, mut outer) = (zeroed(k * n), zeroed(k * n));
-    multiply(MatMut::new(&mut inner, [k, n], k), MatRef::new(&v_h, [k, m], k), c.read(), Sums::Set);
-    let t = MatRef::new(t, [k, k], k);
-    let t_h = adjoint(t);
-    let t = if adjoint_of_it { MatRef::new(&t_h, [k, k], k) } else { t };
-    multiply(MatMut::new(&mut outer, [k, n], k), t, MatRef::new(&inner, [k, n], k), Sums::Set);
-    multiply(c.again(), v, MatRef::new(&outer, [k, n], k), Sums::Subtract);
+    if room.len() < 2 * k * n {
+        *room = zeroed(2 * k * n);
+    }
+    let (inner, outer) = room[..2 * k * n].split_at_mut(k * n);
+    let [mut inner, mut outer] = [inner, outer].map(|x| MatMut::new(x, [k, n], k));
+    multiply(inner.again(), adjoint_of(v, &mut Vec::new()), c.read(), Sums::Set);
+    let mut copy = Vec::new();
+    let t = if adjoint_of_it { adjoint_of(t, &mut copy) } else { t };
+    multiply(outer.again(), t, inner.read(), Sums::Set);
+    multiply(c.again(), v, outer.read(), Sums::Subtract);
 }

@@ -2,8 +2,8 @@
 //! reduction of matrices to condensed forms for eigenvalue computations*, 1989): half of the work is in
 //! products, half reads the rest of the matrix once for each column.
 
-use super::reflector::{apply, inner, reflector, total, triangle, LANES};
-use super::scalar::{multiply, Real, Scalar};
+use super::reflector::{adjoint_of, apply, inner, reflector, total, triangle, LANES};
+use super::scalar::{multiply_lower, Real, Scalar};
 use super::view::{MatMut, MatRef};
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
@@ -13,9 +13,6 @@ use crate::stop;
 
 /// Columns of a block.
 const BLOCK: usize = 32;
-
-/// Columns of the lower triangle that are updated by one product.
-const PANEL: usize = 128;
 
 /// Rows from which on the product with the rest of the matrix is cut into pieces for threads.
 const SHARED: usize = 256;
@@ -70,21 +67,9 @@ pub fn reduce<T: Scalar>(mut a: Vec<T>, n: usize) -> Tridiagonal<T> {
         let mut rest = MatMut::new(right, [n, n - end], n).block(end..n, 0..n - end);
         let v = MatRef::new(left, [n, end], n).block(end..n, start..end);
         let w = MatRef::new(&w, [n, end - start], n).block(end..n, 0..end - start);
-        let (v_h, w_h) = (super::reflector::adjoint(v), super::reflector::adjoint(w));
-        let [v_h, w_h] = [&v_h, &w_h].map(|x| MatRef::new(x, [end - start, n - end], end - start));
-        for at in (0..n - end).step_by(PANEL) {
-            let columns = at..(n - end).min(at + PANEL);
-            let rows = at..n - end;
-            let mut panel = rest.again().block(rows.clone(), columns.clone());
-            let all = 0..end - start;
-            multiply(
-                panel.again(),
-                v.block(rows.clone(), all.clone()),
-                w_h.block(all.clone(), columns.clone()),
-                Sums::Subtract,
-            );
-            multiply(panel, w.block(rows, all.clone()), v_h.block(all, columns), Sums::Subtract);
-        }
+        let (mut v_room, mut w_room) = (Vec::new(), Vec::new());
+        multiply_lower(rest.again(), v, adjoint_of(w, &mut w_room), Sums::Subtract);
+        multiply_lower(rest, w, adjoint_of(v, &mut v_room), Sums::Subtract);
     }
     Tridiagonal { diagonal, below, v: a, tau }
 }
@@ -102,7 +87,7 @@ impl<T: Scalar> Tridiagonal<T> {
         const TOGETHER: usize = 64;
         let n = self.diagonal.len();
         let columns = z.columns();
-        let last = n.saturating_sub(1);
+        let (last, mut room) = (n.saturating_sub(1), Vec::new());
         for start in (0..last).step_by(TOGETHER).rev() {
             let end = last.min(start + TOGETHER);
             let rows = n - start - 1;
@@ -112,7 +97,8 @@ impl<T: Scalar> Tridiagonal<T> {
             }
             let v = MatRef::new(&v, [rows, end - start], rows);
             let t = triangle(v, &self.tau[start..end]);
-            apply(v, &t, z.again().block(start + 1..n, 0..columns), false);
+            let t = MatRef::new(&t, [end - start; 2], end - start);
+            apply(v, t, z.again().block(start + 1..n, 0..columns), false, &mut room);
         }
     }
 }
