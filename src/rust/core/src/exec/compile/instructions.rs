@@ -18,6 +18,12 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+/// The estimated times in picoseconds on one core: of a byte that is loaded from a cache and of one that is
+/// stored, and of an element that is gathered (measured on an AMD EPYC, Zen 5).
+const LOADED: usize = 12;
+const STORED: usize = 28;
+const GATHERED: usize = 1_000;
+
 /// A result that is stored in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
@@ -162,12 +168,13 @@ pub fn compile(
     let streams = operands.len();
     for (aval, load) in operands.iter().map(|(aval, _)| aval).zip(&loads) {
         picoseconds += match load {
-            Load::Gather => group.len * 1_000,
-            Load::Direct | Load::Runs | Load::Splat => group.len * 25 * aval.dtype.bytes(),
-            // It is part of what the product costs.
-            Load::Whole => 0,
+            Load::Gather => group.len * GATHERED,
+            Load::Direct | Load::Runs => group.len * LOADED * aval.dtype.bytes(),
+            // The second is part of what the product costs.
+            Load::Splat | Load::Whole => 0,
         };
     }
+    picoseconds += kept.iter().map(|k| STORED * graph.aval(k.root).bytes()).sum::<usize>();
     let code = compiler.assemble(streams, phases);
     Compiled { program: Program { code, loads, late, folds, picoseconds, names }, operands, partials }
 }
