@@ -11,8 +11,7 @@ use super::{written, Op, Row};
 use crate::dtype::INEXACT;
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
-use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::{cholesky, lanes, MatMut, Scalar};
+use crate::kernels::linalg::tensors;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// The lower triangular `l` with a positive diagonal and `l * l^H` the matrix, of which the lower triangle is
@@ -71,25 +70,7 @@ impl OpDef for Cholesky {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let n = operands[0].shape[operands[0].shape.rank() - 1];
-        let (dtype, lower) = (operands[0].dtype, self.lower);
-        if lanes::suit(&operands[0]) {
-            let work = time(dtype, n * n * n / 6);
-            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], &[2]], results, work, |x, out| {
-                out.scalars[0].copy_from_slice(&x.scalars[0]);
-                lanes::cholesky(&mut out.scalars[0], n, lower);
-            }), F64; F32);
-        }
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], &[2]], results, time(dtype, n * n * n / 6), |x, out| {
-            // Of the other triangle nothing is read, and what is there in the end is cleared.
-            let rows = |j: usize| if lower { j..n } else { 0..j + 1 };
-            let out = &mut out.scalars[0];
-            (0..n).for_each(|j| out[j * n..][rows(j)].copy_from_slice(&x.scalars[0][j * n..][rows(j)]));
-            let matrix = MatMut::new(out, [n, n], n);
-            if cholesky::factorise(if lower { matrix } else { matrix.transposed() }).is_err() {
-                return out.fill(T::of(f64::NAN));
-            }
-            (0..n).for_each(|j| out[j * n..][if lower { 0..j } else { j + 1..n }].fill(T::ZERO));
-        }))
+        tensors::cholesky(operands, results, time(operands[0].dtype, n * n * n / 6), self.lower)
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {

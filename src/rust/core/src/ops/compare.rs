@@ -7,20 +7,19 @@ use super::create::uniform;
 use super::lower::{HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
 use super::{BroadcastInDim, Builder, Convert, Op, Row};
-use crate::dtype::{dispatch, Bool, DType, Element, Kind, ANY, ORDERED};
+use crate::dtype::{DType, Kind, ANY, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::tile;
-use crate::kernels::wide::wide;
+use crate::kernels::elementwise::{self, Map};
 use crate::tensor::{Aval, Literal, View, ViewMut};
 
 macro_rules! compare_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { accepts: $accepts:expr, generic: $generic:literal, any: |$x:ident, $y:ident| $any:expr, hlo: $hlo:literal, native: $native:ident, }
+        $name:ident { accepts: $accepts:expr, generic: $generic:literal, hlo: $hlo:literal, native: $native:ident, }
     )+) => {
         /// An elementwise comparison.
         #[allow(non_camel_case_types)]
@@ -46,10 +45,9 @@ macro_rules! compare_ops {
                 match self { $(Compare::$name => $hlo),+ }
             }
 
-            fn tile<T: Element>(self) -> fn(&[T], &[T], &mut [Bool]) {
-                match self { $(Compare::$name =>
-                    |x, y, out| wide(|| for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) { *out = ($any).into() })
-                ),+ }
+            /// Its kernel on elements of a dtype.
+            fn map(self, dtype: DType) -> Map<2> {
+                match self { $(Compare::$name => elementwise::Compare::$name),+ }.map(dtype)
             }
         }
     };
@@ -59,27 +57,27 @@ compare_ops! {
     /// Whether elements are equal.
     ///
     /// NaN equals nothing; -0 equals 0.
-    eq { accepts: ANY, generic: "==", any: |x, y| x == y, hlo: "EQ", native: Eq, }
+    eq { accepts: ANY, generic: "==", hlo: "EQ", native: Eq, }
     /// Whether elements differ.
     ///
     /// NaN differs from everything.
-    ne { accepts: ANY, generic: "!=", any: |x, y| x != y, hlo: "NE", native: Ne, }
+    ne { accepts: ANY, generic: "!=", hlo: "NE", native: Ne, }
     /// Whether elements of the first operand are greater.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    gt { accepts: ORDERED, generic: ">", any: |x, y| y.lt(*x), hlo: "GT", native: Gt, }
+    gt { accepts: ORDERED, generic: ">", hlo: "GT", native: Gt, }
     /// Whether elements of the first operand are greater or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    ge { accepts: ORDERED, generic: ">=", any: |x, y| y.le(*x), hlo: "GE", native: Ge, }
+    ge { accepts: ORDERED, generic: ">=", hlo: "GE", native: Ge, }
     /// Whether elements of the first operand are less.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    lt { accepts: ORDERED, generic: "<", any: |x, y| x.lt(*y), hlo: "LT", native: Lt, }
+    lt { accepts: ORDERED, generic: "<", hlo: "LT", native: Lt, }
     /// Whether elements of the first operand are less or equal.
     ///
     /// FALSE if either is NaN; FALSE is less than TRUE.
-    le { accepts: ORDERED, generic: "<=", any: |x, y| x.le(*y), hlo: "LE", native: Le, }
+    le { accepts: ORDERED, generic: "<=", hlo: "LE", native: Le, }
 }
 
 impl OpDef for Compare {
@@ -112,7 +110,7 @@ impl OpDef for Compare {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let ([x, y], out) = ([&operands[0], &operands[1]], &mut results[0]);
-        dispatch!(x.dtype, T => tile::map2(self.tile::<T>(), x, y, out))
+        self.map(x.dtype).apply([x, y], out)
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -120,7 +118,7 @@ impl OpDef for Compare {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        dispatch!(from[0], T => Some(Kernel::of2(self.tile::<T>())))
+        Some(Kernel::map(self.map(from[0])))
     }
 
     fn vjp(&self) -> Vjp<'_> {

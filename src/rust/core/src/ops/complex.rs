@@ -8,14 +8,12 @@ use super::derive::Var;
 use super::lower::{elementwise, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Op, Row};
-use crate::dtype::{Cpx, DType, Float, ANY, FLOAT, SIGNED_NUMBER};
+use crate::dtype::{DType, ANY, FLOAT, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
-use crate::kernels::math::{self, Computed};
-use crate::kernels::tile;
+use crate::kernels::elementwise::{self, Map};
 use crate::tensor::{Aval, View, ViewMut};
-use num_complex::Complex;
 
 macro_rules! part_ops {
     ($(
@@ -24,7 +22,6 @@ macro_rules! part_ops {
             $(function: $function:literal,)?
             generic: $generic:literal,
             $(ulps: $ulps:literal,)?
-            complex: |$re:ident, $im:ident| $complex:expr,
             lower: $lower:expr,
         }
     )+) => {
@@ -58,14 +55,9 @@ macro_rules! part_ops {
                 match self { $(Part::$name => $lower),+ }
             }
 
-            fn tile<C: Cpx>(self) -> fn(&[C], &mut [C::Part])
-            where
-                C::Part: Computed,
-            {
-                match self { $(Part::$name => |x, out| for (out, z) in out.iter_mut().zip(x) {
-                    let ($re, $im) = z.parts();
-                    *out = $complex;
-                }),+ }
+            /// Its kernel on elements of a complex dtype.
+            fn map(self, dtype: DType) -> Map<1> {
+                match self { $(Part::$name => elementwise::Part::$name),+ }.map(dtype)
             }
         }
     };
@@ -75,18 +67,18 @@ part_ops! {
     /// Real part.
     ///
     /// The real part of a real number is the number itself.
-    real { generic: "Re", complex: |re, _im| re, lower: Lower::Op("stablehlo.real"), }
+    real { generic: "Re", lower: Lower::Op("stablehlo.real"), }
     /// Imaginary part.
     ///
     /// The imaginary part of a real number is 0.
-    imag { generic: "Im", complex: |_re, im| im, lower: Lower::Op("stablehlo.imag"), }
+    imag { generic: "Im", lower: Lower::Op("stablehlo.imag"), }
     /// Argument: the angle from the positive real axis, in radians.
     ///
     /// Between -pi and pi; for a real number 0, or pi if it is negative. Integers and booleans are promoted
     /// to `f32`.
-    arg { generic: "Arg", ulps: 2.0, complex: |re, im| math::pair(&math::ATAN2, im, re), lower: Lower::Formula(Formula::Arg), }
+    arg { generic: "Arg", ulps: 2.0, lower: Lower::Formula(Formula::Arg), }
     /// Absolute value of a complex number, without overflow on the way.
-    magnitude { function: "nv_abs", generic: "Mod", ulps: 1.0, complex: |re, im| C::Part::of(libm::hypot(re.f64(), im.f64())), lower: Lower::Op("stablehlo.abs"), }
+    magnitude { function: "nv_abs", generic: "Mod", ulps: 1.0, lower: Lower::Op("stablehlo.abs"), }
 }
 
 impl OpDef for Part {
@@ -117,11 +109,7 @@ impl OpDef for Part {
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
-        let (x, out) = (&operands[0], &mut results[0]);
-        match x.dtype {
-            DType::C64 => tile::map1(self.tile::<Complex<f32>>(), x, out),
-            _ => tile::map1(self.tile::<Complex<f64>>(), x, out),
-        }
+        self.map(operands[0].dtype).apply([&operands[0]], &mut results[0])
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -129,10 +117,7 @@ impl OpDef for Part {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        Some(match from[0] {
-            DType::C64 => Kernel::of1(self.tile::<Complex<f32>>()),
-            _ => Kernel::of1(self.tile::<Complex<f64>>()),
-        })
+        Some(Kernel::map(self.map(from[0])))
     }
 
     fn cost(&self) -> Cost {
@@ -243,11 +228,7 @@ impl OpDef for MakeComplex {
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
-        let ([re, im], out) = ([&operands[0], &operands[1]], &mut results[0]);
-        match out.dtype {
-            DType::C64 => tile::map2(join::<Complex<f32>>, re, im, out),
-            _ => tile::map2(join::<Complex<f64>>, re, im, out),
-        }
+        elementwise::join(operands[0].dtype).apply([&operands[0], &operands[1]], &mut results[0])
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -255,10 +236,7 @@ impl OpDef for MakeComplex {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        Some(match from[0] {
-            DType::F32 => Kernel::of2(join::<Complex<f32>>),
-            _ => Kernel::of2(join::<Complex<f64>>),
-        })
+        Some(Kernel::map(elementwise::join(from[0])))
     }
 
     fn vjp(&self) -> Vjp<'_> {
@@ -275,11 +253,5 @@ impl OpDef for MakeComplex {
 
     fn linear(&self) -> Linear {
         Linear::InAll
-    }
-}
-
-fn join<C: Cpx>(re: &[C::Part], im: &[C::Part], out: &mut [C]) {
-    for ((out, &re), &im) in out.iter_mut().zip(re).zip(im) {
-        *out = C::new(re, im);
     }
 }

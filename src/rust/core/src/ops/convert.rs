@@ -6,16 +6,15 @@ use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplifi
 use super::lower::{op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Builder, Op, Row};
-use crate::dtype::{dispatch, DType, Element, Kind, Ranked, ANY};
+use crate::dtype::{DType, Kind, Ranked, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::cast::by_width;
+use crate::kernels::elementwise::convert;
 use crate::kernels::memory::AlignedBytes;
 use crate::kernels::tile;
-use crate::kernels::wide::wide;
 use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
@@ -74,7 +73,7 @@ impl OpDef for Convert {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        dispatch!(x.dtype, T => dispatch!(out.dtype, U => tile::map1::<T, U>(convert, x, out)))
+        convert(x.dtype, out.dtype).apply([x], out)
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -82,7 +81,7 @@ impl OpDef for Convert {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        dispatch!(from[0], T => dispatch!(self.to.stored(), U => Some(Kernel::of1::<T, U>(convert))))
+        Some(Kernel::map(convert(from[0], self.to.stored())))
     }
 
     fn instruction(&self) -> Option<native::Op> {
@@ -153,16 +152,6 @@ impl OpDef for Convert {
 fn widens(from: &Aval, to: &Aval) -> bool {
     // bf16 and f16 have one width, and neither contains the other.
     from.dtype == to.dtype || (from.dtype.kind() == to.dtype.kind() && from.dtype.bits() < to.dtype.bits())
-}
-
-// Not inlined: it would stand twice for each pair of dtypes, here and in its kernel.
-#[inline(never)]
-fn convert<T: Element, U: Element>(x: &[T], out: &mut [U]) {
-    wide(|| {
-        for (out, x) in out.iter_mut().zip(x) {
-            *out = x.convert();
-        }
-    });
 }
 
 /// The same bits as elements of another dtype, low bits first.
@@ -257,7 +246,7 @@ impl OpDef for BitcastConvert {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        by_width!(from[0], T => self.is_elementwise(from).then(Kernel::copy::<T>))
+        self.is_elementwise(from).then(|| Kernel::copy(from[0]))
     }
 
     fn vjp(&self) -> Vjp<'_> {
@@ -279,6 +268,7 @@ impl OpDef for BitcastConvert {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::Element;
     use crate::kernels::cast;
     use crate::tensor::Layout;
 

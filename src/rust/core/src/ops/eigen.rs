@@ -11,8 +11,7 @@ use crate::dtype::INEXACT;
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::{eigen, jacobi, lanes, MatMut, Scalar};
+use crate::kernels::linalg::tensors;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// Eigenvalues, ascending, and orthonormal eigenvectors as columns, of Hermitian matrices, of which the lower
@@ -63,25 +62,7 @@ impl OpDef for Eigh {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let n = operands[0].shape[operands[0].shape.rank() - 1];
-        let dtype = operands[0].dtype;
-        let work = time(dtype, 4 * n * n * n + 2000);
-        let axes: &[usize] = if self.vectors { &[1, 2] } else { &[1] };
-        // One matrix too: the signs of eigenvectors are those that it has in a batch.
-        if lanes::fit(&operands[0], jacobi::MOST) {
-            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], axes], results, work, |x, out| {
-                let vectors = out.scalars.first_mut().map(|v| &mut v[..]);
-                jacobi::symmetric(&mut x.scalars[0], n, &mut out.reals[0], vectors);
-            }), F64; F32);
-        }
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], axes], results, work, |x, out| {
-            let values = &mut out.reals[0];
-            let a = x.scalars[0].take();
-            let vectors = out.scalars.first_mut().map(|v| MatMut::new(v, [n, n], n));
-            if !eigen::hermitian(a, n, values, vectors) {
-                values.fill(<T as Scalar>::Real::of(f64::NAN));
-                out.scalars.iter_mut().for_each(|v| v.fill(T::of(f64::NAN)));
-            }
-        }))
+        tensors::eigh(operands, results, time(operands[0].dtype, 4 * n * n * n + 2000))
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {

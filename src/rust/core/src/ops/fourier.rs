@@ -9,10 +9,9 @@ use super::{written, Op, Part, Row};
 use crate::dtype::{DType, COMPLEX, FLOAT};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::fourier::{Kind, Transform};
+use crate::kernels::fourier::{Kind, Transforms};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
-use std::cell::OnceCell;
 
 /// A transform along an axis: `y[k] = sum of x[j] * exp(-2 pi i j k / n)`, or its inverse, which is divided by
 /// `n`. That of real numbers has `n %/% 2 + 1` complex ones.
@@ -221,17 +220,11 @@ impl Fourier {
     fn ready(&self, shape: &Shape) -> Ready {
         let Fourier { kind, axis, size } = *self;
         let size = if kind == Kind::RealInverse { size } else { shape[axis.0] };
-        let (single, double) = (OnceCell::new(), OnceCell::new());
+        let transforms = Transforms::new(kind, size);
         Box::new(move |operands, results| {
             let (x, out) = (&operands[0], &mut results[0]);
-            if out.shape.size() == 0 {
-                return;
-            }
-            match x.dtype.part() {
-                DType::F32 => {
-                    single.get_or_init(|| Transform::<f32>::new(kind, size)).run(x, axis.0, out);
-                }
-                _ => double.get_or_init(|| Transform::<f64>::new(kind, size)).run(x, axis.0, out),
+            if out.shape.size() > 0 {
+                transforms.run(x, axis.0, out);
             }
         })
     }

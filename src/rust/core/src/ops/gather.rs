@@ -12,7 +12,7 @@ use crate::dtype::{dispatch_int, DType, ANY};
 use crate::error::{Error, Result};
 use crate::exec::vm::{Kernel, PICKS};
 use crate::graph::syntax::Parsed;
-use crate::kernels::cast::{self, by_width};
+use crate::kernels::cast;
 use crate::kernels::memory::indexed::{load, Places, Starts, NOWHERE};
 use crate::shape::{join, Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -177,7 +177,7 @@ impl OpDef for Gather {
                 places.iter_mut().zip(positions).for_each(|(place, &mut position)| *place = position as u32);
             })
         };
-        let kernel = move || by_width!(x, T => Kernel::pick::<T>(indices, Box::new(find)));
+        let kernel = move || Kernel::pick(x, indices, Box::new(find));
         Some(WholeKernel { picks: true, kernel: Box::new(kernel) })
     }
 

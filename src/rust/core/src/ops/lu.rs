@@ -11,9 +11,7 @@ use super::{written, Op, Row};
 use crate::dtype::{DType, INEXACT};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::triangular::{solve, Triangle};
-use crate::kernels::linalg::{lanes, lu, MatMut, MatRef, Scalar};
+use crate::kernels::linalg::tensors;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// The factors of matrices `[m, n]` with rows exchanged: `l`, with ones on its diagonal, below that of the first
@@ -54,23 +52,7 @@ impl OpDef for Lu {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let rank = operands[0].shape.rank();
         let [m, n] = [operands[0].shape[rank - 2], operands[0].shape[rank - 1]];
-        let dtype = operands[0].dtype;
-        let work = time(dtype, m * n * m.min(n) / 3);
-        if lanes::suit(&operands[0]) {
-            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], &[2, 1, 1]], results, work, |x, out| {
-                let [pivots, order] = &mut out.integers[..] else { unreachable!("two results of integers") };
-                out.scalars[0].copy_from_slice(&x.scalars[0]);
-                lanes::lu(&mut out.scalars[0], [m, n], pivots);
-                lanes::permutation(pivots, order);
-            }), F64; F32);
-        }
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], &[2, 1, 1]], results, work, |x, out| {
-            let factors = &mut out.scalars[0];
-            factors.copy_from_slice(&x.scalars[0]);
-            let [pivots, order] = &mut out.integers[..] else { unreachable!("two results of integers") };
-            lu::factorise(MatMut::new(factors, [m, n], m), pivots);
-            lu::permutation(pivots, order);
-        }))
+        tensors::lu(operands, results, time(operands[0].dtype, m * n * m.min(n) / 3))
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {
@@ -204,56 +186,8 @@ impl OpDef for LuSolve {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let rank = operands[3].shape.rank();
         let [n, m] = [operands[3].shape[rank - 2], operands[3].shape[rank - 1]];
-        let dtype = operands[0].dtype;
-        let adjoint = self.adjoint;
-        let [lower, upper] = [true, false].map(|lower| Triangle { lower, unit: lower });
-        // Rows that do not exist are none of nv_lu(); the op has no error for elements.
-        let place = |row: i32| (row.max(0) as usize).min(n - 1);
         // The matrix itself is not read.
-        let (operands, work) = (&operands[1..], time(dtype, n * n * m));
-        if lanes::suit(&operands[0]) {
-            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2, 1, 2], &[2]], results, work, |x, out| {
-                let (order, [factors, b]) = (&x.integers[0], &mut x.scalars[..]) else { unreachable!("three operands") };
-                let out = &mut out.scalars[0];
-                if adjoint {
-                    lanes::solve(factors, true, Triangle { lower: true, unit: false }, n, b);
-                    lanes::solve(factors, true, Triangle { lower: false, unit: true }, n, b);
-                }
-                for (out, b) in out.chunks_exact_mut(n).zip(b.chunks_exact(n)) {
-                    for (i, rows) in order.iter().enumerate() {
-                        for (lane, &row) in rows.iter().enumerate() {
-                            let (to, from) = if adjoint { (place(row), i) } else { (i, place(row)) };
-                            out[to][lane] = b[from][lane];
-                        }
-                    }
-                }
-                if !adjoint {
-                    lanes::solve(factors, false, lower, n, out);
-                    lanes::solve(factors, false, upper, n, out);
-                }
-            }), F64; F32);
-        }
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2, 1, 2], &[2]], results, work, |x, out| {
-            let (order, [factors, b]) = (&x.integers[0], &mut x.scalars[..]) else { unreachable!("four operands") };
-            let out = &mut out.scalars[0];
-            out.fill(T::ZERO);
-            if adjoint {
-                factors.iter_mut().for_each(|x| *x = x.conj());
-                let a = MatRef::new(factors, [n, n], n).transposed();
-                solve(a, Triangle { lower: true, unit: false }, MatMut::new(b, [n, m], n));
-                solve(a, Triangle { lower: false, unit: true }, MatMut::new(b, [n, m], n));
-                for (out, b) in out.chunks_exact_mut(n.max(1)).zip(b.chunks_exact(n.max(1))) {
-                    order.iter().zip(b).for_each(|(&row, &x)| out[place(row)] = x);
-                }
-            } else {
-                for (out, b) in out.chunks_exact_mut(n.max(1)).zip(b.chunks_exact(n.max(1))) {
-                    order.iter().zip(out).for_each(|(&row, x)| *x = b[place(row)]);
-                }
-                let a = MatRef::new(factors, [n, n], n);
-                solve(a, lower, MatMut::new(out, [n, m], n));
-                solve(a, upper, MatMut::new(out, [n, m], n));
-            }
-        }))
+        tensors::lu_solve(&operands[1..], self.adjoint, results, time(operands[0].dtype, n * n * m))
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {

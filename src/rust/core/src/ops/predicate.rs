@@ -5,22 +5,18 @@ use super::contract::{member, named, Form, OpDef, Promotion, Role};
 use super::lower::{Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::rules::{Batch, Vjp};
 use super::{Op, Row};
-use crate::dtype::{dispatch, Bool, Cpx, DType, Element, ANY};
+use crate::dtype::{DType, ANY};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
-use crate::kernels::tile;
+use crate::kernels::elementwise::{self, Map};
 use crate::tensor::{Aval, View, ViewMut};
-use half::{bf16, f16};
-use num_complex::Complex;
-
-type Tile<T> = fn(&[T], &mut [Bool]);
 
 macro_rules! predicate_ops {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident { generic: $generic:literal, native: $native:ident, float: |$x:ident| $float:expr, other: $other:literal, lower: $lower:expr, }
+        $name:ident { generic: $generic:literal, native: $native:ident, lower: $lower:expr, }
     )+) => {
         /// A property of each element.
         #[allow(non_camel_case_types)]
@@ -45,26 +41,9 @@ macro_rules! predicate_ops {
                 match self { $(Predicate::$name => $lower),+ }
             }
 
-            fn float_tile<F: Element>(self) -> Tile<F> {
-                match self { $(Predicate::$name => |x, out| for (out, v) in out.iter_mut().zip(x) {
-                    // Widening changes no answer.
-                    let $x = v.convert::<f64>();
-                    *out = ($float).into()
-                }),+ }
-            }
-
-            /// A complex number is finite if both parts are, and infinite or NaN if one is.
-            fn complex_tile<C: Cpx>(self) -> Tile<C> {
-                match self { $(Predicate::$name => |x, out| for (out, z) in out.iter_mut().zip(x) {
-                    let z = z.convert::<Complex<f64>>();
-                    let of = |$x: f64| $float;
-                    *out = (if $other { of(z.re) && of(z.im) } else { of(z.re) || of(z.im) }).into()
-                }),+ }
-            }
-
-            /// The answer for integers and booleans, which are all finite.
-            fn other_tile<T: Element>(self) -> Tile<T> {
-                match self { $(Predicate::$name => |_, out| out.fill(Bool::from($other))),+ }
+            /// Its kernel on elements of a dtype.
+            fn map(self, dtype: DType) -> Map<1> {
+                match self { $(Predicate::$name => elementwise::Predicate::$name),+ }.map(dtype)
             }
         }
     };
@@ -72,24 +51,12 @@ macro_rules! predicate_ops {
 
 predicate_ops! {
     /// Whether each element is finite: neither infinite nor NaN.
-    is_finite { generic: "is.finite", native: IsFinite, float: |x| x.is_finite(), other: true, lower: Lower::On(DType::is_float, "stablehlo.is_finite", Formula::IsFinite), }
+    is_finite { generic: "is.finite", native: IsFinite, lower: Lower::On(DType::is_float, "stablehlo.is_finite", Formula::IsFinite), }
     /// Whether each element is infinite, of either sign.
-    is_infinite { generic: "is.infinite", native: IsInfinite, float: |x| x.is_infinite(), other: false, lower: Lower::Formula(Formula::IsInfinite), }
+    is_infinite { generic: "is.infinite", native: IsInfinite, lower: Lower::Formula(Formula::IsInfinite), }
     /// Whether each element is NaN (`NA_real_` is one).
-    is_nan { generic: "is.nan", native: IsNan, float: |x| x.is_nan(), other: false, lower: Lower::Formula(Formula::IsNan), }
+    is_nan { generic: "is.nan", native: IsNan, lower: Lower::Formula(Formula::IsNan), }
 }
-
-trait Tiles: Element {
-    fn tile(op: Predicate) -> Tile<Self>;
-}
-macro_rules! tiles {
-    ($tile:ident: $($type:ty)+) => {$(
-        impl Tiles for $type { fn tile(op: Predicate) -> Tile<$type> { op.$tile() } }
-    )+};
-}
-tiles! { float_tile: bf16 f16 f32 f64 }
-tiles! { complex_tile: Complex<f32> Complex<f64> }
-tiles! { other_tile: i8 i16 i32 i64 u8 u16 u32 u64 Bool }
 
 impl OpDef for Predicate {
     fn row(&self) -> &'static Row {
@@ -118,7 +85,7 @@ impl OpDef for Predicate {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        dispatch!(x.dtype, T => tile::map1(T::tile(*self), x, out))
+        self.map(x.dtype).apply([x], out)
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -126,7 +93,7 @@ impl OpDef for Predicate {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        dispatch!(from[0], T => Some(Kernel::of1(T::tile(*self))))
+        Some(Kernel::map(self.map(from[0])))
     }
 
     fn vjp(&self) -> Vjp<'_> {

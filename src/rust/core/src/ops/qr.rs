@@ -11,8 +11,7 @@ use super::{written, Op, Row};
 use crate::dtype::INEXACT;
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
-use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::{qr, MatMut, Scalar};
+use crate::kernels::linalg::tensors;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// Matrices `[m, n]` as products of `q`, whose columns are orthonormal, and the upper triangular `r` with a real
@@ -61,23 +60,7 @@ impl OpDef for Qr {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let rank = operands[0].shape.rank();
         let [m, n] = [operands[0].shape[rank - 2], operands[0].shape[rank - 1]];
-        let k = if self.full { m } else { m.min(n) };
-        let dtype = operands[0].dtype;
-        let work = time(dtype, 2 * m * n * m.min(n));
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], &[2, 2]], results, work, |x, out| {
-            let [q, r] = &mut out.scalars[..] else { unreachable!("two results") };
-            if m == 0 {
-                return;
-            }
-            let a = &mut x.scalars[0];
-            let reflectors = qr::factorise(MatMut::new(a, [m, n], m));
-            for (j, r) in r.chunks_exact_mut(k.max(1)).enumerate() {
-                let rows = k.min(j + 1);
-                r[..rows].copy_from_slice(&a[j * m..][..rows]);
-                r[rows..].fill(T::ZERO);
-            }
-            reflectors.q(MatMut::new(q, [m, k], m));
-        }))
+        tensors::qr(operands, results, time(operands[0].dtype, 2 * m * n * m.min(n)))
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {

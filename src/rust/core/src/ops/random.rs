@@ -104,12 +104,7 @@ impl OpDef for RngBits {
         let (draw, bytes) = (self.draw(), self.dtype.bytes());
         let places = Places::new(shape, layout);
         let at = Box::new(move |state| places.at(state));
-        let kernel = move || match bytes {
-            1 => Kernel::random::<u8>(draw, at),
-            2 => Kernel::random::<u16>(draw, at),
-            4 => Kernel::random::<u32>(draw, at),
-            _ => Kernel::random::<u64>(draw, at),
-        };
+        let kernel = move || Kernel::random(draw, bytes, at);
         Some(WholeKernel { picks: false, kernel: Box::new(kernel) })
     }
 
@@ -175,12 +170,7 @@ impl RngBits {
             let pairs = cast::slice_mut::<u64>(next.data).chunks_exact_mut(2);
             pairs.enumerate().for_each(|(i, next)| next.copy_from_slice(&draw.next(state(i))));
         }
-        match self.dtype.bytes() {
-            1 => draw.fill(&state, cast::slice_mut::<u8>(bits.data)),
-            2 => draw.fill(&state, cast::slice_mut::<u16>(bits.data)),
-            4 => draw.fill(&state, cast::slice_mut::<u32>(bits.data)),
-            _ => draw.fill(&state, cast::slice_mut::<u64>(bits.data)),
-        }
+        draw.fill(&state, bits.data);
     }
 }
 

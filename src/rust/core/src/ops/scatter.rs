@@ -1,7 +1,7 @@
 //! Scatter: a value with windows of it updated.
 
 use super::attrs::{logical, Attrs};
-use super::binary::{Binary, Tiles};
+use super::binary::Binary;
 use super::check::Check;
 use super::compare::Compare;
 use super::contract::{Form, Linear, OpDef, Promotion, Role};
@@ -13,7 +13,7 @@ use super::{
     written, BitcastConvert, Builder, Control, Fill, Gather, Graph, If, Iota, Op, Reduction, Region, Row,
     Update,
 };
-use crate::dtype::{dispatch, DType, Ranked, ANY};
+use crate::dtype::{DType, Ranked, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
@@ -176,12 +176,12 @@ impl OpDef for Scatter {
             Update::Replace => self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
                 store(&walk, starts, update, out)
             }),
-            Update::With(op) => dispatch!(out.dtype, T => {
-                let kernel = <T as Tiles>::tile(*op).expect("infer accepts what has a tile");
+            Update::With(op) => {
+                let pair = op.pair(out.dtype).expect("infer accepts what has a kernel");
                 self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
-                    combine::<T>(&walk, starts, update, out, kernel.each, kernel.slices)
+                    combine(&walk, starts, update, out, &pair)
                 });
-            }),
+            }
             Update::By(_) => unreachable!("executors run regions"),
         }
     }

@@ -11,8 +11,7 @@ use crate::dtype::INEXACT;
 use crate::error::Result;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::{adjoint, svd, MatMut, MatRef, Scalar};
+use crate::kernels::linalg::tensors;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// Singular values, descending, and the left and right singular vectors as columns: matrices `[m, n]` are
@@ -75,29 +74,8 @@ impl OpDef for Svd {
         let rank = operands[0].shape.rank();
         let [m, n] = [operands[0].shape[rank - 2], operands[0].shape[rank - 1]];
         let k = m.min(n);
-        let [left, right] = if self.full { [m, n] } else { [k, k] };
-        let dtype = operands[0].dtype;
-        let work = time(dtype, 6 * m * n * k + 4000);
-        let axes: &[usize] = if self.vectors { &[1, 2, 2] } else { &[1] };
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], axes], results, work, |x, out| {
-            let values = &mut out.reals[0];
-            let mut a = x.scalars[0].take();
-            if m < n {
-                // The conjugate transpose has the same values, and the vectors of the other side.
-                a = adjoint(MatRef::new(&a, [m, n], m));
-            }
-            let vectors = match &mut out.scalars[..] {
-                [u, v] => {
-                    let (u, v) = (MatMut::new(u, [m, left], m), MatMut::new(v, [n, right], n));
-                    Some(if m < n { [v, u] } else { [u, v] })
-                }
-                _ => None,
-            };
-            if !svd::tall(a, [m.max(n), k], values, vectors) {
-                values.fill(<T as Scalar>::Real::of(f64::NAN));
-                out.scalars.iter_mut().for_each(|v| v.fill(T::of(f64::NAN)));
-            }
-        }))
+        let columns = if self.full { [m, n] } else { [k, k] };
+        tensors::svd(operands, columns, results, time(operands[0].dtype, 6 * m * n * k + 4000))
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {

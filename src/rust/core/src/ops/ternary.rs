@@ -1,22 +1,18 @@
 //! Three operands of one shape: select and clamp.
 
 use super::attrs::Attrs;
-use super::binary::{Binary, Tiles};
 use super::compare::Compare;
 use super::contract::{member, named, Form, Linear, OpDef, Promotion};
 use super::lower::{elementwise, op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{Op, Row};
-use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, ORDERED};
+use crate::dtype::{DType, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
-use crate::kernels::cast::by_width;
-use crate::kernels::tile::{self, tiles, TILE};
-use crate::kernels::wide::wide;
+use crate::kernels::elementwise::{self, Map};
 use crate::tensor::{Aval, View, ViewMut};
-use num_complex::Complex;
 
 /// An elementwise op of three operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -45,6 +41,14 @@ impl Ternary {
         match self {
             Ternary::Select => &SELECT,
             Ternary::Clamp => &CLAMP,
+        }
+    }
+
+    /// Its kernel on elements of a dtype.
+    fn map(self, dtype: DType) -> Map<3> {
+        match self {
+            Ternary::Select => elementwise::select(dtype),
+            Ternary::Clamp => elementwise::clamp(dtype),
         }
     }
 }
@@ -97,11 +101,7 @@ impl OpDef for Ternary {
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
-        let (x, out) = ([&operands[0], &operands[1], &operands[2]], &mut results[0]);
-        match self {
-            Ternary::Select => by_width!(out.dtype, T => tile::map3::<Bool, T>(select, x, out)),
-            Ternary::Clamp => dispatch!(out.dtype, T => tile::map3::<T, T>(clamp, x, out)),
-        }
+        self.map(results[0].dtype).apply([&operands[0], &operands[1], &operands[2]], &mut results[0])
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -109,10 +109,7 @@ impl OpDef for Ternary {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        Some(match self {
-            Ternary::Select => by_width!(from[1], T => Kernel::of3::<Bool, T>(select)),
-            Ternary::Clamp => dispatch!(from[1], T => Kernel::of3::<T, T>(clamp)),
-        })
+        Some(Kernel::map(self.map(from[1])))
     }
 
     fn vjp(&self) -> Vjp<'_> {
@@ -166,72 +163,5 @@ impl OpDef for Ternary {
             Ternary::Select => Linear::In(&[1, 2]),
             Ternary::Clamp => Linear::In(&[]),
         }
-    }
-}
-
-/// Element types of a selection.
-trait Bits: Element {
-    /// `y` if `x`, else `z`, by arithmetic: an `if` is compiled to a branch, which is mispredicted half of
-    /// the time.
-    fn pick(x: bool, y: Self, z: Self) -> Self;
-}
-macro_rules! bits {
-    ($($type:ty)+) => {$(
-        impl Bits for $type {
-            #[inline(always)]
-            fn pick(x: bool, y: Self, z: Self) -> Self {
-                let mask = <$type>::from(x).wrapping_neg();
-                (y & mask) | (z & !mask)
-            }
-        }
-    )+};
-}
-bits! { u8 u16 u32 u64 }
-impl Bits for Complex<f64> {
-    #[inline(always)]
-    fn pick(x: bool, y: Self, z: Self) -> Self {
-        let part = |y: f64, z: f64| f64::from_bits(u64::pick(x, y.to_bits(), z.to_bits()));
-        Complex::new(part(y.re, z.re), part(y.im, z.im))
-    }
-}
-
-fn select<T: Bits>(x: &[Bool], y: &[T], z: &[T], out: &mut [T]) {
-    wide(|| {
-        for (((out, x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
-            *out = T::pick(x.get(), y, z);
-        }
-    });
-}
-
-// `min(max(x, lo), hi)` as the ops have it: NaN anywhere gives NaN, -0 is below 0, and `lo > hi` gives `hi`.
-fn clamp<T: Tiles>(lo: &[T], x: &[T], hi: &[T], out: &mut [T]) {
-    let (Some(max), Some(min)) = (T::tile(Binary::max), T::tile(Binary::min)) else { return };
-    let mut raised = [T::default(); TILE];
-    // Tiles of whole rows are longer than others.
-    for range in tiles(out.len()) {
-        let raised = &mut raised[..range.len()];
-        (max.slices)(&x[range.clone()], &lo[range.clone()], raised);
-        (min.slices)(raised, &hi[range.clone()], &mut out[range]);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clamp_is_the_maximum_then_the_minimum() {
-        let clamped = |lo: f32, x: f32, hi: f32| {
-            let mut out = [1.0];
-            clamp(&[lo], &[x], &[hi], &mut out);
-            out[0]
-        };
-        assert_eq!(
-            [clamped(0.0, 5.0, 2.0), clamped(0.0, -5.0, 2.0), clamped(3.0, 5.0, 2.0)],
-            [2.0, 0.0, 2.0]
-        );
-        assert!(clamped(0.0, -0.0, 1.0).is_sign_positive() && clamped(-1.0, 0.0, -0.0).is_sign_negative());
-        assert!(clamped(f32::NAN, 0.0, 1.0).is_nan() && clamped(0.0, f32::NAN, 1.0).is_nan());
-        assert!(clamped(0.0, 0.0, f32::NAN).is_nan());
     }
 }

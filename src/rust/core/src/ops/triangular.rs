@@ -9,9 +9,8 @@ use super::{written, Op, Row};
 use crate::dtype::INEXACT;
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::linalg::each::{dispatch_scalar, each};
-use crate::kernels::linalg::triangular::{solve, Triangle};
-use crate::kernels::linalg::{lanes, MatMut, MatRef, Scalar};
+use crate::kernels::linalg::tensors;
+use crate::kernels::linalg::triangular::Triangle;
 use crate::tensor::{Aval, View, ViewMut};
 
 /// `x` with `a * x = b`, or `a^H * x = b`, for triangular matrices `a`, of which one triangle is read.
@@ -124,26 +123,9 @@ impl OpDef for TriangularSolve {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let rank = operands[1].shape.rank();
         let [n, m] = [operands[1].shape[rank - 2], operands[1].shape[rank - 1]];
-        let dtype = operands[0].dtype;
-        let TriangularSolve { lower, unit, adjoint } = *self;
-        let work = time(dtype, n * n / 2 * m);
-        if lanes::suit(&operands[0]) {
-            let triangle = Triangle { lower: lower != adjoint, unit };
-            return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2, 2], &[2]], results, work, |x, out| {
-                out.scalars[0].copy_from_slice(&x.scalars[1]);
-                lanes::solve(&x.scalars[0], adjoint, triangle, n, &mut out.scalars[0]);
-            }), F64; F32);
-        }
-        dispatch_scalar!(dtype, T => each::<T>(operands, [&[2, 2], &[2]], results, work, |x, out| {
-            let out = &mut out.scalars[0];
-            out.copy_from_slice(&x.scalars[1]);
-            if adjoint && T::COMPLEX {
-                x.scalars[0].iter_mut().for_each(|x| *x = x.conj());
-            }
-            let a = MatRef::new(&x.scalars[0], [n, n], n);
-            let (a, lower) = if adjoint { (a.transposed(), !lower) } else { (a, lower) };
-            solve(a, Triangle { lower, unit }, MatMut::new(out, [n, m], n));
-        }))
+        let triangle = Triangle { lower: self.lower, unit: self.unit };
+        let work = time(operands[0].dtype, n * n / 2 * m);
+        tensors::triangular_solve(operands, triangle, self.adjoint, results, work)
     }
 
     fn scratch(&self, operands: &[&Aval]) -> usize {

@@ -8,26 +8,16 @@ use super::derive::{Slope, Slope1, Var};
 use super::lower::{single, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{Builder, Op, Row};
-use crate::dtype::{
-    dispatch, Bool, Cpx, DType, Element, Int, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED,
-    SIGNED_NUMBER,
-};
+use crate::dtype::{DType, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::math::{self, Computed};
-use crate::kernels::math::{complex, scalar};
-use crate::kernels::tile;
-use crate::kernels::wide::wide;
+use crate::kernels::elementwise::{self, Map};
+use crate::kernels::math;
 use crate::tensor::{Aval, View, ViewMut};
-use half::{bf16, f16};
-use num_complex::Complex;
 use std::f64::consts::{PI, TAU};
-
-/// A kernel on one tile.
-type Tile<T> = fn(&[T], &mut [T]);
 
 macro_rules! unary_ops {
     ($(
@@ -44,10 +34,6 @@ macro_rules! unary_ops {
             $(cost: $cost:ident,)?
             $(native: $native:ident,)?
             $(simd: $simd:path,)?
-            $(float: |$x:ident| $float:expr,)?
-            $(int: |$i:ident| $int:expr,)?
-            $(boolean: |$b:ident| $boolean:expr,)?
-            $(complex: |$z:ident| $complex:expr,)?
         }
     )+) => {
         /// An elementwise op of one operand.
@@ -107,58 +93,13 @@ macro_rules! unary_ops {
                 match self { $(Unary::$name => $lower),+ }
             }
 
-            fn float_tile<F: Computed>(self) -> Option<Tile<F>> {
+            /// Its kernel on elements of a dtype, if it has one.
+            fn map(self, dtype: DType) -> Option<Map<1>> {
                 match self { $(Unary::$name => {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut tile: Option<Tile<F>> = None;
-                    $(tile = Some(|x, out| F::map(&$simd, x, out));)?
-                    $(tile = Some(|x, out| wide(|| for (out, &$x) in out.iter_mut().zip(x) { *out = $float }));)?
-                    tile
-                }),+ }
-            }
-
-            /// The tile of a 16-bit float: computed in f32, and rounded once.
-            fn half_tile<H: Element>(self) -> Option<Tile<H>> {
-                match self { $(Unary::$name => {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut tile: Option<Tile<H>> = None;
-                    $(tile = Some(|x, out| math::map_halves(&$simd, x, out));)?
-                    $(tile = Some(|x, out| {
-                        #[allow(dead_code)]
-                        type F = f32;
-                        for (out, v) in out.iter_mut().zip(x) {
-                            let $x = v.convert::<f32>();
-                            *out = H::from_f32($float);
-                        }
-                    });)?
-                    tile
-                }),+ }
-            }
-
-            fn int_tile<I: Int>(self) -> Option<Tile<I>> {
-                match self { $(Unary::$name => {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut tile: Option<Tile<I>> = None;
-                    $(tile = Some(|x, out| wide(|| for (out, &$i) in out.iter_mut().zip(x) { *out = $int }));)?
-                    tile
-                }),+ }
-            }
-
-            fn complex_tile<C: Cpx>(self) -> Option<Tile<C>> {
-                match self { $(Unary::$name => {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut tile: Option<Tile<C>> = None;
-                    $(tile = Some(|x, out| for (out, &$z) in out.iter_mut().zip(x) { *out = $complex });)?
-                    tile
-                }),+ }
-            }
-
-            fn bool_tile(self) -> Option<Tile<Bool>> {
-                match self { $(Unary::$name => {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut tile: Option<Tile<Bool>> = None;
-                    $(tile = Some(|x, out| for (out, v) in out.iter_mut().zip(x) { let $b = v.get(); *out = ($boolean).into() });)?
-                    tile
+                    $(if let Some(map) = Map::function(&$simd, dtype) {
+                        return Some(map);
+                    })?
+                    elementwise::Unary::$name.map(dtype)
                 }),+ }
             }
         }
@@ -170,20 +111,20 @@ unary_ops! {
     ///
     /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
     /// `2^bits`.
-    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), lower: Lower::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
+    negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), lower: Lower::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, }
     /// Absolute value.
     ///
     /// The absolute value of the smallest signed integer is that integer itself; that of a complex number has
     /// the dtype of its parts.
-    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), lower: Lower::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, float: |x| x.abs(), int: |x| x.absolute(), }
+    abs { accepts: SIGNED_NUMBER, slope: Slope::By(|x, _y| x.sign()), lower: Lower::Op("stablehlo.abs"), generic: "abs", example: "c(-1, 0, 2)", cost: Simple, native: Abs, }
     /// Sign: -1, 0 or 1.
     ///
     /// NaN stays NaN, and a zero keeps its sign.
-    sign { accepts: SIGNED, slope: Slope::Flat, lower: Lower::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, native: Sign, float: |x| scalar::sign(x), int: |x| x.signum(), }
+    sign { accepts: SIGNED, slope: Slope::Flat, lower: Lower::Op("stablehlo.sign"), generic: "sign", example: "c(-1.5, 0, 2)", cost: Division, native: Sign, }
     /// Square root.
     ///
     /// NaN below zero. The root of a complex number is the one whose real part is not negative.
-    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", ulps: 0.5, cost: Root, native: Sqrt, simd: math::SQRT, complex: |z| z.map(complex::sqrt), }
+    sqrt { accepts: INEXACT, slope: Slope::By(|_x, y| 0.5 / y), lower: Lower::On(DType::is_float, "stablehlo.sqrt", Formula::UpperHalf(Unary::sqrt)), generic: "sqrt", example: "c(0, 1, 2)", ulps: 0.5, cost: Root, native: Sqrt, simd: math::SQRT, }
     /// Reciprocal square root, `1 / sqrt(x)`.
     ///
     /// Inf at 0, -Inf at -0, NaN below.
@@ -191,7 +132,7 @@ unary_ops! {
     /// Cube root, of negative numbers too.
     cbrt { accepts: FLOAT, slope: Slope::By(|_x, y| 1.0 / (3.0 * y.squared())), lower: Lower::Op("stablehlo.cbrt"), example: "c(-8, 0, 27)", ulps: 1.0, simd: math::CBRT, }
     /// Exponential, `e^x`.
-    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), lower: Lower::On(DType::is_float, "stablehlo.exponential", Formula::ComplexExp), generic: "exp", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::EXP, complex: |z| z.map(complex::exp), }
+    exp { accepts: INEXACT, slope: Slope::By(|_x, y| y), lower: Lower::On(DType::is_float, "stablehlo.exponential", Formula::ComplexExp), generic: "exp", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::EXP, }
     /// Power of 2, `2^x`.
     ///
     /// Exact for whole numbers.
@@ -204,21 +145,21 @@ unary_ops! {
     ///
     /// -Inf at 0, NaN below; of complex numbers the principal value. `log(x, base)` gives a logarithm to
     /// another base.
-    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), lower: Lower::Op("stablehlo.log"), example: "c(0.5, 1, 2)", ulps: 1.0, simd: math::LOG, complex: |z| z.map(complex::ln), }
+    log { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / x), lower: Lower::Op("stablehlo.log"), example: "c(0.5, 1, 2)", ulps: 1.0, simd: math::LOG, }
     /// Natural logarithm of `1 + x`.
     ///
     /// Accurate near zero, where `log(1 + x)` is not.
     log1p { accepts: FLOAT, slope: Slope::By(|x, _y| 1.0 / (x + 1.0)), lower: Lower::On(single, "stablehlo.log_plus_one", Formula::Log1p), generic: "log1p", example: "c(-0.5, 1e-10, 1)", ulps: 1.0, simd: math::LOG1P, }
     /// Logarithm to base 2.
-    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), lower: Lower::Formula(Formula::Log2), generic: "log2", example: "c(0.5, 1, 8)", ulps: 1.0, simd: math::LOG2, complex: |z| z.map(complex::log2), }
+    log2 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_2)), lower: Lower::Formula(Formula::Log2), generic: "log2", example: "c(0.5, 1, 8)", ulps: 1.0, simd: math::LOG2, }
     /// Logarithm to base 10.
-    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), lower: Lower::Formula(Formula::Log10), generic: "log10", example: "c(0.1, 1, 100)", ulps: 1.0, simd: math::LOG10, complex: |z| z.map(complex::log10), }
+    log10 { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x * std::f64::consts::LN_10)), lower: Lower::Formula(Formula::Log10), generic: "log10", example: "c(0.1, 1, 100)", ulps: 1.0, simd: math::LOG10, }
     /// Sine; the operand is in radians.
-    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), lower: Lower::On(DType::is_float, "stablehlo.sine", Formula::ComplexSin), generic: "sin", example: "c(0, pi / 2, 1)", ulps: 2.0, accuracy: "In `f64` it is at most 1 ulp. No bound is stated for complex numbers.", simd: math::SIN, complex: |z| z.map(complex::sin), }
+    sin { accepts: INEXACT, slope: Slope::By(|x, _y| x.cos()), lower: Lower::On(DType::is_float, "stablehlo.sine", Formula::ComplexSin), generic: "sin", example: "c(0, pi / 2, 1)", ulps: 2.0, accuracy: "In `f64` it is at most 1 ulp. No bound is stated for complex numbers.", simd: math::SIN, }
     /// Cosine; the operand is in radians.
-    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), lower: Lower::On(DType::is_float, "stablehlo.cosine", Formula::ComplexCos), generic: "cos", example: "c(0, pi / 2, 1)", ulps: 2.0, accuracy: "In `f64` it is at most 1 ulp. No bound is stated for complex numbers.", simd: math::COS, complex: |z| z.map(complex::cos), }
+    cos { accepts: INEXACT, slope: Slope::By(|x, _y| -x.sin()), lower: Lower::On(DType::is_float, "stablehlo.cosine", Formula::ComplexCos), generic: "cos", example: "c(0, pi / 2, 1)", ulps: 2.0, accuracy: "In `f64` it is at most 1 ulp. No bound is stated for complex numbers.", simd: math::COS, }
     /// Tangent; the operand is in radians.
-    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), lower: Lower::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", ulps: 2.0, simd: math::TAN, complex: |z| z.map(complex::tan), }
+    tan { accepts: INEXACT, slope: Slope::By(|_x, y| y.squared() + 1.0), lower: Lower::Op("stablehlo.tan"), generic: "tan", example: "c(0, pi / 4, 1)", ulps: 2.0, simd: math::TAN, }
     /// Sine of `pi * x`.
     ///
     /// Exact at multiples of a half, also far from zero.
@@ -235,32 +176,32 @@ unary_ops! {
     ///
     /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
     /// part says on which side of the cut it is, as in C99.
-    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), lower: Lower::On(DType::is_float, "chlo.asin", Formula::FirstQuadrant(Unary::asin)), generic: "asin", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ASIN, complex: |z| z.map(complex::asin), }
+    asin { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), lower: Lower::On(DType::is_float, "chlo.asin", Formula::FirstQuadrant(Unary::asin)), generic: "asin", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ASIN, }
     /// Inverse cosine, in radians.
     ///
     /// NaN outside of `[-1, 1]`. Of complex numbers the principal value; there the sign of a zero imaginary
     /// part says on which side of the cut it is, as in C99.
-    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), lower: Lower::On(DType::is_float, "chlo.acos", Formula::UpperHalf(Unary::acos)), generic: "acos", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ACOS, complex: |z| z.map(complex::acos), }
+    acos { accepts: INEXACT, slope: Slope::By(|x, _y| -1.0 / ((1.0 - x) * (1.0 + x)).sqrt()), lower: Lower::On(DType::is_float, "chlo.acos", Formula::UpperHalf(Unary::acos)), generic: "acos", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ACOS, }
     /// Inverse tangent, in radians.
-    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), lower: Lower::On(DType::is_float, "chlo.atan", Formula::FirstQuadrant(Unary::atan)), generic: "atan", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ATAN, complex: |z| z.map(complex::atan), }
+    atan { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0)), lower: Lower::On(DType::is_float, "chlo.atan", Formula::FirstQuadrant(Unary::atan)), generic: "atan", example: "c(-1, 0, 0.5)", ulps: 2.0, simd: math::ATAN, }
     /// Hyperbolic sine.
-    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), lower: Lower::Formula(Formula::Sinh), generic: "sinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::SINH, complex: |z| z.map(complex::sinh), }
+    sinh { accepts: INEXACT, slope: Slope::By(|x, _y| x.cosh()), lower: Lower::Formula(Formula::Sinh), generic: "sinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::SINH, }
     /// Hyperbolic cosine.
-    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), lower: Lower::Formula(Formula::Cosh), generic: "cosh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::COSH, complex: |z| z.map(complex::cosh), }
+    cosh { accepts: INEXACT, slope: Slope::By(|x, _y| x.sinh()), lower: Lower::Formula(Formula::Cosh), generic: "cosh", example: "c(-1, 0, 1)", ulps: 1.0, simd: math::COSH, }
     /// Hyperbolic tangent.
-    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), lower: Lower::Op("stablehlo.tanh"), generic: "tanh", example: "c(-1, 0, 1)", ulps: 1.5, simd: math::TANH, complex: |z| z.map(complex::tanh), }
+    tanh { accepts: INEXACT, slope: Slope::By(|_x, y| (1.0 - y) * (1.0 + y)), lower: Lower::Op("stablehlo.tanh"), generic: "tanh", example: "c(-1, 0, 1)", ulps: 1.5, simd: math::TANH, }
     /// Inverse hyperbolic sine.
-    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), lower: Lower::On(DType::is_float, "chlo.asinh", Formula::FirstQuadrant(Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, complex: |z| z.map(complex::asinh), }
+    asinh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / (x.squared() + 1.0).sqrt()), lower: Lower::On(DType::is_float, "chlo.asinh", Formula::FirstQuadrant(Unary::asinh)), generic: "asinh", example: "c(-1, 0, 1)", ulps: 2.0, simd: math::ASINH, }
     /// Inverse hyperbolic cosine.
     ///
     /// NaN below 1. Of complex numbers the principal value; on the branch cut, the sign of a zero imaginary
     /// part says which side it is.
-    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), lower: Lower::On(DType::is_float, "chlo.acosh", Formula::UpperHalf(Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, complex: |z| z.map(complex::acosh), }
+    acosh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((x - 1.0).sqrt() * (x + 1.0).sqrt())), lower: Lower::On(DType::is_float, "chlo.acosh", Formula::UpperHalf(Unary::acosh)), generic: "acosh", example: "c(1, 2, 3)", ulps: 2.0, simd: math::ACOSH, }
     /// Inverse hyperbolic tangent.
     ///
     /// Infinite at -1 and 1, NaN beyond. Of complex numbers the principal value; on the branch cuts, the sign
     /// of a zero imaginary part says which side it is.
-    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), lower: Lower::On(single, "chlo.atanh", Formula::Atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, complex: |z| z.map(complex::atanh), }
+    atanh { accepts: INEXACT, slope: Slope::By(|x, _y| 1.0 / ((1.0 - x) * (1.0 + x))), lower: Lower::On(single, "chlo.atanh", Formula::Atanh), generic: "atanh", example: "c(-0.5, 0, 0.5)", ulps: 2.0, simd: math::ATANH, }
     /// Logistic function, `1 / (1 + exp(-x))`.
     ///
     /// The inverse of the logit; it never overflows. Also known as the sigmoid, and as `plogis()`.
@@ -301,36 +242,35 @@ unary_ops! {
     /// NaN at zero and at negative whole numbers. [nv_polygamma()] gives higher derivatives.
     digamma { accepts: FLOAT, slope: Slope::By(|x, _y| x.of(1.0).binary(Binary::polygamma, x)), lower: Lower::Formula(Formula::Digamma), generic: "digamma", example: "c(0.5, 1, 10)", ulps: 4.0, accuracy: "Below 0, where digits cancel near the zeros, the bound is that many ulps of `max(1, digamma(1 - operand))`.", cost: Special, simd: math::DIGAMMA, }
     /// Largest whole number not above the operand.
-    floor { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.floor", Formula::Same), generic: "floor", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Floor, float: |x| x.floor(), int: |x| x, }
+    floor { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.floor", Formula::Same), generic: "floor", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Floor, }
     /// Smallest whole number not below the operand.
-    ceiling { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.ceil", Formula::Same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Ceiling, float: |x| x.ceil(), int: |x| x, }
+    ceiling { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.ceil", Formula::Same), generic: "ceiling", example: "c(-1.5, 0.5, 2)", cost: Simple, native: Ceiling, }
     /// Whole part: the nearest whole number toward zero.
-    trunc { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::Formula(Formula::Trunc), example: "c(-1.5, 0.5, 2)", cost: Simple, native: Trunc, float: |x| x.trunc(), int: |x| x, }
+    trunc { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::Formula(Formula::Trunc), example: "c(-1.5, 0.5, 2)", cost: Simple, native: Trunc, }
     /// Nearest whole number, ties to even.
-    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_even", Formula::Same), function: "nv_round", example: "", cost: Simple, native: Round, float: |x| x.round_ties_even(), int: |x| x, }
+    round_nearest_even { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_even", Formula::Same), function: "nv_round", example: "", cost: Simple, native: Round, }
     /// Nearest whole number, ties away from zero.
-    round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_afz", Formula::Same), function: "nv_round", example: "", float: |x| x.round(), int: |x| x, }
+    round_nearest_afz { accepts: NUMERIC, slope: Slope::Flat, lower: Lower::On(DType::is_float, "stablehlo.round_nearest_afz", Formula::Same), function: "nv_round", example: "", }
     /// Complex conjugate: the imaginary part with the other sign.
     ///
     /// The conjugate of a real number is the number itself.
     conj {
         accepts: NUMBER, slope: Slope::By(|x, _y| x.of(1.0)), lower: Lower::Formula(Formula::Conj), generic: "Conj", example: "c(3+4i, -1i)", cost: Simple,
-        float: |x| x, int: |x| x, complex: |z| { let (re, im) = z.parts(); C::new(re, -im) },
     }
     /// The value itself, taken for a constant by [gradient()].
     ///
     /// Nothing that it is computed from contributes to the gradient: for targets, running averages and other
     /// values that are not trained.
     stop_gradient {
-        accepts: ANY, slope: Slope::Flat, lower: Lower::Formula(Formula::Same), example: "c(1, 2)", cost: Simple, float: |x| x, int: |x| x, boolean: |x| x, complex: |z| z,
+        accepts: ANY, slope: Slope::Flat, lower: Lower::Formula(Formula::Same), example: "c(1, 2)", cost: Simple,
     }
     /// Logical negation of booleans, complement of the bits of integers.
     ///
     /// `!x` on an integer tensor is therefore bitwise, as `x & y` and `x | y` are: use `x == 0L` for a
     /// logical result.
-    not { accepts: BITS, slope: Slope::Flat, lower: Lower::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", cost: Simple, native: Not, int: |x| x.not(), boolean: |x| !x, }
+    not { accepts: BITS, slope: Slope::Flat, lower: Lower::Op("stablehlo.not"), generic: "!", example: "c(TRUE, FALSE)", cost: Simple, native: Not, }
     /// Number of bits that are set.
-    popcnt { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", cost: Division, int: |x| x.popcnt(), }
+    popcnt { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.popcnt"), example: "c(0L, 7L, -1L)", cost: Division, }
 }
 
 /// The derivative of the scaled error function; far out, where both terms cancel, by its series (DLMF 7.12.1).
@@ -340,21 +280,6 @@ fn erfcx_slope<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     let series = inverse * (inverse * (inverse * (inverse * 6.5625 - 1.875) + 0.75) - 0.5) * 2.0 / PI.sqrt();
     x.compare(Compare::gt, x.of(20.0)).select(series, near)
 }
-
-/// Element types, each with the tile of its kind.
-trait Tiles: Element {
-    fn tile(op: Unary) -> Option<Tile<Self>>;
-}
-macro_rules! tiles {
-    ($tile:ident: $($type:ty)+) => {$(
-        impl Tiles for $type { fn tile(op: Unary) -> Option<Tile<$type>> { op.$tile() } }
-    )+};
-}
-tiles! { half_tile: bf16 f16 }
-tiles! { float_tile: f32 f64 }
-tiles! { complex_tile: Complex<f32> Complex<f64> }
-tiles! { int_tile: i8 i16 i32 i64 u8 u16 u32 u64 }
-tiles! { bool_tile: Bool }
 
 impl OpDef for Unary {
     fn row(&self) -> &'static Row {
@@ -386,7 +311,7 @@ impl OpDef for Unary {
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
-        dispatch!(x.dtype, T => tile::map1(T::tile(*self).expect("infer accepts what has a tile"), x, out))
+        self.map(x.dtype).expect("infer accepts what has a kernel").apply([x], out)
     }
 
     fn is_elementwise(&self, _from: &[DType]) -> bool {
@@ -394,7 +319,7 @@ impl OpDef for Unary {
     }
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
-        dispatch!(from[0], T => T::tile(*self).map(Kernel::of1))
+        self.map(from[0]).map(Kernel::map)
     }
 
     fn instruction(&self) -> Option<native::Op> {
@@ -456,12 +381,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accepted_dtypes_are_those_with_a_tile() {
+    fn accepted_dtypes_are_those_with_a_kernel() {
         for &op in Unary::ALL {
             for &d in DType::ALL {
                 // `apply` makes it a part of them.
                 let elsewhere = op == Unary::abs && d.is_complex();
-                let has = elsewhere || dispatch!(d, T => T::tile(op).is_some());
+                let has = elsewhere || op.map(d).is_some();
                 assert!(has || !op.row().accepts.contains(d), "{} on {d}", op.row().name);
             }
         }

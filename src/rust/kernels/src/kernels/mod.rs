@@ -5,6 +5,7 @@
 //! | [`memory`] | buffers, the block allocator, copies: permuted, indexed, non-temporal |
 //! | [`threads`] | the number of threads, and the pool |
 //! | [`math`] | elementary and special functions, of slices, of numbers, of complex numbers |
+//! | [`elementwise`] | functions of one, two and three elements |
 //! | [`reductions`] | folds |
 //! | [`products`] | products of matrices and vectors |
 //! | [`sorting`] | sorts, the order of elements, the first of them |
@@ -15,6 +16,7 @@
 //! processor has, and elementwise kernels on values of any layout.
 
 pub mod cast;
+pub mod elementwise;
 pub mod fourier;
 pub mod linalg;
 pub mod math;

@@ -5,7 +5,9 @@
 
 mod cipher;
 
+use super::cast;
 use super::threads::pool;
+use crate::dtype::Element;
 pub use cipher::Algorithm;
 use cipher::{make_blocks, Run, BATCH, LANES};
 use std::ops::Range;
@@ -190,7 +192,7 @@ impl Segment {
 // ---- elements ------------------------------------------------------------------------------------------------------
 
 /// An unsigned integer of random bits.
-pub trait Bits: Copy + Send {
+trait Bits: Element {
     /// Words that an element takes.
     const WORDS: usize;
 
@@ -232,6 +234,8 @@ pub const ELEMENT: usize = 2_000;
 pub struct Draw {
     algorithm: Algorithm,
     order: Order,
+    /// Bytes of an element.
+    bytes: usize,
     /// Elements of a draw.
     len: usize,
     /// Blocks that a draw uses.
@@ -277,7 +281,7 @@ impl Draw {
         let (len, order) = (shape.iter().product(), Order::new(algorithm, shape, bytes));
         // As many words as the elements of this size take.
         let small = Small::new(algorithm, &order, len, bytes.div_ceil(size_of::<u32>()));
-        Draw { algorithm, order, len, used: used as u64, small }
+        Draw { algorithm, order, bytes, len, used: used as u64, small }
     }
 
     /// The next state, whose counter is advanced by the used blocks.
@@ -286,7 +290,16 @@ impl Draw {
     }
 
     /// Computes a range of the elements, in the order of memory, for the states with these numbers.
-    pub fn range<T: Bits>(&self, states: States, range: Range<usize>, out: &mut [T]) {
+    pub fn range(&self, states: States, range: Range<usize>, out: &mut [u8]) {
+        match self.bytes {
+            1 => self.range_of::<u8>(states, range, out),
+            2 => self.range_of::<u16>(states, range, cast::slice_mut(out)),
+            4 => self.range_of::<u32>(states, range, cast::slice_mut(out)),
+            _ => self.range_of::<u64>(states, range, cast::slice_mut(out)),
+        }
+    }
+
+    fn range_of<T: Bits>(&self, states: States, range: Range<usize>, out: &mut [T]) {
         let whole = |_: &&Small| range.start % self.len == 0 && range.len() % self.len == 0;
         match (self.small.as_ref().filter(whole), range.len()) {
             (Some(small), ..=LANES) => {
@@ -301,10 +314,10 @@ impl Draw {
 
     /// Fills the dense column-major values of the shape, one after the other, for the states with these
     /// numbers.
-    pub fn fill<T: Bits>(&self, states: States, out: &mut [T]) {
-        let work = out.len().saturating_mul(ELEMENT);
-        pool::for_each_chunk(out, PIECE, work, |i, piece| {
-            self.range(states, i * PIECE..i * PIECE + piece.len(), piece);
+    pub fn fill(&self, states: States, out: &mut [u8]) {
+        let work = (out.len() / self.bytes).saturating_mul(ELEMENT);
+        pool::for_each_chunk(out, PIECE * self.bytes, work, |i, piece| {
+            self.range(states, i * PIECE..i * PIECE + piece.len() / self.bytes, piece);
         });
     }
 
@@ -446,7 +459,7 @@ mod tests {
             for shape in vectors.into_iter().chain(others) {
                 let mut whole = vec![0u32; shape.iter().product()];
                 let draw = Draw::new(algorithm, shape, 4);
-                draw.fill(&|_| state, &mut whole);
+                draw.fill(&|_| state, cast::bytes_mut(&mut whole));
                 // Pieces that begin anywhere.
                 let mut pieces = vec![0u32; whole.len()];
                 let (mut at, mut len) = (0, 1);
@@ -475,16 +488,16 @@ mod tests {
                     }
                 }
                 let mut got = vec![0u64; want.len()];
-                draw.fill(&state, &mut got);
+                draw.fill(&state, cast::bytes_mut(&mut got));
                 assert!(got == want, "{algorithm:?} {shape:?}");
                 for some in [3, 5, 40] {
                     let (first, last) = (2 * draw.len, (2 + some) * draw.len);
-                    draw.range(&state, first..last, &mut got[first..last]);
+                    draw.range(&state, first..last, cast::bytes_mut(&mut got[first..last]));
                     assert!(got == want, "{algorithm:?} {shape:?}");
                 }
             }
             let empty = Draw::new(algorithm, &[3, 0], 4);
-            empty.fill::<u32>(&state, &mut []);
+            empty.fill(&state, &mut []);
         }
     }
 

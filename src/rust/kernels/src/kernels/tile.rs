@@ -190,28 +190,6 @@ pub fn map(kernel: &(dyn Fn(&[&[u8]], &mut [u8]) + Sync), operands: &[&View], ou
 /// Operands of a kernel, at most.
 const MAX_OPERANDS: usize = 3;
 
-/// Applies a kernel of one operand.
-pub fn map1<T: Element, U: Element>(kernel: fn(&[T], &mut [U]), x: &View, out: &mut ViewMut) {
-    map(&|x, out| kernel(cast::slice(x[0]), cast::slice_mut(out)), &[x], out)
-}
-
-/// Applies a kernel of two operands.
-pub fn map2<T: Element, U: Element>(kernel: fn(&[T], &[T], &mut [U]), x: &View, y: &View, out: &mut ViewMut) {
-    map(&|x, out| kernel(cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out)), &[x, y], out)
-}
-
-/// Applies a kernel of three operands, the first of its own dtype.
-pub fn map3<S: Element, T: Element>(
-    kernel: fn(&[S], &[T], &[T], &mut [T]),
-    x: [&View; 3],
-    out: &mut ViewMut,
-) {
-    let kernel = |x: &[&[u8]], out: &mut [u8]| {
-        kernel(cast::slice(x[0]), cast::slice(x[1]), cast::slice(x[2]), cast::slice_mut(out))
-    };
-    map(&kernel, &x, out)
-}
-
 /// Copies a value of any layout into a dense one.
 pub fn copy(x: &View, out: &mut ViewMut) {
     by_width!(x.dtype, T => if !permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)) {

@@ -3,13 +3,12 @@
 use super::draft::{Draft, Item, Location, Make, Virtual};
 use super::program::{Folded, Load, Program};
 use super::{chains, pairs};
-use crate::dtype::{dispatch, DType};
+use crate::dtype::DType;
 use crate::exec::partition::Group;
 use crate::exec::place::Place;
 use crate::exec::schedule::{Body, NodePlan, Schedule};
 use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Phased, Runs, Slot, Walk, Work};
 use crate::graph::{Def, Value};
-use crate::kernels::cast::by_width;
 use crate::ops::{Graph, Source};
 use crate::passes::Views;
 use crate::shape::Shape;
@@ -155,7 +154,7 @@ pub fn compile(
     for (value, number, dtype) in stores {
         let result = compiler.value(Location::Result(number), dtype);
         let past = kept[number].when == Stored::Past;
-        let make = move || if past { by_width!(dtype, T => Kernel::stream::<T>()) } else { copy(dtype) };
+        let make = move || if past { Kernel::stream(dtype) } else { Kernel::copy(dtype) };
         let folded = phased && compiler.values[value].pinned;
         compiler.each.push(Draft { past, folded, ..Draft::new(make, vec![value], result) });
         if kept[number].when == Stored::Late {
@@ -182,10 +181,6 @@ pub fn compile(
 /// Dtypes of a node's operands.
 fn dtypes(graph: &Graph, operands: &[Value]) -> Vec<DType> {
     operands.iter().map(|&v| graph.aval(v).dtype).collect()
-}
-
-fn copy(dtype: DType) -> Kernel {
-    by_width!(dtype, T => Kernel::copy::<T>())
 }
 
 impl Compiler<'_> {
@@ -220,7 +215,7 @@ impl Compiler<'_> {
             return value;
         }
         let result = self.value(Location::Register, dtype);
-        self.each.push(Draft::new(move || copy(dtype), vec![value], result));
+        self.each.push(Draft::new(move || Kernel::copy(dtype), vec![value], result));
         result
     }
 
@@ -258,10 +253,10 @@ impl Compiler<'_> {
         let (operands, result) = (vec![self.known[&(root, true)]], self.value(Location::Register, dtype));
         if let Schedule::Lines(_) = self.group.schedule {
             self.values[result].pinned = true;
-            let make = move || by_width!(dtype, T => Kernel::cycle::<T>());
+            let make = move || Kernel::cycle(dtype);
             self.each.push(Draft { folded: true, ..Draft::new(make, operands, result) });
         } else {
-            let make = move || by_width!(dtype, T => Kernel::repeat::<T>());
+            let make = move || Kernel::repeat(dtype);
             let Group { len, schedule } = self.group;
             let segment = schedule.segment().unwrap_or(len);
             let runs = Runs::of_folds(segment, len / segment, dtype.bytes());
@@ -275,14 +270,14 @@ impl Compiler<'_> {
         let Def::Result(node, _) = self.graph.def(root) else { return None };
         match self.graph.nodes()[node].op.source()? {
             Source::Fill(value) => {
-                let make = move || dispatch!(value.dtype(), T => Kernel::fill::<T>(value));
+                let make = move || Kernel::fill(value);
                 let constant = self.constant(value.dtype(), vec![], make);
                 self.values[constant].literal = Some(value);
                 Some(constant)
             }
             Source::Count { start, stride, size, dtype } if whole => {
                 let result = self.value(Location::Register, dtype);
-                let make = move || dispatch!(dtype, T => Kernel::iota::<T>(start, stride, size));
+                let make = move || Kernel::iota(dtype, start, stride, size);
                 self.values[result].pinned = self.is_pinned(root);
                 self.each.push(Draft { folded: self.is_folded(root), ..Draft::new(make, vec![], result) });
                 Some(result)
@@ -301,7 +296,7 @@ impl Compiler<'_> {
         let (load, value) = match (&*shape, layout.strides.as_slice()) {
             ([], _) if aval.shape.size() > 1 => {
                 let element = layout.offset;
-                let make = move || by_width!(dtype, T => Kernel::splat::<T>(element));
+                let make = move || Kernel::splat(dtype, element);
                 (Load::Splat, self.constant(dtype, vec![stream], make))
             }
             ([], _) | ([_], [1]) => {
@@ -313,7 +308,7 @@ impl Compiler<'_> {
                 let result = self.value(Location::Register, dtype);
                 let runs = Runs::of(&shape, &layout, dtype.bytes());
                 let load = if runs.is_some() { Load::Runs } else { Load::Gather };
-                let make = move || by_width!(dtype, T => Kernel::gather::<T>(shape, layout));
+                let make = move || Kernel::gather(dtype, shape, layout);
                 self.values[result].pinned = self.is_pinned(v);
                 let gather = Draft::new(make, vec![stream], result);
                 self.each.push(Draft { folded: self.is_folded(v), runs, ..gather });

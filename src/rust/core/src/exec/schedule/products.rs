@@ -63,20 +63,12 @@ impl MatVec {
 
     /// The kernel of a tile of the result, from the whole matrix and the whole vector.
     pub fn rows_kernel(self) -> Kernel {
-        if self.dtype == DType::F32 {
-            Kernel::rows::<f32>(self.lines, self.start, self.k)
-        } else {
-            Kernel::rows::<f64>(self.lines, self.start, self.k)
-        }
+        Kernel::rows(self.dtype, self.lines, self.start, self.k)
     }
 
     /// The kernel of the partial sums of a tile of the vector, from the whole matrix.
     pub fn columns_kernel(self) -> Kernel {
-        if self.dtype == DType::F32 {
-            Kernel::columns::<f32>(self.lines, self.rows, self.k)
-        } else {
-            Kernel::columns::<f64>(self.lines, self.rows, self.k)
-        }
+        Kernel::columns(self.dtype, self.lines, self.rows, self.k)
     }
 
     /// Adds the partial sums of all tiles.
@@ -122,11 +114,7 @@ impl MatrixProduct {
 
     /// Its instruction.
     pub fn kernel(self) -> Kernel {
-        if self.dtype == DType::F32 {
-            Kernel::product::<f32>(self.lines, [self.rows, self.k])
-        } else {
-            Kernel::product::<f64>(self.lines, [self.rows, self.k])
-        }
+        Kernel::product(self.dtype, self.lines, [self.rows, self.k])
     }
 
     /// The estimated time on one core, in picoseconds.

@@ -4,10 +4,11 @@
 //! a time.
 
 use super::cut::Cut;
-use crate::dtype::{DType, Element};
-use crate::kernels::cast;
+use crate::dtype::{dispatch, DType, Element};
+use crate::kernels::cast::by_width;
+use crate::kernels::elementwise::Map;
 use crate::kernels::memory::nontemporal::stream;
-use crate::kernels::random::{Bits, Draw};
+use crate::kernels::random::Draw;
 use crate::kernels::reductions::carrier::Carrier;
 use crate::kernels::reductions::fold::{segments, tile, Fold};
 use crate::kernels::reductions::partials::PARTIAL;
@@ -94,6 +95,17 @@ impl Kernel {
         Kernel { run, carrier: None, reads, write }
     }
 
+    /// The kernel of a map.
+    pub fn map<const N: usize>(map: Map<N>) -> Kernel {
+        let (from, to) = (map.from().map(DType::bytes), map.to().bytes());
+        let mut reads = [Extent::Unused; 3];
+        reads.iter_mut().zip(from).for_each(|(read, width)| *read = Extent::Tile(width));
+        let run = Box::new(move |w: &Window| {
+            map.run(std::array::from_fn(|i| w.slice::<u8>(i, w.len * from[i])), w.folded(w.len * to));
+        });
+        Kernel::new(run, reads, Extent::Tile(to))
+    }
+
     /// A kernel of one operand.
     pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.write::<U>()));
@@ -116,38 +128,60 @@ impl Kernel {
     }
 
     /// Copies the operand.
-    pub fn copy<T: Element>() -> Kernel {
-        Kernel::of1::<T, T>(|x, out| out.copy_from_slice(x))
+    pub fn copy(dtype: DType) -> Kernel {
+        Kernel::of_bytes(dtype, |x, out| out.copy_from_slice(x))
+    }
+
+    /// A kernel of one operand in its dtype, on bytes.
+    fn of_bytes(dtype: DType, f: fn(&[u8], &mut [u8])) -> Kernel {
+        let width = dtype.bytes();
+        let run = Box::new(move |w: &Window| f(w.slice(0, w.len * width), w.folded(w.len * width)));
+        Kernel::new(run, [Extent::Tile(width), Extent::Unused, Extent::Unused], Extent::Tile(width))
     }
 
     /// Copies the operand by non-temporal stores, for results that are not read soon: memory is not read
     /// first, and the caches keep their content.
-    pub fn stream<T: Element>() -> Kernel {
-        Kernel::of1::<T, T>(|x, out| stream(cast::bytes(x), cast::bytes_mut(out)))
+    pub fn stream(dtype: DType) -> Kernel {
+        Kernel::of_bytes(dtype, stream)
     }
 
     /// The tile of a stream of this shape and layout.
-    pub fn gather<T: Element>(shape: Shape, layout: Layout) -> Kernel {
+    pub fn gather(dtype: DType, shape: Shape, layout: Layout) -> Kernel {
+        by_width!(dtype, T => Kernel::gather_of::<T>(shape, layout))
+    }
+
+    fn gather_of<T: Element>(shape: Shape, layout: Layout) -> Kernel {
         let run = Box::new(move |w: &Window| gather::<T>(w.whole(0), &shape, &layout, w.range(), w.write()));
         Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], tile_of::<T>())
     }
 
     /// One element of a stream, as a constant. Runs before the first tile.
-    pub fn splat<T: Element>(element: usize) -> Kernel {
+    pub fn splat(dtype: DType, element: usize) -> Kernel {
+        by_width!(dtype, T => Kernel::splat_of::<T>(element))
+    }
+
+    fn splat_of<T: Element>(element: usize) -> Kernel {
         let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>(0)[element]));
         let write = Extent::Constant(size_of::<T>());
         Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], write)
     }
 
     /// One value, as a constant. Runs before the first tile.
-    pub fn fill<T: Element>(value: Literal) -> Kernel {
-        let value: T = value.get();
+    pub fn fill(value: Literal) -> Kernel {
+        dispatch!(value.dtype(), T => Kernel::fill_with::<T>(value.get()))
+    }
+
+    fn fill_with<T: Element>(value: T) -> Kernel {
         let run = Box::new(move |w: &Window| w.write::<T>().fill(value));
         Kernel::new(run, [Extent::Unused; 3], Extent::Constant(size_of::<T>()))
     }
 
     /// Counts from `start` on, `size` numbers, each repeated `stride` times.
-    pub fn iota<T: Element>(start: i64, stride: usize, size: usize) -> Kernel {
+    pub fn iota(dtype: DType, start: i64, stride: usize, size: usize) -> Kernel {
+        dispatch!(dtype, T => Kernel::iota_of::<T>(start, stride, size))
+    }
+
+    fn iota_of<T: Element>(start: i64, stride: usize, size: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let (mut repeat, mut at, mut out) = (w.start % stride, w.start / stride % size, w.write::<T>());
             // Runs of one number, or of neighbours: for each element alone the bookkeeping takes ten times
@@ -205,7 +239,11 @@ impl Kernel {
     }
 
     /// Repeats the fold of each segment for all elements of the segment.
-    pub fn repeat<T: Element>() -> Kernel {
+    pub fn repeat(dtype: DType) -> Kernel {
+        by_width!(dtype, T => Kernel::repeat_of::<T>())
+    }
+
+    fn repeat_of<T: Element>() -> Kernel {
         let run = Box::new(move |w: &Window| {
             let (segment, out) = (w.cut.segment, w.write::<T>());
             let folded = w.slice::<T>(0, out.len() / segment);
@@ -216,7 +254,11 @@ impl Kernel {
     }
 
     /// Repeats the folds of some rows, all of them again and again, for the columns of a tile.
-    pub fn cycle<T: Element>() -> Kernel {
+    pub fn cycle(dtype: DType) -> Kernel {
+        by_width!(dtype, T => Kernel::cycle_of::<T>())
+    }
+
+    fn cycle_of<T: Element>() -> Kernel {
         let run = Box::new(move |w: &Window| {
             let (folded, n) = (w.read::<T>(0), w.cut.longest() / w.len * w.len);
             w.folded::<T>(n).chunks_exact_mut(w.len).for_each(|out| out.copy_from_slice(folded));
@@ -227,7 +269,15 @@ impl Kernel {
 
     /// Gathers the elements of a value at the places that `find` computes from at most [`PICKS`] indices of this
     /// dtype, as bytes. It is also given the number of the first of them.
-    pub fn pick<T: Element>(
+    pub fn pick(
+        dtype: DType,
+        index: DType,
+        find: Box<dyn Fn(&mut [u32], &[u8], usize) + Send + Sync>,
+    ) -> Kernel {
+        by_width!(dtype, T => Kernel::pick_of::<T>(index, find))
+    }
+
+    fn pick_of<T: Element>(
         index: DType,
         find: Box<dyn Fn(&mut [u32], &[u8], usize) + Send + Sync>,
     ) -> Kernel {
@@ -246,15 +296,12 @@ impl Kernel {
 
     /// The tile of a draw, or of draws from several states; `at` gives the positions of the key and the
     /// counter of each.
-    pub fn random<T: Bits + Element>(
-        draw: Draw,
-        at: Box<dyn Fn(usize) -> [usize; 2] + Send + Sync>,
-    ) -> Kernel {
+    pub fn random(draw: Draw, width: usize, at: Box<dyn Fn(usize) -> [usize; 2] + Send + Sync>) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let states = w.whole::<u64>(0);
-            draw.range(&|i| at(i).map(|i| states[i]), w.range(), w.write::<T>())
+            draw.range(&|i| at(i).map(|i| states[i]), w.range(), w.folded(w.len * width))
         });
-        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(size_of::<T>()))
+        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(width))
     }
 }
 

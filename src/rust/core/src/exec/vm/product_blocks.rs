@@ -5,6 +5,7 @@ use super::binding::Binding;
 use super::code::{Blocks, Code};
 use super::kernel::{Extent, Kernel, Window};
 use super::resolve::Tile;
+use crate::dtype::DType;
 use crate::kernels::memory::Streams;
 use crate::kernels::products::dot::Dot;
 use crate::kernels::products::matrix::{Block, Matrix};
@@ -27,8 +28,16 @@ const BLOCKS_PER_THREAD: usize = 2;
 pub type Lines = (usize, [isize; 2]);
 
 impl Kernel {
-    /// The columns of a product that are the elements of the tile: `lhs [m, k] * rhs [k, n]`.
-    pub fn product<T: Dot>(lines: [Lines; 2], [m, k]: [usize; 2]) -> Kernel {
+    /// The columns of a product that are the elements of the tile: `lhs [m, k] * rhs [k, n]`, of singles
+    /// or doubles.
+    pub fn product(dtype: DType, lines: [Lines; 2], sizes: [usize; 2]) -> Kernel {
+        match dtype {
+            DType::F32 => Kernel::product_of::<f32>(lines, sizes),
+            _ => Kernel::product_of::<f64>(lines, sizes),
+        }
+    }
+
+    fn product_of<T: Dot>(lines: [Lines; 2], [m, k]: [usize; 2]) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = |i: usize| Matrix { data: w.whole::<T>(i), first: lines[i].0, strides: lines[i].1 };
             let (range, out) = (w.range(), w.write::<T>());

@@ -14,10 +14,11 @@ mod passes;
 mod roots;
 mod transform;
 
-pub use transform::{Kind, Transform};
+pub use transform::{Kind, Transforms};
 
 #[cfg(test)]
 mod tests {
+    use super::transform::Transform;
     use super::*;
     use crate::dtype::{Element, Float};
     use crate::kernels::cast;

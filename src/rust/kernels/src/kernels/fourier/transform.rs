@@ -4,11 +4,12 @@ use super::line::Line;
 use super::long::{lanes, time, Room, Sink, Source};
 use super::passes::Parts;
 use super::roots::root;
-use crate::dtype::{Element, Float};
+use crate::dtype::{DType, Element, Float};
 use crate::kernels::cast;
 use crate::kernels::threads::pool;
 use crate::tensor::{View, ViewMut};
 use num_complex::Complex;
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// What is transformed to what.
@@ -25,8 +26,33 @@ pub enum Kind {
     RealInverse,
 }
 
+/// The transform of lines of one length, in both precisions; what depends on the length alone is made when it is
+/// first needed.
+pub struct Transforms {
+    kind: Kind,
+    size: usize,
+    single: OnceCell<Transform<f32>>,
+    double: OnceCell<Transform<f64>>,
+}
+
+impl Transforms {
+    /// As [`Transform::new`].
+    pub fn new(kind: Kind, size: usize) -> Transforms {
+        Transforms { kind, size, single: OnceCell::new(), double: OnceCell::new() }
+    }
+
+    /// As [`Transform::run`].
+    pub fn run(&self, x: &View, axis: usize, out: &mut ViewMut) {
+        let Transforms { kind, size, single, double } = self;
+        match x.dtype.part() {
+            DType::F32 => single.get_or_init(|| Transform::new(*kind, *size)).run(x, axis, out),
+            _ => double.get_or_init(|| Transform::new(*kind, *size)).run(x, axis, out),
+        }
+    }
+}
+
 /// The transform of lines of one length.
-pub struct Transform<T> {
+pub(super) struct Transform<T> {
     kind: Kind,
     /// The length of a line of the real numbers, or of the complex ones where there are no others.
     size: usize,

@@ -12,6 +12,7 @@ mod reflector;
 mod scalar;
 mod secular;
 pub mod svd;
+pub mod tensors;
 pub mod triangular;
 mod tridiagonal;
 mod view;

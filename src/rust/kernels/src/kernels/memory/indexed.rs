@@ -7,9 +7,9 @@
 use super::zeroed;
 use crate::dtype::Element;
 use crate::kernels::cast::by_width;
+use crate::kernels::elementwise::Pair;
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
-use crate::kernels::wide::wide;
 use crate::kernels::{cast, tile};
 use crate::stop;
 use crate::tensor::{View, ViewMut};
@@ -249,53 +249,18 @@ pub fn store_at(walk: &Walk, position: isize, from: &View, out: &mut ViewMut) {
     store(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position), places: None }, from, out);
 }
 
-/// As [`store`], with new elements that are made of the old and the given ones: by `lines(old, given, result)`
-/// of contiguous ones, by `each(elements, places, given)`, as [`update_each`] does it, of others.
-pub fn combine<T: Element>(
-    walk: &Walk,
-    starts: &Starts,
-    from: &View,
-    out: &mut ViewMut,
-    each: fn(&mut [T], &[u32], &[T]),
-    lines: fn(&[T], &[T], &mut [T]),
-) {
-    let mut old = Vec::new();
-    update::<T>(walk, starts, from, out, each, |line, new| {
-        old.clear();
-        old.extend_from_slice(line);
-        lines(&old, new, line);
-    });
-}
-
-/// Updates elements at places in order, by `one(old, new)`. Places beyond the elements are left out, [`NOWHERE`] among
-/// them.
-#[inline(always)]
-pub fn update_each<T: Copy>(elements: &mut [T], places: &[u32], new: &[T], one: impl Fn(T, T) -> T) {
-    if !repeats(places) {
-        for (&place, &new) in places.iter().zip(new) {
-            if let Some(old) = elements.get_mut(place as usize) {
-                *old = one(*old, new);
-            }
-        }
-        return;
-    }
-    // What one place gets in succession does not wait for memory each time.
-    let mut updates = places.iter().zip(new).peekable();
-    while let Some((&place, &first)) = updates.next() {
-        let Some(slot) = elements.get_mut(place as usize) else { continue };
-        let mut value = one(*slot, first);
-        while let Some((_, &new)) = updates.next_if(|(&next, _)| next == place) {
-            value = one(value, new);
-        }
-        *slot = value;
-    }
-}
-
-/// Whether most places are those of their neighbours.
-fn repeats(places: &[u32]) -> bool {
-    wide(|| {
-        let pairs = places.iter().zip(places.iter().skip(1));
-        2 * pairs.map(|(a, b)| u32::from(a == b)).sum::<u32>() as usize > places.len()
+/// As [`store`], with new elements that are made of the old and the given ones.
+pub fn combine(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, by: &Pair) {
+    by_width!(from.dtype, T => {
+        let each = |elements: &mut [T], places: &[u32], new: &[T]| {
+            by.each(cast::bytes_mut(elements), places, cast::bytes(new))
+        };
+        let mut old = Vec::new();
+        update::<T>(walk, starts, from, out, each, |line, new| {
+            old.clear();
+            old.extend_from_slice(line);
+            by.map.run([cast::bytes(&old), cast::bytes(new)], cast::bytes_mut(line));
+        });
     })
 }
 
@@ -414,6 +379,7 @@ fn update<T: Element>(
 mod tests {
     use super::*;
     use crate::dtype::DType;
+    use crate::kernels::elementwise::Binary;
     use crate::shape::Shape;
     use crate::tensor::Layout;
 
@@ -446,16 +412,7 @@ mod tests {
         let mut target = ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut sum) };
         let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, OUTSIDE, 6][range]);
         let starts = Starts { count: 3, find: &starts, places: None };
-        combine::<i32>(
-            &walk,
-            &starts,
-            &from,
-            &mut target,
-            |out, positions, new| update_each(out, positions, new, |x, y| x + y),
-            |x, y, out| {
-                (0..out.len()).for_each(|i| out[i] = x[i] + y[i]);
-            },
-        );
+        combine(&walk, &starts, &from, &mut target, &Binary::add.pair(DType::I32).unwrap());
         assert_eq!(sum, [0, 1, 2, 3, 4, 5, 18, 21, 24, 9, 10, 11]);
     }
 }
