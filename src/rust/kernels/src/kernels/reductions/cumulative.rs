@@ -87,6 +87,7 @@ impl<T: Element, V: Element, S: Accumulate<V> + 'static, const FREE: bool> Way<T
         S::start()
     }
 
+    #[inline(never)]
     fn tile(state: &mut S::Acc, x: &mut [T]) {
         wide_loop(SerialTile::<_, _, S, V>(state, x, PhantomData))
     }

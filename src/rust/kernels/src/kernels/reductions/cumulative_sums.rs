@@ -220,6 +220,7 @@ impl<T: Element, A: Carry> Way<T> for Sums<A> {
         A::Sum::default()
     }
 
+    #[inline(never)]
     fn tile(state: &mut A::Sum, x: &mut [T]) {
         let total = wide_loop(Tile(A::total(state), x));
         A::take(state, total);

@@ -130,6 +130,7 @@ impl<T: Keyed, E: Extreme> Way<T> for Extremes<E> {
         E::start::<T>().key(E::BELOW)
     }
 
+    #[inline(never)]
     fn tile(state: &mut T::Key, x: &mut [T]) {
         wide_loop(Tile::<T, E>(state, x, PhantomData))
     }

@@ -7,7 +7,7 @@
 //! [`reduce`](super::reduce::reduce()) handles layouts.
 
 use super::deviations;
-use super::loops::{free_loops, halves, loops, Accumulate, Loops};
+use super::loops::{free_loops, halves, long_loops, loops, Accumulate, Loops};
 use super::partials::{halve, Compensated, Each, Made, Offsets, Partial, Rows, LANES};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, Real};
 use crate::kernels::cast;
@@ -126,6 +126,7 @@ impl<T: Element, O: Made> Work<T> for Line<'_, T, O> {
 
 /// The function that folds a tile of elements of this dtype, one of several of a result. It is chosen once,
 /// as the choice takes a tenth of the time of a tile of bytes.
+#[inline(never)] // So that the loops are not compiled again where it is called.
 pub fn tile(dtype: DType) -> fn(Fold, &[u8]) -> Partial {
     dispatch!(dtype, T => tile_of::<T> as fn(Fold, &[u8]) -> Partial)
 }
@@ -148,6 +149,7 @@ const MIN_ALONE_SQUARES: usize = LANES;
 pub type FoldSegments = fn(Fold, &[u8], usize, &mut [u8]);
 
 /// The function that folds segments of elements of this dtype. Long segments are folded in tiles.
+#[inline(never)] // As `tile`.
 pub fn segments(dtype: DType) -> FoldSegments {
     dispatch!(dtype, T => segments_of::<T> as FoldSegments)
 }
@@ -389,7 +391,7 @@ fn accumulate_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
 
 fn accumulate_complex<C: Cpx, W: Work<C>>(fold: Fold, work: W) -> W::Made {
     work.run(ordered(match fold {
-        Fold::Prod => loops::<_, ProdComplex>(),
+        Fold::Prod => long_loops::<_, ProdComplex>(),
         Fold::Sum => loops::<_, SumComplex>(),
         Fold::Max | Fold::Min | Fold::Any | Fold::All | Fold::Squares => refused(fold, "complex numbers"),
     }))

@@ -73,6 +73,7 @@ impl<T: Element> Way<T> for LogSumExp {
         Exponentials { m: f64::NEG_INFINITY, rest: 0.0 }
     }
 
+    #[inline(never)]
     fn tile(state: &mut Exponentials, x: &mut [T]) {
         let (mut wide, mut terms) = ([0.0; TILE], [0.0; TILE]);
         let wide = &mut wide[..x.len()];

@@ -60,6 +60,12 @@ pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
     Loops { tile: tile::<T, S, FREE_LANES>, ..loops::<T, S>() }
 }
 
+/// The loops of elements that take long: tiles are folded one after the other, as no addition waits for another
+/// tile's, and the code of four would be four times as long.
+pub fn long_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
+    Loops { tiles: each_tile::<T, S>, ..loops::<T, S>() }
+}
+
 /// Lanes of a tile by itself where the order makes no difference: enough to hide the latency of an instruction.
 const FREE_LANES: usize = 16;
 
@@ -176,6 +182,10 @@ fn tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T]) -> S::Acc {
 
 fn tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
     wide_loop(Tiles::<T, _, S>(x, each, out, PhantomData))
+}
+
+fn each_tile<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = tile::<T, S, LANES>(x));
 }
 
 fn line<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {

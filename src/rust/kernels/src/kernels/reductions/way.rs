@@ -15,7 +15,7 @@ pub(super) trait Way<T: Element>: 'static {
     type Total: Copy + Default + Send + Sync;
     /// What there is before the first element.
     fn start() -> Self::State;
-    /// The elements of the next tile of a line, in place.
+    /// The elements of the next tile of a line, in place. Not inlined: two functions of a [`Walk`] call it.
     fn tile(state: &mut Self::State, x: &mut [T]);
     /// As [`Way::tile`], of up to [`TOGETHER`] lines side by side; `None` if that is no faster than one by one.
     fn together() -> Option<Together<T, Self::State>> {

@@ -15,6 +15,7 @@ use crate::kernels::wide::{wide_loop, Loop};
 use crate::tensor::{View, ViewMut};
 use num_complex::Complex;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// About how long an element of a window takes, in picoseconds.
 const ELEMENT: usize = 500;
@@ -83,20 +84,20 @@ pub fn windows(fold: Fold, x: &View, windows: &[Window], out: &mut ViewMut) {
         dtype if dtype.is_float() => dispatch_scalar!(dtype, T => {
             let (x, out) = (cast::slice::<T>(x.data), cast::slice_mut::<T>(out.data));
             match fold {
-                Fold::Sum => lines.run(x, out, 0.0, Sum),
-                Fold::Prod => lines.run(x, out, 1.0, Product),
-                Fold::Max => lines.run(x, out, f64::NEG_INFINITY, Largest),
-                Fold::Min => lines.run(x, out, f64::INFINITY, Smallest),
+                Fold::Sum => lines.run(x, out, 0.0, take::<_, _, Sum>),
+                Fold::Prod => lines.run(x, out, 1.0, take::<_, _, Product>),
+                Fold::Max => lines.run(x, out, f64::NEG_INFINITY, take::<_, _, Largest>),
+                Fold::Min => lines.run(x, out, f64::INFINITY, take::<_, _, Smallest>),
                 _ => unknown(),
             }
         }, F32 F64 BF16; F16),
         dtype => dispatch_int!(dtype, T => {
             let (x, out) = (cast::slice::<T>(x.data), cast::slice_mut::<T>(out.data));
             match fold {
-                Fold::Sum => lines.run(x, out, T::default(), WrappedSum),
-                Fold::Prod => lines.run(x, out, 1i64.convert::<T>(), WrappedProduct),
-                Fold::Max => lines.run(x, out, T::LOWEST, LargestInt),
-                Fold::Min => lines.run(x, out, T::HIGHEST, SmallestInt),
+                Fold::Sum => lines.run(x, out, T::default(), take::<_, _, WrappedSum>),
+                Fold::Prod => lines.run(x, out, 1i64.convert::<T>(), take::<_, _, WrappedProduct>),
+                Fold::Max => lines.run(x, out, T::LOWEST, take::<_, _, LargestInt>),
+                Fold::Min => lines.run(x, out, T::HIGHEST, take::<_, _, SmallestInt>),
                 _ => unknown(),
             }
         }),
@@ -106,8 +107,8 @@ pub fn windows(fold: Fold, x: &View, windows: &[Window], out: &mut ViewMut) {
 fn complex<T: Element>(fold: Fold, lines: &Lines, x: &View, out: &mut ViewMut) {
     let (x, out) = (cast::slice::<T>(x.data), cast::slice_mut::<T>(out.data));
     match fold {
-        Fold::Sum => lines.run(x, out, Complex::from(0.0), ComplexSum),
-        Fold::Prod => lines.run(x, out, Complex::from(1.0), ComplexProduct),
+        Fold::Sum => lines.run(x, out, Complex::from(0.0), take::<_, _, ComplexSum>),
+        Fold::Prod => lines.run(x, out, Complex::from(1.0), take::<_, _, ComplexProduct>),
         _ => unreachable!("complex numbers have no order"),
     }
 }
@@ -124,9 +125,12 @@ struct Lines {
 }
 
 impl Lines {
-    fn run<T: Element, A: Element, J: Join<A>>(&self, x: &[T], out: &mut [T], start: A, _join: J) {
+    /// Computes the results of elements of a type, by the function that takes elements into sums of another.
+    fn run<T: Element, A: Element>(&self, x: &[T], out: &mut [T], start: A, take: Take<T, A>) {
         let [first, others @ ..] = &self.windows[..] else {
-            return out[0] = J::of(start, x[self.offset as usize].convert()).convert();
+            let mut sum = [start];
+            take(x, self.offset, 1, &mut sum);
+            return out[0] = sum[0].convert();
         };
         let length = self.counts[0];
         let taps: usize = others.iter().map(|w| w.size).product();
@@ -137,14 +141,15 @@ impl Lines {
             let mut sums: Vec<A> = zeroed(length);
             for (i, line) in out.chunks_exact_mut(length).enumerate() {
                 sums.fill(start);
-                self.line::<T, A, J>(x, piece * together + i, &mut sums);
+                self.taps(piece * together + i, &mut |own, from, step| take(x, from, step, &mut sums[own]));
                 line.iter_mut().zip(&sums).for_each(|(out, sum)| *out = sum.convert());
             }
         });
     }
 
-    /// The folds of the windows of a line.
-    fn line<T: Element, A: Element, J: Join<A>>(&self, x: &[T], line: usize, sums: &mut [A]) {
+    /// For each place in a window, the windows of a line in which there is an element, the first of these elements,
+    /// and how far apart they are.
+    fn taps(&self, line: usize, run: &mut dyn FnMut(Range<usize>, isize, isize)) {
         let (first, others) = (self.windows[0], &self.windows[1..]);
         let taps: usize = others.iter().map(|w| w.size).product();
         for tap in 0..taps {
@@ -162,17 +167,22 @@ impl Lines {
                 let at = (place * first.dilation) as i64 - first.low;
                 let (stride, size) = (first.stride as i64, self.sizes[0] as i64);
                 let begin = (-at).max(0).div_euclid(stride) + i64::from((-at).max(0) % stride != 0);
-                let end = ((size - at - 1).div_euclid(stride) + 1).clamp(0, sums.len() as i64);
+                let end = ((size - at - 1).div_euclid(stride) + 1).clamp(0, self.counts[0] as i64);
                 if begin >= end {
                     continue;
                 }
-                let sums = &mut sums[begin as usize..end as usize];
                 let from = from + (at + begin * stride) as isize * self.strides[0];
-                let step = stride as isize * self.strides[0];
-                wide_loop(Run { x, from, step, sums, join: PhantomData::<J> });
+                run(begin as usize..end as usize, from, stride as isize * self.strides[0]);
             }
         }
     }
+}
+
+/// Takes elements, from one of these on and so far apart, into as many sums.
+type Take<T, A> = fn(&[T], isize, isize, &mut [A]);
+
+fn take<T: Element, A: Element, J: Join<A>>(x: &[T], from: isize, step: isize, sums: &mut [A]) {
+    wide_loop(Run { x, from, step, sums, join: PhantomData::<J> })
 }
 
 /// Elements joined with what is in others.
