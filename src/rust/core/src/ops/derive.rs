@@ -126,6 +126,8 @@ pub struct Var<'m, 'b> {
     value: Value,
 }
 
+// Formulas call these thousands of times, each once for a node that takes a microsecond: inlined, they would be
+// most of the code of formulas.
 impl<'m, 'b> Var<'m, 'b> {
     /// The value.
     pub fn value(self) -> Value {
@@ -133,6 +135,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Its type.
+    #[inline(never)]
     pub fn aval(self) -> Aval {
         self.math.aval(self.value)
     }
@@ -146,16 +149,19 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// A number of the same type.
+    #[inline(never)]
     pub fn of(self, number: f64) -> Var<'m, 'b> {
         self.math.fill(number, &self.aval())
     }
 
     /// A number of its dtype as a 0-d value.
+    #[inline(never)]
     pub fn scalar(self, number: f64) -> Var<'m, 'b> {
         self.math.fill(number, &Aval { shape: Shape::scalar(), ..self.aval() })
     }
 
     /// A value of its dtype and this shape that is this number everywhere.
+    #[inline(never)]
     pub fn filled(self, number: f64, shape: &[usize]) -> Var<'m, 'b> {
         match Shape::try_new(shape.to_vec()) {
             Ok(shape) => self.math.fill(number, &Aval { shape, ..self.aval() }),
@@ -172,17 +178,20 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// A whole number of the same type, modulo `2^bits` for an integer.
+    #[inline(never)]
     pub(crate) fn integer(self, number: i64) -> Var<'m, 'b> {
         let aval = self.aval();
         self.math.literal(Literal::new(number).convert(aval.dtype), &aval.shape)
     }
 
     /// The same bits in another dtype.
+    #[inline(never)]
     pub(crate) fn bitcast(self, dtype: DType) -> Var<'m, 'b> {
         self.apply(BitcastConvert { dtype }, &[])
     }
 
     /// The same elements in another shape, both read in row-major order.
+    #[inline(never)]
     pub(crate) fn reread(self, sizes: Vec<usize>) -> Var<'m, 'b> {
         match Shape::try_new(sizes) {
             Ok(shape) if shape == self.aval().shape => self,
@@ -195,11 +204,13 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Concatenated with others along an axis.
+    #[inline(never)]
     pub(crate) fn beside(self, others: &[Var<'m, 'b>], axis: Axis) -> Var<'m, 'b> {
         self.apply(Concatenate { axis }, others)
     }
 
     /// Elements `from..to` along an axis.
+    #[inline(never)]
     pub(crate) fn section(self, axis: Axis, from: usize, to: usize) -> Var<'m, 'b> {
         let shape = self.aval().shape;
         let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
@@ -211,11 +222,13 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The result of an op without operands.
+    #[inline(never)]
     pub(crate) fn made(self, op: impl Into<Op>) -> Var<'m, 'b> {
         self.math.apply(op, &[])
     }
 
     /// The same elements in another shape.
+    #[inline(never)]
     pub fn reshaped(self, shape: &Shape) -> Var<'m, 'b> {
         if self.aval().shape == *shape {
             return self;
@@ -224,6 +237,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// The axes in another order.
+    #[inline(never)]
     pub fn transposed(self, permutation: Vec<Axis>) -> Var<'m, 'b> {
         if permutation.iter().enumerate().all(|(i, axis)| axis.0 == i) {
             return self;
@@ -232,11 +246,13 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// An elementwise op on it.
+    #[inline(never)]
     pub fn unary(self, op: Unary) -> Var<'m, 'b> {
         self.apply(op, &[])
     }
 
     /// An elementwise op on it and another one.
+    #[inline(never)]
     pub fn binary(self, op: Binary, other: Var<'m, 'b>) -> Var<'m, 'b> {
         // Known numbers, such as an exponent less 1, are computed here: no pass does constant folding on
         // values that have a shape. In f64 a sum or product of narrower floats is rounded once more without
@@ -252,21 +268,25 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// A comparison with another one.
+    #[inline(never)]
     pub fn compare(self, op: Compare, other: Var<'m, 'b>) -> Var<'m, 'b> {
         self.apply(op, &[other])
     }
 
     /// A property of each element.
+    #[inline(never)]
     pub fn predicate(self, op: Predicate) -> Var<'m, 'b> {
         self.apply(op, &[])
     }
 
     /// `yes` where it, a condition, holds, `no` elsewhere.
+    #[inline(never)]
     pub fn select(self, yes: Var<'m, 'b>, no: Var<'m, 'b>) -> Var<'m, 'b> {
         self.apply(Ternary::Select, &[yes, no])
     }
 
     /// Converted to another dtype.
+    #[inline(never)]
     pub fn convert(self, dtype: DType) -> Var<'m, 'b> {
         if self.aval().dtype == dtype {
             self
@@ -276,6 +296,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Broadcast to a shape: its axes become the `axes` of the result.
+    #[inline(never)]
     pub fn repeated(self, shape: &Shape, axes: &[Axis]) -> Var<'m, 'b> {
         if self.aval().shape == *shape {
             return self;
@@ -319,6 +340,7 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// Summed over axes, which are dropped.
+    #[inline(never)]
     pub fn summed(self, axes: Vec<Axis>) -> Var<'m, 'b> {
         if axes.is_empty() {
             return self;
@@ -339,16 +361,19 @@ impl<'m, 'b> Var<'m, 'b> {
     }
 
     /// A part of a complex number.
+    #[inline(never)]
     pub fn part(self, part: Part) -> Var<'m, 'b> {
         self.apply(part, &[])
     }
 
     /// The complex number of these parts.
+    #[inline(never)]
     pub fn complex(self, imaginary: Var<'m, 'b>) -> Var<'m, 'b> {
         self.apply(MakeComplex, &[imaginary])
     }
 
     /// The square.
+    #[inline(never)]
     pub fn squared(self) -> Var<'m, 'b> {
         self * self
     }
@@ -395,14 +420,17 @@ macro_rules! arithmetic {
     ($($trait:ident $method:ident $op:ident;)+) => {$(
         impl<'m, 'b> $trait for Var<'m, 'b> {
             type Output = Var<'m, 'b>;
+            #[inline(never)]
             fn $method(self, other: Var<'m, 'b>) -> Var<'m, 'b> { self.binary(Binary::$op, other) }
         }
         impl<'m, 'b> $trait<f64> for Var<'m, 'b> {
             type Output = Var<'m, 'b>;
+            #[inline(never)]
             fn $method(self, number: f64) -> Var<'m, 'b> { self.binary(Binary::$op, self.of(number)) }
         }
         impl<'m, 'b> $trait<Var<'m, 'b>> for f64 {
             type Output = Var<'m, 'b>;
+            #[inline(never)]
             fn $method(self, x: Var<'m, 'b>) -> Var<'m, 'b> { x.of(self).binary(Binary::$op, x) }
         }
     )+};
@@ -411,6 +439,7 @@ arithmetic! { Add add add; Sub sub sub; Mul mul mul; Div div div; }
 
 impl<'m, 'b> Neg for Var<'m, 'b> {
     type Output = Var<'m, 'b>;
+    #[inline(never)]
     fn neg(self) -> Var<'m, 'b> {
         self.unary(Unary::negate)
     }
@@ -421,7 +450,7 @@ macro_rules! functions {
         /// Elementwise functions by the names of their rows.
         #[allow(missing_docs)]
         impl<'m, 'b> Var<'m, 'b> {
-            $(pub fn $name(self) -> Var<'m, 'b> { self.unary(Unary::$name) })+
+            $(#[inline(never)] pub fn $name(self) -> Var<'m, 'b> { self.unary(Unary::$name) })+
         }
     };
 }

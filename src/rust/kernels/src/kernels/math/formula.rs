@@ -235,7 +235,7 @@ pub(super) struct RecordedMask<const DOUBLE: bool>(usize);
 
 impl<const DOUBLE: bool> BitAnd for RecordedMask<DOUBLE> {
     type Output = Self;
-    #[inline]
+    #[inline(never)]
     fn bitand(self, y: Self) -> Self {
         RecordedMask(step(Operation::Both, DOUBLE, &[self.0, y.0]))
     }
@@ -243,7 +243,7 @@ impl<const DOUBLE: bool> BitAnd for RecordedMask<DOUBLE> {
 
 impl<const DOUBLE: bool> BitOr for RecordedMask<DOUBLE> {
     type Output = Self;
-    #[inline]
+    #[inline(never)]
     fn bitor(self, y: Self) -> Self {
         RecordedMask(step(Operation::Either, DOUBLE, &[self.0, y.0]))
     }
@@ -251,7 +251,7 @@ impl<const DOUBLE: bool> BitOr for RecordedMask<DOUBLE> {
 
 impl<const DOUBLE: bool> Not for RecordedMask<DOUBLE> {
     type Output = Self;
-    #[inline]
+    #[inline(never)]
     fn not(self) -> Self {
         RecordedMask(step(Operation::Not, DOUBLE, &[self.0]))
     }
@@ -260,13 +260,13 @@ impl<const DOUBLE: bool> Not for RecordedMask<DOUBLE> {
 /// Methods of lanes that are a step each.
 macro_rules! steps {
     ($double:literal: $(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ident = $operation:expr;)+) => {$(
-        #[inline]
+        #[inline(never)]
         fn $name($($arg: $type),*) -> $out<$double> {
             $out(step($operation, $double, &[$($arg.0),*]))
         }
     )+};
     ($double:literal, $vector:ident: $(fn $name:ident($($arg:ident: $type:ty),*) = $operation:expr;)+) => {$(
-        #[inline]
+        #[inline(never)]
         fn $name($($arg: $type),*) -> $vector {
             $vector(step($operation, $double, &[$($arg.0),*]))
         }
@@ -284,11 +284,11 @@ macro_rules! recorded {
             type Mask = RecordedMask<$double>;
             const LANES: usize = 1;
             const DOUBLE: bool = $double;
-            #[inline]
+            #[inline(never)]
             fn of($x: f64) -> Self {
                 $vector(step(Operation::Constant($bits), $double, &[]))
             }
-            #[inline]
+            #[inline(never)]
             fn of_bits(x: u64) -> Self {
                 let x = if $double { x } else { x & u64::from(u32::MAX) };
                 $vector(step(Operation::Constant(x), $double, &[]))
@@ -304,11 +304,11 @@ macro_rules! recorded {
                 guard(mask.0);
                 false
             }
-            #[inline]
+            #[inline(never)]
             fn shl(self, by: u32) -> Self {
                 $vector(step(Operation::Shl(by), $double, &[self.0]))
             }
-            #[inline]
+            #[inline(never)]
             fn shr(self, by: u32) -> Self {
                 $vector(step(Operation::Shr(by), $double, &[self.0]))
             }
@@ -336,7 +336,7 @@ macro_rules! recorded {
     (@ $vector:ident $double:literal $operation:ident $method:ident) => {
         impl $operation for $vector {
             type Output = Self;
-            #[inline]
+            #[inline(never)]
             fn $method(self, y: Self) -> Self {
                 $vector(step(Operation::$operation, $double, &[self.0, y.0]))
             }
