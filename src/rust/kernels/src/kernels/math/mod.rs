@@ -355,7 +355,7 @@ macro_rules! level {
         }
     };
 }
-level! { at_portable, portable::F32x8, portable::F64x4 }
+level! { at_portable, portable::F32x4, portable::F64x2 }
 #[cfg(target_arch = "x86_64")]
 level! { at_avx2, avx2::F32x8, avx2::F64x4, #[target_feature(enable = "avx2,fma")] }
 #[cfg(all(target_arch = "x86_64", has_avx512))]

@@ -3,13 +3,13 @@
 use super::lanes::{Lanes, Singles};
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
-/// Eight singles.
+/// Four singles: a vector of the processors that come here. Of more the code would be as many times longer.
 #[derive(Clone, Copy)]
-pub(super) struct F32x8([f32; 8]);
+pub(super) struct F32x4([f32; 4]);
 
-/// Four doubles: enough that one need not wait for the other, as emulated fused operations take long.
+/// Two doubles.
 #[derive(Clone, Copy)]
-pub(super) struct F64x4([f64; 4]);
+pub(super) struct F64x2([f64; 2]);
 
 /// A mask: all bits of a lane, or none. The compiler vectorises these, and not booleans.
 #[derive(Clone, Copy)]
@@ -291,21 +291,21 @@ macro_rules! lanes {
         }
     };
 }
-lanes! { F32x8, 8, f32, u32, false, fused32 }
-lanes! { F64x4, 4, f64, u64, true, fused64, powers64 }
+lanes! { F32x4, 4, f32, u32, false, fused32 }
+lanes! { F64x2, 2, f64, u64, true, fused64, powers64 }
 
-impl Singles for F32x8 {
-    type Double = F64x4;
+impl Singles for F32x4 {
+    type Double = F64x2;
     // Calls stand between one fused product and the next.
     const TOGETHER: bool = false;
     #[inline(always)]
-    fn widen(self) -> (F64x4, F64x4) {
-        let from = |start: usize| F64x4(std::array::from_fn(|i| self.0[start + i].into()));
-        (from(0), from(4))
+    fn widen(self) -> (F64x2, F64x2) {
+        let [a, b, c, d] = self.0.map(f64::from);
+        (F64x2([a, b]), F64x2([c, d]))
     }
     #[inline(always)]
-    fn narrow(low: F64x4, high: F64x4) -> Self {
-        Self(std::array::from_fn(|i| (if i < 4 { low.0[i] } else { high.0[i - 4] }) as f32))
+    fn narrow(F64x2([a, b]): F64x2, F64x2([c, d]): F64x2) -> Self {
+        Self([a, b, c, d].map(|x| x as f32))
     }
 }
 
