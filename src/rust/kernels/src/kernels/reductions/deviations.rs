@@ -13,7 +13,7 @@
 //! and recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two
 //! samples.
 
-use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::partials::{halve, lanes_from, Compensated, Each, Made, Partial, Rows, LANES};
 use crate::dtype::{Element, Real};
 use crate::kernels::tile::TILE;
 use crate::kernels::wide::{wide, wide_loop, Loop};
@@ -83,40 +83,38 @@ impl<R: Real> Loop for Tiles<'_, R> {
     #[inline(always)]
     fn run(self) {
         let Tiles(x, each, out) = self;
-        for (out, x) in out.iter_mut().zip(x.chunks(each)) {
-            let (count, scale) = first(x.len());
-            let shift = total(take([0.0; LANES], &x[..count], |x| x * scale));
+        for (i, out) in out.iter_mut().enumerate() {
+            let start = i * each;
+            let n = each.min(x.len() - start);
+            let (count, scale) = first(n);
+            let begin = lanes_from(x, start);
+            let mut lanes = [0.0; LANES];
+            for lane in 0..LANES {
+                let added = lanes[lane] + begin[lane].convert::<f64>() * scale;
+                lanes[lane] = if lane < count { added } else { lanes[lane] };
+            }
+            let shift = total(lanes);
             let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
-            let chunks = x.chunks_exact(LANES);
-            let rest = chunks.remainder();
-            for chunk in chunks {
+            for chunk in x[start..][..n].chunks_exact(LANES) {
                 for lane in 0..LANES {
                     let apart = chunk[lane].convert::<f64>() - shift;
                     sums[lane] += apart;
                     squares[lane] += apart * apart;
                 }
             }
-            sums = take(sums, rest, |x| x - shift);
-            squares = take(squares, rest, |x| (x - shift) * (x - shift));
+            let rest = n % LANES;
+            if rest > 0 {
+                let end = lanes_from(x, start + n - rest);
+                for lane in 0..LANES {
+                    let apart = end[lane].convert::<f64>() - shift;
+                    let (sum, square) = (sums[lane] + apart, squares[lane] + apart * apart);
+                    sums[lane] = if lane < rest { sum } else { sums[lane] };
+                    squares[lane] = if lane < rest { square } else { squares[lane] };
+                }
+            }
             *out = [shift, total(sums), total(squares)];
         }
     }
-}
-
-/// Adds a term of each element to its lane.
-#[inline(always)]
-fn take<R: Real>(mut lanes: [f64; LANES], x: &[R], term: impl Fn(f64) -> f64) -> [f64; LANES] {
-    let chunks = x.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for lane in 0..LANES {
-            lanes[lane] += term(chunk[lane].convert());
-        }
-    }
-    for (a, &x) in lanes.iter_mut().zip(rest) {
-        *a += term(x.convert());
-    }
-    lanes
 }
 
 /// The sum of the lanes, in the order of [`halve`].

@@ -544,7 +544,11 @@ mod tests {
         for each in [1, 3, 7, 8, 9, 16, 31, 100, 350, 699] {
             check_line(Fold::Sum, &x, each, |x| by_definition(x, -0.0, |a, b| a + b));
             check_line(Fold::Prod, &x, each, |x| by_definition(x, 1.0, |a, b| a * b));
-            check_line(Fold::Squares, &x, each, |x| f64::tile(Fold::Squares, x));
+            check_line(Fold::Squares, &x, each, |x| {
+                let (mut out, offsets) = ([0.0], Offsets::Steps(x.len(), 0, 1));
+                f64::tiles(Fold::Squares, x, Rows { first: 0, stride: 1, offsets }, &mut out);
+                out[0]
+            });
             check_line(Fold::Max, &x, each, |x| by_definition(x, f64::NEG_INFINITY, maximum));
             check_line(Fold::Max, &zeros, each, |x| by_definition(x, f32::NEG_INFINITY, maximum));
             check_line(Fold::Min, &nan, each, |x| by_definition(x, f32::INFINITY, minimum));

@@ -1,7 +1,7 @@
 //! The loops of folds, vectorised for the processor. The rest of a fold calls them, so that each is compiled
 //! once for a way to accumulate and a type of elements: there are many of both.
 
-use super::partials::LANES;
+use super::partials::{lanes_from, LANES};
 use crate::dtype::Element;
 use crate::kernels::wide::{wide, wide_loop, Loop};
 use std::marker::PhantomData;
@@ -119,21 +119,36 @@ fn add<T: Element, S: Accumulate<T>>(lanes: &mut [S::Acc; LANES], chunk: &[T]) {
     }
 }
 
-/// The lanes of four tiles of one length. Those of each have a name of their own: of those of four in one array,
-/// the compiler makes no vectors, which takes three times as long.
+/// Folds the first `n` elements of a chunk into the lanes.
 #[inline(always)]
-fn four_tiles<T: Element, S: Accumulate<T>>(x: [&[T]; 4]) -> [[S::Acc; LANES]; 4] {
+fn add_first<T: Element, S: Accumulate<T>>(lanes: &mut [S::Acc; LANES], chunk: [T; LANES], n: usize) {
+    for lane in 0..LANES {
+        let added = S::add(lanes[lane], chunk[lane]);
+        lanes[lane] = if lane < n { added } else { lanes[lane] };
+    }
+}
+
+/// The lanes of the first four tiles of one length. Those of each have a name of their own: of those of four in one
+/// array, the compiler makes no vectors, which takes three times as long.
+#[inline(always)]
+fn four_tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize) -> [[S::Acc; LANES]; 4] {
     let [mut a, mut b, mut c, mut d] = [[S::start(); LANES]; 4];
-    let [xa, xb, xc, xd] = x.map(|x| x.chunks_exact(LANES));
-    let rest = [&xa, &xb, &xc, &xd].map(|x| x.remainder());
+    let (low, high) = x[..4 * each].split_at(2 * each);
+    let ((xa, xb), (xc, xd)) = (low.split_at(each), high.split_at(each));
+    let [xa, xb, xc, xd] = [xa, xb, xc, xd].map(|x| x.chunks_exact(LANES));
     for (((xa, xb), xc), xd) in xa.zip(xb).zip(xc).zip(xd) {
         add::<T, S>(&mut a, xa);
         add::<T, S>(&mut b, xb);
         add::<T, S>(&mut c, xc);
         add::<T, S>(&mut d, xd);
     }
-    for (lanes, rest) in [&mut a, &mut b, &mut c, &mut d].into_iter().zip(rest) {
-        lanes.iter_mut().zip(rest).for_each(|(a, &x)| *a = S::add(*a, x));
+    let rest = each % LANES;
+    if rest > 0 {
+        let end = |tile: usize| lanes_from(x, tile * each + each - rest);
+        add_first::<T, S>(&mut a, end(0), rest);
+        add_first::<T, S>(&mut b, end(1), rest);
+        add_first::<T, S>(&mut c, end(2), rest);
+        add_first::<T, S>(&mut d, end(3), rest);
     }
     [a, b, c, d]
 }
@@ -150,9 +165,7 @@ impl<T: Element, S: Accumulate<T>> Loop for Tiles<'_, T, S::Acc, S> {
         for first in (0..out.len()).step_by(4) {
             // The last four overlap those before.
             let first = first.min(last);
-            let (low, high) = x[first * each..][..4 * each].split_at(2 * each);
-            let ((a, b), (c, d)) = (low.split_at(each), high.split_at(each));
-            let [a, b, c, d] = four_tiles::<T, S>([a, b, c, d]);
+            let [a, b, c, d] = four_tiles::<T, S>(&x[first * each..], each);
             // Not by `map`, which the compiler leaves where it is, without vectors.
             let made = [
                 joined::<T, S, LANES>(a),
