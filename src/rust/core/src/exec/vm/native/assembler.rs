@@ -458,6 +458,19 @@ impl Assembler {
         Jump(self.here())
     }
 
+    /// Jumps if no elements are left, and else puts as many first lanes as are left into a mask register: fewer
+    /// than 32.
+    pub fn rest(&mut self, mask: u8) -> Jump {
+        // mov rdi, rsi; sub rdi, rax; jbe
+        self.bytes(&[0x48, 0x89, 0xF7, 0x48, 0x29, 0xC7, 0x0F, 0x86]);
+        self.word(0);
+        let done = Jump(self.here());
+        // xor esi, esi; bts esi, edi; dec esi; kmovw mask, esi; lea rsi, [rax + rdi]
+        self.bytes(&[0x31, 0xF6, 0x0F, 0xAB, 0xFE, 0xFF, 0xCE]);
+        self.bytes(&[0xC5, 0xF8, 0x92, 0xC6 | mask << 3, 0x48, 0x8D, 0x34, 0x38]);
+        done
+    }
+
     /// Goes to the next elements, which [`unless_left`](Assembler::unless_left) was asked about, and back to
     /// `start`.
     pub fn again(&mut self, start: usize) {

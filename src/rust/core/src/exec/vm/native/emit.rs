@@ -3,15 +3,15 @@
 //!
 //! A body of the loop begins with no value in a register. Literals are read from memory, and other operands
 //! where they are used for the last time; when no register is free, the value whose next use is furthest away
-//! is spilled: to the stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as the elements of
-//! the chain, and bytes in memory.
+//! is spilled: to the stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as
+//! the elements of the chain, and bytes in memory.
 //!
 //! A chain with functions has two bodies: one of the steps of their formulas, and, behind the loops, one that
 //! calls their kernels, for elements of which a guard is true.
 
 use super::assembler::{vector, Assembler, Jump, Mask, Source, Vector, LITERAL, ROOM};
 use super::chain::{Chain, MicroOp, Op, Origin};
-use super::expansion::{expand, is_wide, Expanded};
+use super::expansion::{expand, Expanded};
 use super::loops::Place;
 use super::opcodes::*;
 use super::uses::Uses;
@@ -27,6 +27,9 @@ pub(super) const NARROW_REGISTERS: usize = 16;
 /// Registers for masks of vectors of 64 bytes; the first one stands for no mask.
 pub(super) const MASKS: usize = 8;
 
+/// The one with the lanes of the elements that are left.
+pub(super) const REST: u8 = 7;
+
 /// The location of a value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Location {
@@ -41,10 +44,12 @@ pub(super) enum Location {
     Literal(usize),
 }
 
-/// The lanes of an instruction: a whole vector, or one element, in the first lane.
+/// The lanes of an instruction: a whole vector, or the elements that are left, which are fewer and in the first
+/// lanes of one of 64 bytes, or one element, in the first lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lanes {
     All,
+    Rest,
     One,
 }
 
@@ -92,7 +97,7 @@ pub(super) struct Emitter<'c> {
     pub(super) vector: usize,
     /// For each mask register, the value in it.
     pub(super) masks: [Option<usize>; MASKS],
-    /// Whether an op has no instructions on vectors of 64 bytes, or masks are too many.
+    /// Whether masks are too many for vectors of 64 bytes.
     pub(super) refused: bool,
     /// Elements by which a body is ahead of the index.
     pub(super) ahead: usize,
@@ -108,14 +113,7 @@ pub(super) struct Emitter<'c> {
 pub fn emit(chain: &Chain, past: bool, wide: bool) -> Vec<u8> {
     let expanded = expand(chain);
     let narrow = || emit_with(chain, &expanded, past, LITERAL).expect("all ops have instructions");
-    // A chain without functions waits for memory.
-    let wide = wide && has_functions(chain) && is_wide(&expanded.chain);
     wide.then(|| emit_with(chain, &expanded, past, 2 * LITERAL)).flatten().unwrap_or_else(narrow)
-}
-
-/// Whether a chain has functions.
-pub fn has_functions(chain: &Chain) -> bool {
-    chain.ops.iter().any(|micro| matches!(micro.op, Op::Function(_) | Op::Function2(_)))
 }
 
 /// The code on vectors of so many bytes; `None` if an op has no instructions on them.
@@ -137,24 +135,33 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
     let twice = if plain.ops.len() < LONG { 2 } else { 1 };
     let mut left = vec![];
     // Runs begin anywhere: non-temporal stores wait for an aligned place.
-    let begin = (past && chain.nest.is_some()).then_some((1, 1));
-    for (i, (bodies, count)) in begin.into_iter().chain([(2, lanes), (1, lanes), (1, 1)]).enumerate() {
+    let begin = (past && chain.nest.is_some()).then_some((1, Lanes::One));
+    let last = if bytes == LITERAL { Lanes::One } else { Lanes::Rest };
+    let all = begin.into_iter().chain([(2, Lanes::All), (1, Lanes::All), (1, last)]);
+    for (i, (bodies, these)) in all.enumerate() {
         if bodies > twice {
             continue;
         }
-        emitter.lanes = if count == 1 { Lanes::One } else { Lanes::All };
+        emitter.lanes = these;
+        let count = if these == Lanes::One { 1 } else { lanes };
         let start = emitter.assembler.here();
         let aligned = begin.filter(|_| i == 0).and_then(|_| emitter.if_aligned());
-        let done = emitter.assembler.unless_left(bodies * count);
+        let done = match these {
+            Lanes::Rest => emitter.assembler.rest(REST),
+            _ => emitter.assembler.unless_left(bodies * count),
+        };
         for body in 0..bodies {
             emitter.ahead = body * count;
             emitter.body(&plain.ops);
         }
-        left.push((std::mem::take(&mut emitter.exits), count, bodies, emitter.assembler.here()));
-        emitter.assembler.again(start);
+        left.push((std::mem::take(&mut emitter.exits), these, bodies, emitter.assembler.here()));
+        if these != Lanes::Rest {
+            emitter.assembler.again(start);
+        }
         aligned.into_iter().chain([done]).for_each(|jump| emitter.assembler.land(jump));
         // What is left overlaps what is done: it is made again. Non-temporal stores are aligned.
-        if (twice == 1 || chain.nest.is_some()) && (bodies, past) == (1, false) && count > 1 {
+        let overlaps = last == Lanes::One && (twice == 1 || chain.nest.is_some());
+        if overlaps && (bodies, past, these) == (1, false, Lanes::All) {
             let first = emitter.first_of_run();
             emitter.assembler.last_again(count, start, first);
         }
@@ -163,14 +170,14 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
     emitter.assembler.end(addresses);
     emitter.uses = uses(plain, careful);
     emitter.upper = vec![false; careful.len()];
-    for (exits, count, bodies, back) in left {
+    for (exits, these, bodies, back) in left {
         if exits.is_empty() {
             continue;
         }
         exits.into_iter().for_each(|exit| emitter.assembler.land(exit));
-        emitter.lanes = if count == 1 { Lanes::One } else { Lanes::All };
+        emitter.lanes = these;
         for body in 0..bodies {
-            emitter.ahead = body * count;
+            emitter.ahead = body * lanes;
             emitter.body(careful);
         }
         emitter.assembler.jump_to(back);
@@ -224,6 +231,9 @@ impl<'c> Emitter<'c> {
     pub(super) fn body(&mut self, ops: &[MicroOp]) {
         self.held = [None; REGISTERS];
         self.masks = [None; MASKS];
+        if self.lanes == Lanes::Rest {
+            self.masks[REST as usize] = Some(usize::MAX);
+        }
         self.swept = 0;
         self.stack = self.fixed;
         self.most = self.most.max(self.stack);
@@ -285,7 +295,7 @@ impl<'c> Emitter<'c> {
     }
 
     pub(super) fn long(&self) -> bool {
-        self.lanes == Lanes::All
+        self.lanes != Lanes::One
     }
 
     pub(super) fn op(&mut self, x: Vector, to: u8, first: u8, second: Source) {
@@ -367,7 +377,9 @@ impl<'c> Emitter<'c> {
     /// The location of a value that is not in a register, if an instruction can read it there.
     pub(super) fn in_memory(&self, v: usize) -> Option<Source> {
         match self.locations[v] {
-            Location::Elements(base) if self.long() && self.chain.values[v].dtype != DType::I1 => {
+            Location::Elements(base)
+                if self.lanes == Lanes::All && self.chain.values[v].dtype != DType::I1 =>
+            {
                 Some(self.elements(base, self.width))
             }
             Location::Stack(slot) => Some(Source::Stack(self.slot(slot))),
@@ -384,7 +396,7 @@ impl<'c> Emitter<'c> {
         }
         let to = self.take();
         match (self.in_memory(v), self.locations[v]) {
-            (Some(source), _) => self.load_from(to, source, self.chain.values[v].dtype == DType::F64),
+            (Some(source), _) => self.load_from(to, source, self.chain.values[v].dtype.bytes() == 8),
             (None, Location::Elements(base)) => {
                 let dtype = self.chain.values[v].dtype;
                 self.load(to, self.elements(base, dtype.bytes()), dtype);
@@ -418,6 +430,9 @@ impl<'c> Emitter<'c> {
 
     /// Loads elements that no instruction reads as they are.
     pub(super) fn load(&mut self, to: u8, source: Source, dtype: DType) {
+        if self.lanes == Lanes::Rest {
+            return self.load_rest(to, source, dtype);
+        }
         if dtype == DType::I1 {
             let zero = self.take();
             self.op(XOR, zero, zero, Source::Register(zero));
@@ -447,6 +462,9 @@ impl<'c> Emitter<'c> {
         }
         if dtype == DType::I1 {
             return self.store_mask(from, slot);
+        }
+        if self.lanes == Lanes::Rest {
+            return self.store_rest(from, slot, dtype);
         }
         if self.long() {
             return self.op(if past { STORE_NONTEMPORAL } else { STORE }, from, 0, slot);
@@ -500,6 +518,9 @@ impl<'c> Emitter<'c> {
         let Location::Elements(base) = self.locations[v] else {
             unreachable!("narrower values are read from memory")
         };
+        if self.is_wide() {
+            return self.wide_widened(base, from, dtype);
+        }
         let to = self.take();
         let mut source = self.elements(base, from.bytes());
         if !self.long() {
@@ -520,13 +541,12 @@ impl<'c> Emitter<'c> {
                 _ => 5,
             };
             let extend = vector(1, 2, if is_signed(from) { 0x20 } else { 0x30 } + by);
-            self.refused |= self.is_wide();
             self.assembler.vector(extend, long, to, 0, source, None);
             source = Source::Register(to);
         }
         match (from, dtype) {
             (DType::F32, _) => self.op(vector(0, 1, 0x5A), to, 0, source),
-            (_, DType::F64) => self.op(vector(2, 1, 0xE6), to, 0, source),
+            (_, DType::F64) => self.op(DOUBLES, to, 0, source),
             (_, DType::F32) => self.op(SINGLES, to, 0, source),
             _ => {}
         }
@@ -541,7 +561,7 @@ impl<'c> Emitter<'c> {
     }
 
     pub(super) fn sub(&self) -> Vector {
-        SUB[self.size()].expect("of every width")
+        SUB[self.size()].expect("of every width").with(self.width == 8)
     }
 
     /// Puts a value that is a literal into the pool, booleans as masks.

@@ -42,23 +42,6 @@ pub fn expand(chain: &Chain) -> Expanded {
     Expanded { chain: to.chain, upper, careful }
 }
 
-/// Whether all ops of a chain are on floats, booleans, or what becomes floats: there are instructions for
-/// these on vectors of 64 bytes.
-pub fn is_wide(chain: &Chain) -> bool {
-    let is_float = |dtype: DType| matches!(dtype, DType::F32 | DType::F64);
-    let is_one = |micro: &MicroOp| {
-        let dtype = chain.values[*micro.operands.last().expect("an op has operands")].dtype;
-        match micro.op {
-            Op::Step(_) | Op::NotStep(_) | Op::Guard(_) | Op::Function(_) | Op::Function2(_) => true,
-            Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => is_float(dtype),
-            Op::Convert(to) => is_float(to) && matches!(dtype, DType::I1 | DType::F32 | DType::I32),
-            _ => false,
-        }
-    };
-    let literal = |value: &Value| value.dtype == DType::I1 && matches!(value.origin, Origin::Literal(_));
-    chain.width >= 4 && chain.ops.iter().all(is_one) && !chain.values.iter().any(literal)
-}
-
 /// An expansion under way.
 pub struct Expansion {
     /// What it is so far.
@@ -198,10 +181,22 @@ impl Expansion {
 
     /// The larger or smaller of two. The instruction gives its second operand if they are equal or one is NaN:
     /// done both ways, zeros of both signs are told apart by their bits, and a NaN is put in its place, the
-    /// first one's first.
+    /// first one's first. With a number that is known, only zero needs more than one way.
     fn extreme(&mut self, larger: bool, [x, y]: [usize; 2], dtype: DType, result: Option<usize>) -> usize {
         let (operation, joined) =
             if larger { (Operation::Max, Operation::And) } else { (Operation::Min, Operation::Or) };
+        let [known_x, known_y] = [x, y].map(|v| self.known_number(v));
+        if let Some((number, known, other)) =
+            known_y.map(|number| (number, y, x)).or(known_x.map(|number| (number, x, y)))
+        {
+            // The zero that is neither larger nor smaller than the other one is in the place of both.
+            if number == 0.0 && number.is_sign_negative() != larger {
+                let pair = if larger { [other, known] } else { [known, other] };
+                let beyond = self.step((Operation::Le, false), &pair, DType::I1, false, None);
+                return self.step((Operation::Select, false), &[beyond, known, other], dtype, false, result);
+            }
+            return self.step((operation, false), &[known, other], dtype, false, result);
+        }
         let mut step =
             |operation, of: &[usize], result| self.step((operation, false), of, dtype, false, result);
         let (one, other) = (step(operation, &[x, y], None), step(operation, &[y, x], None));
@@ -210,6 +205,16 @@ impl Expansion {
             [x, y].map(|v| self.step((Operation::Same, true), &[v; 2], DType::I1, false, None));
         let right = self.step((Operation::Select, false), &[no_y, y, joined], dtype, false, None);
         self.step((Operation::Select, false), &[no_x, x, right], dtype, false, result)
+    }
+
+    /// The number that a value is known to be, if it is no NaN.
+    fn known_number(&self, v: usize) -> Option<f64> {
+        let number = match self.chain.values[v].origin {
+            Origin::Literal(x) if x.dtype() == DType::F64 => x.get::<f64>(),
+            Origin::Literal(x) => f64::from(x.get::<f32>()),
+            _ => return None,
+        };
+        Some(number).filter(|x| !x.is_nan())
     }
 
     fn formula(&mut self, formula: &Formula, micro: &MicroOp) {

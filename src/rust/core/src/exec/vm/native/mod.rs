@@ -7,9 +7,9 @@
 //! exponential are the steps of their [formulas](crate::kernels::math::formula), which are those of the
 //! kernels; a vector in which a guard is true is computed again, with calls of the kernels.
 //!
-//! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it; chains with functions
-//! have that of AVX-512 at its level. Elsewhere, and where the system does not allow executable memory, there
-//! is none, and kernels run the ops one by one.
+//! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it; at that of AVX-512
+//! chains on elements of 4 and 8 bytes have its vectors. Elsewhere, and where the system does not allow
+//! executable memory, there is none, and kernels run the ops one by one.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod assembler;
@@ -58,8 +58,6 @@ mod code {
         pages: Arc<Pages>,
         start: usize,
         arguments: Vec<Argument>,
-        /// Elements of a vector in the code, if shorter vectors are there for fewer.
-        least: usize,
         /// Whether stores may go past the caches.
         past: bool,
         variants: Arc<Variants>,
@@ -72,8 +70,6 @@ mod code {
         chain: Chain,
         /// With non-temporal stores.
         past: OnceLock<Option<Pages>>,
-        /// On shorter vectors.
-        short: OnceLock<Option<Pages>>,
     }
 
     impl Variants {
@@ -82,17 +78,12 @@ mod code {
                 .get_or_init(|| Pages::new(&emit::emit(&self.chain, true, is_wide(&self.chain))))
                 .as_ref()
         }
-
-        fn short(&self) -> Option<&Pages> {
-            self.short.get_or_init(|| Pages::new(&emit::emit(&self.chain, false, false))).as_ref()
-        }
     }
 
-    /// Whether the code of a chain may be on vectors of 64 bytes: the level in use has them, and no run is
-    /// shorter.
+    /// Whether the code of a chain may be on vectors of 64 bytes: the level in use has them, and instructions on
+    /// elements as wide.
     fn is_wide(chain: &Chain) -> bool {
-        let long = |nest: &Nest| nest.len >= opcodes::VECTOR / chain.width;
-        Level::current().name() == "avx512" && chain.nest.as_ref().is_none_or(long)
+        Level::current().name() == "avx512" && chain.width >= 4
     }
 
     /// Whether a chain may have non-temporal stores. Those in runs begin where all its results are aligned.
@@ -143,18 +134,8 @@ mod code {
             pages: pages.clone(),
             start,
             arguments: chain.arguments().collect(),
-            // All runs have the code of their length.
-            least: if chain.nest.is_none() && is_wide(chain) && emit::has_functions(chain) {
-                opcodes::VECTOR / chain.width
-            } else {
-                0
-            },
             past: stores_past(chain),
-            variants: Arc::new(Variants {
-                chain: chain.clone(),
-                past: OnceLock::new(),
-                short: OnceLock::new(),
-            }),
+            variants: Arc::new(Variants { chain: chain.clone(), past: OnceLock::new() }),
         };
         Some(chains.iter().zip(starts).map(native).collect())
     }
@@ -188,13 +169,7 @@ mod code {
                 let first = if rest > 0 { written.next() } else { Some(0) };
                 written.all(|other| Some(other) == first)
             };
-            let variant = if n < self.least {
-                self.variants.short()
-            } else if self.past && aligned() {
-                self.variants.past()
-            } else {
-                None
-            };
+            let variant = if self.past && aligned() { self.variants.past() } else { None };
             let start = variant.map_or_else(|| self.pages.at(self.start), |pages| pages.at(0));
             // SAFETY: the pages hold such a function from there on, for this processor: `compile` wrote it.
             let function: Function = unsafe { std::mem::transmute(start) };

@@ -17,6 +17,8 @@ pub const OR: Vector = vector(0, 1, 0x56);
 pub const XOR: Vector = vector(0, 1, 0x57);
 /// Converts integers of 4 bytes to singles.
 pub const SINGLES: Vector = vector(0, 1, 0x5B);
+/// Converts them to doubles.
+pub const DOUBLES: Vector = vector(2, 1, 0xE6);
 /// Selects by the highest bit of each byte of a fourth register.
 pub const BLEND: Vector = vector(1, 3, 0x4C);
 pub const ABSOLUTE_BYTES: Vector = vector(1, 2, 0x1C);

@@ -52,6 +52,10 @@ impl Emitter<'_> {
 
     /// Repeats the element at the address in the register of the index in a slot of the stack.
     fn repeat_element(&mut self, dtype: DType, to: usize) {
+        if self.vector > LITERAL && dtype != DType::I1 {
+            // One store, since a load of all that two stores wrote waits until they are in the cache.
+            return self.repeat_at(dtype.bytes() == 8, self.slot(to));
+        }
         const BROADCAST: [u8; 4] = [0x78, 0x79, 0x18, 0x19];
         let by = vector(1, 2, BROADCAST[dtype.bytes().trailing_zeros() as usize]);
         self.assembler.vector(by, true, 0, 0, Source::Address, None);

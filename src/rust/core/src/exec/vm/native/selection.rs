@@ -1,6 +1,6 @@
 //! Instruction selection: the processor's instructions for each op of a chain.
 
-use super::assembler::{vector, vector_wide, Source, Vector};
+use super::assembler::{vector_wide, Source, Vector};
 use super::chain::{MicroOp, Op};
 use super::emit::Emitter;
 use super::opcodes::*;
@@ -13,11 +13,16 @@ impl Emitter<'_> {
         let dtype = self.chain.values[*micro.operands.last().expect("an op has operands")].dtype;
         let operand = |i: usize| micro.operands[i];
         let size = self.size();
+        if self.is_wide() && (is_integer(dtype) || dtype == DType::I1) {
+            if let Some(made) = self.wide_integer(at, micro, dtype) {
+                return made;
+            }
+        }
         match micro.op {
-            Op::And => self.both(at, micro, AND, true),
-            Op::Or => self.both(at, micro, OR, true),
-            Op::Xor => self.both(at, micro, XOR, true),
-            Op::Add => self.both(at, micro, ADD[size].expect("of every width"), true),
+            Op::And => self.both(at, micro, self.on_bits(AND), true),
+            Op::Or => self.both(at, micro, self.on_bits(OR), true),
+            Op::Xor => self.both(at, micro, self.on_bits(XOR), true),
+            Op::Add => self.both(at, micro, ADD[size].expect("of every width").with(size == 3), true),
             Op::Sub => self.both(at, micro, self.sub(), false),
             Op::Mul => match MUL[size] {
                 Some(mul) => self.both(at, micro, mul, true),
@@ -43,7 +48,7 @@ impl Emitter<'_> {
             Op::Not => {
                 let x = self.register(operand(0));
                 let (to, ones) = (self.result(at), self.everywhere(&[0xFF]));
-                self.op(XOR, to, x, ones);
+                self.op(self.on_bits(XOR), to, x, ones);
                 to
             }
             Op::ShiftLeft => self.both(at, micro, SHIFT_LEFT[size].expect("of 4 and 8 bytes"), false),
@@ -54,7 +59,7 @@ impl Emitter<'_> {
             },
             Op::Negate => {
                 let (x, to) = (self.register(operand(0)), self.take());
-                self.op(XOR, to, to, Source::Register(to));
+                self.op(self.on_bits(XOR), to, to, Source::Register(to));
                 self.op(self.sub(), to, to, Source::Register(x));
                 to
             }
@@ -200,7 +205,8 @@ impl Emitter<'_> {
     /// Shifts by an amount: `/2` to the right, `/6` to the left, of elements of 2 (`0x71`), 4 (`0x72`)
     /// or 8 bytes (`0x73`).
     pub(super) fn shift(&mut self, opcode: u8, left: bool, to: u8, from: u8, by: u8) {
-        self.op_with(vector(1, 1, opcode), if left { 6 } else { 2 }, to, Source::Register(from), by);
+        let shift = vector_wide(1, 1, opcode == 0x73, opcode);
+        self.op_with(shift, if left { 6 } else { 2 }, to, Source::Register(from), by);
     }
 
     /// Arithmetic shifts of 64-bit integers: where the sign bit is set, the others are inverted before and
@@ -218,10 +224,10 @@ impl Emitter<'_> {
 
     /// Products of 64-bit integers, from products of their 32-bit halves.
     fn long_product(&mut self, x: usize, y: usize) -> u8 {
-        const HALVES: Vector = vector(1, 1, 0xF4);
+        const HALVES: Vector = vector_wide(1, 1, true, 0xF4);
         let (x, y) = (self.register(x), self.register(y));
         let (to, other) = (self.take(), self.take());
-        let add = ADD[3].expect("of every width");
+        let add = ADD[3].expect("of every width").with(true);
         self.shift(0x73, false, to, x, 32);
         self.op(HALVES, to, to, Source::Register(y));
         self.shift(0x73, false, other, y, 32);
