@@ -1,6 +1,7 @@
 //! Calls of kernels from native code, for vectors in which a guard of a formula is true.
 
 use super::chain::Op;
+use super::machine::with_convention;
 use crate::kernels::math::{Computed, Kernel1, Kernel2};
 
 /// A call: the address of a function, and that of the kernel that it is given.
@@ -20,36 +21,41 @@ pub fn of(op: Op, is_double: bool) -> Option<Call> {
     }
 }
 
-/// A function of the first `n` elements of a slot.
-///
-/// # Safety
-/// The kernel is one, and both slots have as many elements, aligned, that nothing else uses.
-unsafe extern "sysv64" fn one<F: Computed>(kernel: *const Kernel1, x: *const F, out: *mut F, n: usize) {
-    // SAFETY: by the caller.
-    let (kernel, x, out) =
-        unsafe { (&*kernel, std::slice::from_raw_parts(x, n), std::slice::from_raw_parts_mut(out, n)) };
-    F::map(kernel, x, out);
-}
+macro_rules! functions {
+    ($convention:literal) => {
+        /// A function of the first `n` elements of a slot.
+        ///
+        /// # Safety
+        /// The kernel is one, and both slots have as many elements, aligned, that nothing else uses.
+        unsafe extern $convention fn one<F: Computed>(kernel: *const Kernel1, x: *const F, out: *mut F, n: usize) {
+            // SAFETY: by the caller.
+            let (kernel, x, out) =
+                unsafe { (&*kernel, std::slice::from_raw_parts(x, n), std::slice::from_raw_parts_mut(out, n)) };
+            F::map(kernel, x, out);
+        }
 
-/// As [`one`], of two slots.
-///
-/// # Safety
-/// As of [`one`].
-unsafe extern "sysv64" fn two<F: Computed>(
-    kernel: *const Kernel2,
-    x: *const F,
-    y: *const F,
-    out: *mut F,
-    n: usize,
-) {
-    // SAFETY: by the caller.
-    let (kernel, x, y, out) = unsafe {
-        (
-            &*kernel,
-            std::slice::from_raw_parts(x, n),
-            std::slice::from_raw_parts(y, n),
-            std::slice::from_raw_parts_mut(out, n),
-        )
+        /// As [`one`], of two slots.
+        ///
+        /// # Safety
+        /// As of [`one`].
+        unsafe extern $convention fn two<F: Computed>(
+            kernel: *const Kernel2,
+            x: *const F,
+            y: *const F,
+            out: *mut F,
+            n: usize,
+        ) {
+            // SAFETY: by the caller.
+            let (kernel, x, y, out) = unsafe {
+                (
+                    &*kernel,
+                    std::slice::from_raw_parts(x, n),
+                    std::slice::from_raw_parts(y, n),
+                    std::slice::from_raw_parts_mut(out, n),
+                )
+            };
+            F::map2(kernel, x, y, out);
+        }
     };
-    F::map2(kernel, x, y, out);
 }
+with_convention!(functions);

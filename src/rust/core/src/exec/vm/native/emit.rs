@@ -1,5 +1,5 @@
-//! Code generation for a chain: loops, register allocation, loads and stores. Instructions are selected in
-//! [`selection`](super::selection).
+//! Code generation for a chain: loops and register allocation, whatever the processor. Its instructions are
+//! selected in the folder of the [`machine`](super::machine).
 //!
 //! A body of the loop begins with no value in a register. Literals are read from memory, and other operands
 //! where they are used for the last time; when no register is free, the value whose next use is furthest away
@@ -9,20 +9,19 @@
 //! A chain with functions has two bodies: one of the steps of their formulas, and, behind the loops, one that
 //! calls their kernels, for elements of which a guard is true.
 
-use super::assembler::{vector, Assembler, Jump, Mask, Source, Vector, LITERAL, ROOM};
+use super::calls;
 use super::chain::{Chain, MicroOp, Op, Origin};
 use super::expansion::{expand, Expanded};
 use super::loops::Place;
-use super::opcodes::*;
+use super::machine::{
+    Assembler, Jump, Source, Vector, LITERAL, LOAD, NARROW_REGISTERS, READS_MEMORY, ROOM, STORE,
+};
 use super::uses::Uses;
 use crate::dtype::DType;
 use crate::tensor::Literal;
 
-/// Registers for vectors.
+/// Registers for vectors, at most.
 pub(super) const REGISTERS: usize = 32;
-
-/// Those that instructions on vectors of 32 bytes have.
-pub(super) const NARROW_REGISTERS: usize = 16;
 
 /// Registers for masks of vectors of 64 bytes; the first one stands for no mask.
 pub(super) const MASKS: usize = 8;
@@ -93,7 +92,7 @@ pub(super) struct Emitter<'c> {
     pub(super) stack: usize,
     pub(super) most: usize,
     pub(super) lanes: Lanes,
-    /// Bytes of a vector: 32, or 64.
+    /// Bytes of a vector: those of a literal, or on x86-64 64.
     pub(super) vector: usize,
     /// For each mask register, the value in it.
     pub(super) masks: [Option<usize>; MASKS],
@@ -109,14 +108,15 @@ pub(super) struct Emitter<'c> {
 
 /// The code of a chain: a function of a table of addresses and a number of elements. With `past` it has the
 /// non-temporal stores that the chain asks for; all outputs are aligned to vectors then. On vectors of 64 bytes
-/// if `wide`, which processors must have, where all ops have instructions on them, and else of 32.
-pub fn emit(chain: &Chain, past: bool, wide: bool) -> Vec<u8> {
+/// if `wide`, which processors must have, where all ops have instructions on them, and else of those of a
+/// literal. `None` if it is too long for the processor's jumps, or its stack for the system.
+pub fn emit(chain: &Chain, past: bool, wide: bool) -> Option<Vec<u8>> {
     let expanded = expand(chain);
-    let narrow = || emit_with(chain, &expanded, past, LITERAL).expect("all ops have instructions");
-    wide.then(|| emit_with(chain, &expanded, past, 2 * LITERAL)).flatten().unwrap_or_else(narrow)
+    let code = wide.then(|| emit_with(chain, &expanded, past, 2 * LITERAL)).flatten();
+    code.or_else(|| emit_with(chain, &expanded, past, LITERAL))
 }
 
-/// The code on vectors of so many bytes; `None` if an op has no instructions on them.
+/// The code on vectors of so many bytes; `None` if there is none, as if masks are too many.
 fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Option<Vec<u8>> {
     let Expanded { chain: plain, upper, careful } = expanded;
     let addresses = chain.streams();
@@ -147,7 +147,7 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
         let start = emitter.assembler.here();
         let aligned = begin.filter(|_| i == 0).and_then(|_| emitter.if_aligned());
         let done = match these {
-            Lanes::Rest => emitter.assembler.rest(REST),
+            Lanes::Rest => emitter.rest(),
             _ => emitter.assembler.unless_left(bodies * count),
         };
         for body in 0..bodies {
@@ -184,7 +184,7 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
     }
     let stack = emitter.slot(emitter.most);
     emitter.assembler.set_stack(frame, stack as usize);
-    (!emitter.refused).then(|| emitter.assembler.finish())
+    (!emitter.refused).then(|| emitter.assembler.finish()).flatten()
 }
 
 /// Ops of a body from which on it is not repeated: processors look ahead as far.
@@ -294,34 +294,13 @@ impl<'c> Emitter<'c> {
         self.swept = at + 1;
     }
 
+    /// Whether instructions are on vectors of 64 bytes.
+    pub(super) fn is_wide(&self) -> bool {
+        self.long() && self.vector == 64
+    }
+
     pub(super) fn long(&self) -> bool {
         self.lanes != Lanes::One
-    }
-
-    pub(super) fn op(&mut self, x: Vector, to: u8, first: u8, second: Source) {
-        self.instruction(x, to, first, second, None);
-    }
-
-    pub(super) fn op_with(&mut self, x: Vector, to: u8, first: u8, second: Source, byte: u8) {
-        self.instruction(x, to, first, second, Some(byte));
-    }
-
-    fn instruction(&mut self, x: Vector, to: u8, first: u8, second: Source, byte: Option<u8>) {
-        if self.is_wide() {
-            self.assembler.wide(x, to, first, second, byte, Mask::default());
-        } else {
-            let long = self.long();
-            self.assembler.vector(x, long, to, first, second, byte);
-        }
-    }
-
-    /// Loads or stores a whole vector on the stack.
-    pub(super) fn whole(&mut self, x: Vector, register: u8, slot: i32) {
-        if self.is_wide() {
-            self.assembler.wide(x, register, 0, Source::Stack(slot), None, Mask::default());
-        } else {
-            self.assembler.vector(x, true, register, 0, Source::Stack(slot), None);
-        }
     }
 
     /// The place of a slot of the stack.
@@ -416,7 +395,7 @@ impl<'c> Emitter<'c> {
     /// The place in memory of an operand that is better read there: one that is in no register, and that no
     /// other op will read, or a literal.
     pub(super) fn memory_operand(&self, v: usize, at: usize) -> Option<Source> {
-        if self.held.contains(&Some(v)) {
+        if !READS_MEMORY || self.held.contains(&Some(v)) {
             return None;
         }
         let once = || self.uses[v].iter().filter(|&&read| read >= at).count() == 1;
@@ -428,131 +407,6 @@ impl<'c> Emitter<'c> {
         }
     }
 
-    /// Loads elements that no instruction reads as they are.
-    pub(super) fn load(&mut self, to: u8, source: Source, dtype: DType) {
-        if self.lanes == Lanes::Rest {
-            return self.load_rest(to, source, dtype);
-        }
-        if dtype == DType::I1 {
-            let zero = self.take();
-            self.op(XOR, zero, zero, Source::Register(zero));
-            if !self.long() {
-                self.assembler.vector(vector(1, 3, 0x20), false, to, zero, source, Some(0));
-            } else {
-                // Bytes as elements of 2, 4 and 8 bytes.
-                const EXTEND: [Vector; 4] =
-                    [LOAD, vector(1, 2, 0x30), vector(1, 2, 0x31), vector(1, 2, 0x32)];
-                self.op(EXTEND[self.size()], to, 0, source);
-            }
-            self.op(self.sub(), to, zero, Source::Register(to));
-            self.locked[zero as usize] = false;
-            return;
-        }
-        match dtype.bytes() {
-            1 => self.assembler.vector(vector(1, 3, 0x20), false, to, to, source, Some(0)),
-            2 => self.assembler.vector(vector(1, 1, 0xC4), false, to, to, source, Some(0)),
-            4 => self.assembler.vector(vector(1, 1, 0x6E), false, to, 0, source, None),
-            _ => self.assembler.vector(vector(2, 1, 0x7E), false, to, 0, source, None),
-        }
-    }
-
-    pub(super) fn store(&mut self, from: u8, slot: Source, dtype: DType, past: bool) {
-        if dtype == DType::I1 && self.is_wide() {
-            return self.wide_store_mask(from, slot);
-        }
-        if dtype == DType::I1 {
-            return self.store_mask(from, slot);
-        }
-        if self.lanes == Lanes::Rest {
-            return self.store_rest(from, slot, dtype);
-        }
-        if self.long() {
-            return self.op(if past { STORE_NONTEMPORAL } else { STORE }, from, 0, slot);
-        }
-        match dtype.bytes() {
-            1 => self.assembler.vector(vector(1, 3, 0x14), false, from, 0, slot, Some(0)),
-            2 => self.assembler.vector(vector(1, 3, 0x15), false, from, 0, slot, Some(0)),
-            4 => self.assembler.vector(vector(1, 1, 0x7E), false, from, 0, slot, None),
-            _ => self.assembler.vector(vector(1, 1, 0xD6), false, from, 0, slot, None),
-        }
-    }
-
-    /// Stores a mask as bytes that are 0 or 1.
-    pub(super) fn store_mask(&mut self, from: u8, slot: Source) {
-        const PACK_WORDS: Vector = vector(1, 1, 0x63);
-        const PACK_DOUBLE_WORDS: Vector = vector(1, 1, 0x6B);
-        let to = self.take();
-        let own = Source::Register(to);
-        if !self.long() || self.width == 1 {
-            self.op(ABSOLUTE_BYTES, to, 0, Source::Register(from));
-            match self.long() {
-                true => self.op(STORE, to, 0, slot),
-                false => self.assembler.vector(vector(1, 3, 0x14), false, to, 0, slot, Some(0)),
-            }
-        } else {
-            // The upper half beside the lower one, each narrowed until it is of bytes.
-            self.assembler.vector(UPPER_HALF, true, from, 0, own, Some(1));
-            let mut halves = from;
-            if self.width == 8 {
-                // The even elements of 4 bytes.
-                self.assembler.vector(vector(0, 1, 0xC6), false, to, halves, own, Some(0x88));
-                halves = to;
-            }
-            if self.width >= 4 {
-                self.assembler.vector(PACK_DOUBLE_WORDS, false, to, halves, own, None);
-                halves = to;
-            }
-            self.assembler.vector(PACK_WORDS, false, to, halves, own, None);
-            self.assembler.vector(ABSOLUTE_BYTES, false, to, 0, own, None);
-            match self.width {
-                2 => self.assembler.vector(STORE, false, to, 0, slot, None),
-                4 => self.assembler.vector(vector(1, 1, 0xD6), false, to, 0, slot, None),
-                _ => self.assembler.vector(vector(1, 1, 0x7E), false, to, 0, slot, None),
-            }
-        }
-        self.locked[to as usize] = false;
-    }
-
-    /// Loads elements of a narrower dtype, converted to those of the chain.
-    pub(super) fn widened(&mut self, v: usize, from: DType, dtype: DType) -> u8 {
-        let Location::Elements(base) = self.locations[v] else {
-            unreachable!("narrower values are read from memory")
-        };
-        if self.is_wide() {
-            return self.wide_widened(base, from, dtype);
-        }
-        let to = self.take();
-        let mut source = self.elements(base, from.bytes());
-        if !self.long() {
-            self.load(to, source, from);
-            source = Source::Register(to);
-        }
-        let float = matches!(dtype, DType::F32 | DType::F64);
-        // Floats are made of integers of 4 bytes, for doubles half as many.
-        let width = if float { 4 } else { self.width };
-        let long = self.long() && width == self.width;
-        if from != DType::F32 && from.bytes() < width {
-            let by = match (from.bytes(), width) {
-                (1, 2) => 0,
-                (1, 4) => 1,
-                (1, _) => 2,
-                (2, 4) => 3,
-                (2, _) => 4,
-                _ => 5,
-            };
-            let extend = vector(1, 2, if is_signed(from) { 0x20 } else { 0x30 } + by);
-            self.assembler.vector(extend, long, to, 0, source, None);
-            source = Source::Register(to);
-        }
-        match (from, dtype) {
-            (DType::F32, _) => self.op(vector(0, 1, 0x5A), to, 0, source),
-            (_, DType::F64) => self.op(DOUBLES, to, 0, source),
-            (_, DType::F32) => self.op(SINGLES, to, 0, source),
-            _ => {}
-        }
-        to
-    }
-
     // ---- ops
 
     /// Index into [`ByWidth`] of the elements.
@@ -560,8 +414,71 @@ impl<'c> Emitter<'c> {
         self.width.trailing_zeros() as usize
     }
 
-    pub(super) fn sub(&self) -> Vector {
-        SUB[self.size()].expect("of every width").with(self.width == 8)
+    /// A register for the result of an op that reads its operands before it writes: one that the op frees,
+    /// if it does.
+    pub fn result(&mut self, at: usize) -> u8 {
+        self.free_after(at);
+        for register in 0..self.registers() {
+            if self.held[register].is_none() && self.locked[register] {
+                return register as u8;
+            }
+        }
+        self.take()
+    }
+
+    /// One instruction of two operands.
+    pub fn both(&mut self, at: usize, micro: &MicroOp, op: Vector, commutes: bool) -> u8 {
+        let (mut x, mut y) = (micro.operands[0], micro.operands[1]);
+        if READS_MEMORY && commutes && self.held.contains(&Some(y)) && !self.held.contains(&Some(x)) {
+            (x, y) = (y, x);
+        }
+        let (x, y) = (self.register(x), self.source(y, at));
+        let to = self.result(at);
+        self.op(op, to, x, y);
+        to
+    }
+
+    /// One instruction of one operand.
+    pub fn one(&mut self, at: usize, micro: &MicroOp, op: Vector) -> u8 {
+        let x = self.source(micro.operands[0], at);
+        let to = self.result(at);
+        self.op(op, to, 0, x);
+        to
+    }
+
+    /// Whether no op after this one reads a value, so that its register may be overwritten. What a loop carries
+    /// stays where it is.
+    pub(super) fn dies(&self, v: usize, at: usize) -> bool {
+        let is_pinned = self.held[self.registers()..].contains(&Some(v));
+        !is_pinned && self.uses[v].last().is_none_or(|&read| read <= at)
+    }
+
+    /// Calls the kernel of a function.
+    pub(super) fn call(&mut self, at: usize, micro: &MicroOp) -> u8 {
+        let is_double = self.width == 8;
+        let call = calls::of(micro.op, is_double).expect("a function has a kernel");
+        let count = if self.long() { self.vector / self.width } else { 1 };
+        let slots: Vec<i32> = (0..=micro.operands.len()).map(|i| self.slot(self.stack + i)).collect();
+        self.stack += slots.len();
+        self.most = self.most.max(self.stack);
+        for (&v, &slot) in micro.operands.iter().zip(&slots) {
+            let register = self.register(v);
+            self.whole(STORE, register, slot);
+        }
+        self.free_after(at);
+        for register in 0..self.held.len() {
+            if self.held[register].is_some() {
+                self.spill(register);
+            }
+        }
+        self.locked.fill(false);
+        self.most = self.most.max(self.stack + 1);
+        let (room, masks) = (self.slot(self.room), self.slot(self.stack));
+        self.call_kernel(&call, &slots, count, room, masks);
+        let to = self.take();
+        let result = *slots.last().expect("there is one for the result");
+        self.whole(LOAD, to, result);
+        to
     }
 
     /// Puts a value that is a literal into the pool, booleans as masks.
@@ -581,12 +498,5 @@ impl<'c> Emitter<'c> {
     /// A literal in every lane.
     pub(super) fn everywhere(&mut self, bytes: &[u8]) -> Source {
         Source::Literal(self.pooled(bytes))
-    }
-
-    /// The sign bit of the elements.
-    pub(super) fn sign(&mut self) -> Source {
-        let mut bytes = vec![0; self.width];
-        bytes[self.width - 1] = 0x80;
-        self.everywhere(&bytes)
     }
 }

@@ -1,11 +1,11 @@
 //! Code generation for loops on few numbers ([`loops`](super::loops)).
 
-use super::assembler::{vector, vector_wide, Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOADED};
 use super::chain::{Chain, MicroOp, Op, Origin};
-use super::emit::{Emitter, Lanes, Location, NARROW_REGISTERS, REGISTERS};
+use super::coverage::is_integer;
+use super::emit::{Emitter, Lanes, Location, REGISTERS};
 use super::expansion::{self, Expansion};
 use super::loops::{Carried, Load, Loop, Place, Step, LEAST};
-use super::opcodes::*;
+use super::machine::{Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, LOADED, NARROW_REGISTERS, STORE};
 use super::uses::Uses;
 use crate::dtype::DType;
 
@@ -32,7 +32,7 @@ pub fn has(op: Op, dtype: DType) -> bool {
     match op {
         Op::Convert(to) => converts(dtype, to),
         Op::Function(_) | Op::Function2(_) => expansion::formula(op, dtype).is_some(),
-        _ => super::opcodes::has(op, dtype),
+        _ => super::coverage::has(op, dtype),
     }
 }
 
@@ -49,8 +49,9 @@ fn converts(from: DType, to: DType) -> bool {
     }
 }
 
-/// The code of a loop, which calls `function` with one of the `sites`.
-pub fn emit(looped: &Loop, function: usize, sites: &[usize]) -> Vec<u8> {
+/// The code of a loop, which calls `function` with one of the `sites`; `None` if it is too long for the
+/// processor's jumps, or its stack for the system.
+pub fn emit(looped: &Loop, function: usize, sites: &[usize]) -> Option<Vec<u8>> {
     let (chain, steps) = expanded(looped);
     let mut reads = vec![];
     for (at, step) in steps.iter().enumerate() {
@@ -101,7 +102,7 @@ struct LoopEmitter<'a> {
 }
 
 impl LoopEmitter<'_> {
-    fn emit(mut self) -> Vec<u8> {
+    fn emit(mut self) -> Option<Vec<u8>> {
         let frame = self.emitter.assembler.begin(ADDRESSES.len());
         self.emitter.assembler.first_index();
         self.addresses();
@@ -319,46 +320,9 @@ impl Emitter<'_> {
         self.width = width(dtype);
         let register = self.select(at, op);
         if of(op.result) == DType::I1 && dtype != DType::I1 && self.width < MASK {
-            let extend = [0x22, 0x24, 0x25][self.size()];
-            self.op(vector(1, 2, extend), register, 0, Source::Register(register));
+            self.widen_mask(register);
         }
         register
-    }
-
-    /// An element of another dtype.
-    fn converted(&mut self, v: usize, from: DType, to: DType) -> u8 {
-        let (x, out) = (self.register(v), self.take());
-        let source = Source::Register(x);
-        let float = |dtype| matches!(dtype, DType::F32 | DType::F64);
-        if float(from) {
-            match (from, to) {
-                (DType::F32, DType::F64) => self.op(vector(0, 1, 0x5A), out, 0, source),
-                (DType::F64, DType::F32) => self.op(vector(1, 1, 0x5A), out, 0, source),
-                _ => self.op(LOAD, out, 0, source),
-            }
-            return out;
-        }
-        // Integers are extended to 8 bytes: what is narrower is its first bytes.
-        let signed = is_signed(from);
-        let extend = match from.bytes() {
-            1 => Some(0x22),
-            2 => Some(0x24),
-            4 => Some(0x25),
-            _ => None,
-        };
-        match extend {
-            Some(extend) => {
-                self.op(vector(1, 2, if signed { extend } else { extend + 0x10 }), out, 0, source)
-            }
-            None => self.op(LOAD, out, 0, source),
-        }
-        if float(to) {
-            let prefix = if to == DType::F64 { 3 } else { 2 };
-            self.assembler.long_position(out);
-            self.op(XOR, out, out, Source::Register(out));
-            self.op(vector_wide(prefix, 1, true, 0x2A), out, out, Source::Register(14));
-        }
-        out
     }
 
     /// A new slot of the stack.

@@ -11,45 +11,41 @@
 //! chains on elements of 4 and 8 bytes have its vectors. Elsewhere, and where the system does not allow
 //! executable memory, there is none, and kernels run the ops one by one.
 
-#[cfg(all(target_arch = "x86_64", unix))]
-mod assembler;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod calls;
 mod chain;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
+mod coverage;
+#[cfg(target_arch = "x86_64")]
 mod emit;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod expansion;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod loop_code;
 pub mod loops;
+#[cfg(target_arch = "x86_64")]
+mod machine;
 mod native_loop;
-#[cfg(all(target_arch = "x86_64", unix))]
-mod opcodes;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod pages;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod run_loop;
-#[cfg(all(target_arch = "x86_64", unix))]
-mod selection;
-#[cfg(all(target_arch = "x86_64", unix))]
-mod steps;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod uses;
-#[cfg(all(target_arch = "x86_64", unix))]
-mod wide;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use chain::{
     Argument, Chain, MicroOp, Nest, Op, Origin, Table, Value, MAX_ARGUMENTS, MAX_AXES, MAX_STREAMS, TABLE,
 };
 pub use native_loop::{Buffer, NativeLoop};
 
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod code {
-    use super::pages::{self, Pages};
-    use super::{emit, expansion, opcodes, Argument, Chain, Nest, Op};
+    use super::machine::{self, ChainFunction, VECTOR};
+    use super::pages::Pages;
+    use super::{emit, expansion, Argument, Chain, Nest, Op};
     use crate::dtype::DType;
-    use crate::kernels::math::Level;
     use std::sync::{Arc, OnceLock};
 
     /// The code of a chain.
@@ -75,7 +71,7 @@ mod code {
     impl Variants {
         fn past(&self) -> Option<&Pages> {
             self.past
-                .get_or_init(|| Pages::new(&emit::emit(&self.chain, true, is_wide(&self.chain))))
+                .get_or_init(|| Pages::new(&emit::emit(&self.chain, true, is_wide(&self.chain))?))
                 .as_ref()
         }
     }
@@ -83,19 +79,19 @@ mod code {
     /// Whether the code of a chain may be on vectors of 64 bytes: the level in use has them, and instructions on
     /// elements as wide.
     fn is_wide(chain: &Chain) -> bool {
-        Level::current().name() == "avx512" && chain.width >= 4
+        machine::has_wide() && chain.width >= 4
     }
 
     /// Whether a chain may have non-temporal stores. Those in runs begin where all its results are aligned.
     fn stores_past(chain: &Chain) -> bool {
         let alike = || chain.outputs.iter().all(|&v| chain.values[v].dtype.bytes() == chain.width);
         let may = |nest: &Nest| nest.may_store_past(chain.width) && alike();
-        !chain.past.is_empty() && chain.nest.as_ref().is_none_or(may)
+        machine::STORES_PAST && !chain.past.is_empty() && chain.nest.as_ref().is_none_or(may)
     }
 
     /// Whether a chain may have an op on operands of this dtype.
     pub fn has(op: Op, dtype: DType) -> bool {
-        opcodes::has(op, dtype)
+        super::coverage::has(op, dtype)
     }
 
     /// Whether a loop may have an op on operands of this dtype.
@@ -110,13 +106,12 @@ mod code {
 
     /// Whether the level in use has native code.
     pub fn is_here() -> bool {
-        pages::are_here()
+        machine::is_here()
     }
 
     /// Whether the level in use has native code, and the system runs what is made while it runs; for reports.
     pub fn can_run() -> bool {
-        const RETURN: u8 = 0xc3;
-        is_here() && Pages::new(&[RETURN]).is_some()
+        is_here() && Pages::new(machine::RETURN).is_some()
     }
 
     /// The code of chains; `None` where there is none.
@@ -127,7 +122,7 @@ mod code {
         let (mut code, mut starts) = (vec![], vec![]);
         for chain in chains {
             starts.push(code.len());
-            code.extend(emit::emit(chain, false, is_wide(chain)));
+            code.extend(emit::emit(chain, false, is_wide(chain))?);
         }
         let pages = Arc::new(Pages::new(&code)?);
         let native = |(chain, start): (&Chain, usize)| Native {
@@ -161,10 +156,9 @@ mod code {
         pub unsafe fn call(&self, addresses: &[*mut u8], n: usize) {
             let rest = self.nest().map_or(0, |nest| 2 + nest.sizes.len());
             assert!(addresses.len() >= self.arguments.len() + rest, "an argument is missing");
-            type Function = unsafe extern "sysv64" fn(*const *mut u8, usize);
             let aligned = || {
                 let written = self.arguments.iter().zip(addresses).filter(|(argument, _)| argument.written);
-                let mut written = written.map(|(_, &address)| address as usize % opcodes::VECTOR);
+                let mut written = written.map(|(_, &address)| address as usize % VECTOR);
                 // Runs are stored from their first aligned element on.
                 let first = if rest > 0 { written.next() } else { Some(0) };
                 written.all(|other| Some(other) == first)
@@ -172,14 +166,14 @@ mod code {
             let variant = if self.past && aligned() { self.variants.past() } else { None };
             let start = variant.map_or_else(|| self.pages.at(self.start), |pages| pages.at(0));
             // SAFETY: the pages hold such a function from there on, for this processor: `compile` wrote it.
-            let function: Function = unsafe { std::mem::transmute(start) };
+            let function: ChainFunction = unsafe { std::mem::transmute(start) };
             // SAFETY: by the caller.
             unsafe { function(addresses.as_ptr(), n) };
         }
     }
 }
 
-#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[cfg(not(target_arch = "x86_64"))]
 mod code {
     use super::{Argument, Chain, Nest, Op};
     use crate::dtype::DType;
@@ -241,5 +235,5 @@ mod code {
 
 pub use code::{can_run, compile, has, is_here, loop_has, steps, Native};
 
-#[cfg(all(test, target_arch = "x86_64", unix))]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests;

@@ -9,12 +9,13 @@ pub enum Buffer<'a> {
     Write(&'a mut [u8]),
 }
 
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod code {
     use super::Buffer;
     use crate::exec::vm::native::loop_code::emit;
     use crate::exec::vm::native::loops::{Block, Call, Loop, LEAST};
-    use crate::exec::vm::native::pages::{self, Pages};
+    use crate::exec::vm::native::machine::{self, with_convention, LoopFunction};
+    use crate::exec::vm::native::pages::Pages;
     use crate::stop;
     use crate::tensor::{View, ViewMut};
     use std::any::Any;
@@ -70,45 +71,50 @@ mod code {
         }
     }
 
-    /// Calls a function; 0 if it unwound.
-    unsafe extern "sysv64" fn enter(callee: *const Callee, arguments: *const *mut u8) -> u32 {
-        // SAFETY: the loop holds its callees, and passes its own arguments.
-        let callee = unsafe { &*callee };
-        // SAFETY: the callee outlives the call, after which no view is left.
-        let call: &'static Call = unsafe { &*std::ptr::from_ref(&callee.call) };
-        let run = || {
-            let Lists(mut operands, mut results) = callee.lists.take();
-            operands.extend(call.operands.iter().map(|block| View {
-                dtype: block.aval.dtype,
-                shape: &block.aval.shape,
-                layout: &block.layout,
-                // SAFETY: as above.
-                data: unsafe { block.bytes(arguments) },
-            }));
-            results.extend(call.results.iter().map(|block| ViewMut {
-                dtype: block.aval.dtype,
-                shape: &block.aval.shape,
-                // SAFETY: as above.
-                data: unsafe { block.bytes(arguments) },
-            }));
-            (call.run)(&operands, &mut results);
-            operands.clear();
-            results.clear();
-            callee.lists.set(Lists(operands, results));
-        };
-        match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(()) => 1,
-            Err(payload) => {
-                callee.payload.set(Some(payload));
-                0
+    macro_rules! functions {
+        ($convention:literal) => {
+            /// Calls a function; 0 if it unwound.
+            unsafe extern $convention fn enter(callee: *const Callee, arguments: *const *mut u8) -> u32 {
+                // SAFETY: the loop holds its callees, and passes its own arguments.
+                let callee = unsafe { &*callee };
+                // SAFETY: the callee outlives the call, after which no view is left.
+                let call: &'static Call = unsafe { &*std::ptr::from_ref(&callee.call) };
+                let run = || {
+                    let Lists(mut operands, mut results) = callee.lists.take();
+                    operands.extend(call.operands.iter().map(|block| View {
+                        dtype: block.aval.dtype,
+                        shape: &block.aval.shape,
+                        layout: &block.layout,
+                        // SAFETY: as above.
+                        data: unsafe { block.bytes(arguments) },
+                    }));
+                    results.extend(call.results.iter().map(|block| ViewMut {
+                        dtype: block.aval.dtype,
+                        shape: &block.aval.shape,
+                        // SAFETY: as above.
+                        data: unsafe { block.bytes(arguments) },
+                    }));
+                    (call.run)(&operands, &mut results);
+                    operands.clear();
+                    results.clear();
+                    callee.lists.set(Lists(operands, results));
+                };
+                match catch_unwind(AssertUnwindSafe(run)) {
+                    Ok(()) => 1,
+                    Err(payload) => {
+                        callee.payload.set(Some(payload));
+                        0
+                    }
+                }
             }
-        }
+        };
     }
+    with_convention!(functions);
 
     impl NativeLoop {
         /// The code of a loop that calls these functions; `None` where there is none.
         pub fn new(looped: Loop, calls: Vec<Call>) -> Option<NativeLoop> {
-            if !pages::are_here() {
+            if !machine::is_here() {
                 return None;
             }
             let callee = |call| Callee { call, payload: Cell::default(), lists: Cell::default() };
@@ -116,7 +122,7 @@ mod code {
             let callees: Vec<Callee> = calls.into_iter().map(callee).collect();
             let sites: Vec<usize> =
                 callees.iter().map(|callee| std::ptr::from_ref::<Callee>(callee) as usize).collect();
-            let code = emit(&looped, enter as *const () as usize, &sites);
+            let code = emit(&looped, enter as *const () as usize, &sites)?;
             let Loop { arguments, length, test, .. } = looped;
             let test = test.map(|(_, argument)| argument);
             let addresses = RefCell::new(Vec::with_capacity(arguments.len().max(LEAST)));
@@ -157,9 +163,8 @@ mod code {
             while addresses.len() < LEAST {
                 addresses.push(std::ptr::null_mut());
             }
-            type Function = unsafe extern "sysv64" fn(*const *mut u8, usize, usize) -> usize;
             // SAFETY: the pages hold such a function, for this processor.
-            let function: Function = unsafe { std::mem::transmute(self.pages.at(0)) };
+            let function: LoopFunction = unsafe { std::mem::transmute(self.pages.at(0)) };
             // Between these it may be stopped.
             let most = (stop::EVERY / work).max(1);
             let mut step = steps.start;
@@ -185,7 +190,7 @@ mod code {
     }
 }
 
-#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[cfg(not(target_arch = "x86_64"))]
 mod code {
     use super::Buffer;
     use crate::exec::vm::native::loops::{Call, Loop};

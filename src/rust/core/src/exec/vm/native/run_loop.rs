@@ -4,10 +4,9 @@
 //! run to run addresses move by what is known when code is written. What a run has once is repeated in a slot of
 //! the stack when the run begins.
 
-use super::assembler::{vector, Jump, Source, ADDRESSES, INDEX, LITERAL};
 use super::chain::Origin;
 use super::emit::{Emitter, Location, RunLoop};
-use super::opcodes::*;
+use super::machine::{Jump, ADDRESSES, INDEX, VECTOR};
 use crate::dtype::DType;
 
 /// An argument that is repeated, and another element in another run: its number, its dtype, its slot.
@@ -48,26 +47,6 @@ impl Emitter<'_> {
             argument += 1;
         }
         self.most = self.fixed;
-    }
-
-    /// Repeats the element at the address in the register of the index in a slot of the stack.
-    fn repeat_element(&mut self, dtype: DType, to: usize) {
-        if self.vector > LITERAL && dtype != DType::I1 {
-            // One store, since a load of all that two stores wrote waits until they are in the cache.
-            return self.repeat_at(dtype.bytes() == 8, self.slot(to));
-        }
-        const BROADCAST: [u8; 4] = [0x78, 0x79, 0x18, 0x19];
-        let by = vector(1, 2, BROADCAST[dtype.bytes().trailing_zeros() as usize]);
-        self.assembler.vector(by, true, 0, 0, Source::Address, None);
-        if dtype == DType::I1 {
-            let sub = SUB[0].expect("of bytes");
-            self.assembler.vector(XOR, true, 1, 1, Source::Register(1), None);
-            self.assembler.vector(sub, true, 0, 1, Source::Register(0), None);
-        }
-        for part in (0..self.vector).step_by(LITERAL) {
-            let slot = Source::Stack(self.slot(to) + part as i32);
-            self.assembler.vector(STORE, true, 0, 0, slot, None);
-        }
     }
 
     /// Whether an argument is elsewhere in another run.

@@ -347,10 +347,10 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
     let mut aligned: Vec<AlignedBytes> = vec![];
     if !chain.past.is_empty() && n % 2 == 0 {
         for (buffer, address) in buffers.iter().zip(&mut addresses).skip(first_written) {
-            let mut bytes = AlignedBytes::zeroed(buffer.len() + opcodes::VECTOR);
+            let mut bytes = AlignedBytes::zeroed(buffer.len() + machine::VECTOR);
             bytes.as_mut_slice().fill(0xA5);
             let start = bytes.as_mut_slice().as_mut_ptr();
-            *address = start.wrapping_add(start.align_offset(opcodes::VECTOR));
+            *address = start.wrapping_add(start.align_offset(machine::VECTOR));
             aligned.push(bytes);
         }
     }
@@ -368,7 +368,7 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
     // SAFETY: a buffer for each argument, with so many elements.
     unsafe { native.call(&addresses, n) };
     for (bytes, buffer) in aligned.iter_mut().zip(&mut buffers[first_written..]) {
-        let (start, n) = (bytes.as_mut_slice().as_mut_ptr().align_offset(opcodes::VECTOR), buffer.len());
+        let (start, n) = (bytes.as_mut_slice().as_mut_ptr().align_offset(machine::VECTOR), buffer.len());
         buffer.copy_from_slice(&bytes.as_slice()[start..start + n]);
     }
     let stored = &buffers[first_written..];

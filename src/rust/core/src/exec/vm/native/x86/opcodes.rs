@@ -1,12 +1,12 @@
 //! The instructions that ops of chains are made of, and which ops there are instructions for.
 
 use super::assembler::{vector, vector_wide, Vector, LITERAL};
-use super::chain::Op;
-use super::expansion::formula;
-use crate::dtype::DType;
 
 /// Bytes of the largest vector; non-temporal stores are aligned to it.
 pub const VECTOR: usize = 2 * LITERAL;
+
+/// Whether there are stores that go past the caches.
+pub const STORES_PAST: bool = true;
 
 pub const LOAD: Vector = vector(0, 1, 0x10);
 pub const STORE: Vector = vector(0, 1, 0x11);
@@ -63,40 +63,3 @@ pub const NEAREST: u8 = 8;
 pub const DOWN: u8 = 9;
 pub const UP: u8 = 10;
 pub const TO_ZERO: u8 = 11;
-
-/// Whether there are instructions for an op on operands of this dtype: of the second one of a selection, and
-/// of the one that is converted.
-pub fn has(op: Op, dtype: DType) -> bool {
-    let (float, boolean) = (matches!(dtype, DType::F32 | DType::F64), dtype == DType::I1);
-    let integer = is_integer(dtype);
-    match op {
-        Op::Function(_) | Op::Function2(_) => float && formula(op, dtype).is_some(),
-        Op::Step(_) | Op::NotStep(_) | Op::Guard(_) => false,
-        Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,
-        Op::Sub | Op::Negate => float || integer,
-        Op::Clamp | Op::Sign | Op::IsNan | Op::IsFinite | Op::IsInfinite => float,
-        Op::MulNoNan | Op::Div | Op::Sqrt | Op::Floor | Op::Ceiling | Op::Trunc | Op::Round => float,
-        Op::Abs => float || is_signed(dtype),
-        Op::And | Op::Or | Op::Xor | Op::Not => integer || boolean,
-        Op::ShiftLeft | Op::ShiftRight | Op::ShiftRightSigned => integer && dtype.bytes() >= 4,
-        Op::Eq | Op::Ne | Op::Gt | Op::Ge | Op::Lt | Op::Le => float || integer,
-        Op::Select => float || integer,
-        Op::Convert(to) => {
-            let widens = integer && dtype.bytes() < to.bytes();
-            match to {
-                DType::F32 => boolean || widens || dtype == DType::I32,
-                // The instruction would take unsigned integers as signed.
-                DType::F64 => boolean || widens && dtype != DType::UI32 || dtype == DType::F32,
-                to => is_integer(to) && (boolean || widens),
-            }
-        }
-    }
-}
-
-pub fn is_integer(dtype: DType) -> bool {
-    is_signed(dtype) || matches!(dtype, DType::UI8 | DType::UI16 | DType::UI32 | DType::UI64)
-}
-
-pub fn is_signed(dtype: DType) -> bool {
-    matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64)
-}

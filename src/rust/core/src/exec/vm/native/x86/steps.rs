@@ -1,17 +1,16 @@
-//! Instruction selection for the steps of formulas, and for calls of kernels.
+//! Instruction selection for the steps of formulas.
 
 use super::assembler::{vector, vector_wide, Source, LITERAL};
-use super::calls;
-use super::chain::MicroOp;
-use super::emit::Emitter;
 use super::opcodes::*;
-use super::wide::{condition, LOAD_MASK, STORE_MASK};
+use super::wide::condition;
 use crate::dtype::DType;
+use crate::exec::vm::native::chain::MicroOp;
+use crate::exec::vm::native::emit::Emitter;
 use crate::kernels::math::formula::Operation;
 
 impl Emitter<'_> {
     /// Emits the instructions of a step; returns the register of its result.
-    pub(super) fn step(&mut self, at: usize, micro: &MicroOp, operation: Operation, complement: bool) -> u8 {
+    pub fn step(&mut self, at: usize, micro: &MicroOp, operation: Operation, complement: bool) -> u8 {
         let is_double =
             self.chain.values[*micro.operands.last().expect("a step has operands")].dtype == DType::F64;
         let prefix = u8::from(is_double);
@@ -144,13 +143,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether no op after this one reads a value, so that its register may be overwritten.
-    fn dies(&self, v: usize, at: usize) -> bool {
-        self.uses[v].last().is_none_or(|&read| read <= at)
-    }
-
     /// Leaves the body if a mask is true.
-    pub(super) fn guard(&mut self, mask: usize, is_double: bool) {
+    pub fn guard(&mut self, mask: usize, is_double: bool) {
         if self.is_wide() {
             self.wide_test(mask, is_double);
         } else {
@@ -172,35 +166,5 @@ impl Emitter<'_> {
             Source::Literal(self.assembler.literal(first))
         };
         self.op(vector(1, 2, TEST), mask, 0, other);
-    }
-
-    /// Calls the kernel of a function.
-    pub(super) fn call(&mut self, at: usize, micro: &MicroOp) -> u8 {
-        let is_double = self.width == 8;
-        let call = calls::of(micro.op, is_double).expect("a function has a kernel");
-        let count = if self.long() { self.vector / self.width } else { 1 };
-        let slots: Vec<i32> = (0..=micro.operands.len()).map(|i| self.slot(self.stack + i)).collect();
-        self.stack += slots.len();
-        self.most = self.most.max(self.stack);
-        for (&v, &slot) in micro.operands.iter().zip(&slots) {
-            let register = self.register(v);
-            self.whole(STORE, register, slot);
-        }
-        self.free_after(at);
-        for register in 0..self.held.len() {
-            if self.held[register].is_some() {
-                self.spill(register);
-            }
-        }
-        self.locked.fill(false);
-        self.most = self.most.max(self.stack + 1);
-        let (room, masks) = (self.slot(self.room), self.slot(self.stack));
-        self.keep_masks(STORE_MASK, masks);
-        self.assembler.call(call.function, call.kernel, &slots, count, room);
-        self.keep_masks(LOAD_MASK, masks);
-        let to = self.take();
-        let result = *slots.last().expect("there is one for the result");
-        self.whole(LOAD, to, result);
-        to
     }
 }

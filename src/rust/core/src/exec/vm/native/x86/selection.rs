@@ -1,15 +1,16 @@
 //! Instruction selection: the processor's instructions for each op of a chain.
 
 use super::assembler::{vector_wide, Source, Vector};
-use super::chain::{MicroOp, Op};
-use super::emit::Emitter;
 use super::opcodes::*;
 use crate::dtype::{dispatch, DType, Element};
+use crate::exec::vm::native::chain::{MicroOp, Op};
+use crate::exec::vm::native::coverage::{is_integer, is_signed};
+use crate::exec::vm::native::emit::Emitter;
 use crate::kernels::cast;
 
 impl Emitter<'_> {
     /// Emits the instructions of an op; returns the register of its result.
-    pub(super) fn select(&mut self, at: usize, micro: &MicroOp) -> u8 {
+    pub fn select(&mut self, at: usize, micro: &MicroOp) -> u8 {
         let dtype = self.chain.values[*micro.operands.last().expect("an op has operands")].dtype;
         let operand = |i: usize| micro.operands[i];
         let size = self.size();
@@ -111,40 +112,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// A register for the result of an op that reads its operands before it writes: one that the op frees,
-    /// if it does.
-    pub(super) fn result(&mut self, at: usize) -> u8 {
-        self.free_after(at);
-        for register in 0..self.registers() {
-            if self.held[register].is_none() && self.locked[register] {
-                return register as u8;
-            }
-        }
-        self.take()
-    }
-
-    /// One instruction of two operands.
-    pub(super) fn both(&mut self, at: usize, micro: &MicroOp, op: Vector, commutes: bool) -> u8 {
-        let (mut x, mut y) = (micro.operands[0], micro.operands[1]);
-        if commutes && self.held.contains(&Some(y)) && !self.held.contains(&Some(x)) {
-            (x, y) = (y, x);
-        }
-        let (x, y) = (self.register(x), self.source(y, at));
-        let to = self.result(at);
-        self.op(op, to, x, y);
-        to
-    }
-
-    /// One instruction of one operand.
-    pub(super) fn one(&mut self, at: usize, micro: &MicroOp, op: Vector) -> u8 {
-        let x = self.source(micro.operands[0], at);
-        let to = self.result(at);
-        self.op(op, to, 0, x);
-        to
-    }
-
     /// The second operand where the first is true, else the third.
-    pub(super) fn selection(&mut self, at: usize, micro: &MicroOp) -> u8 {
+    pub fn selection(&mut self, at: usize, micro: &MicroOp) -> u8 {
         if self.is_wide() {
             return self.wide_selection(at, micro);
         }
@@ -253,5 +222,12 @@ impl Emitter<'_> {
         self.op(AND, other, other, lower);
         self.op(OR, to, to, Source::Register(other));
         to
+    }
+
+    /// The sign bit of the elements.
+    fn sign(&mut self) -> Source {
+        let mut bytes = vec![0; self.width];
+        bytes[self.width - 1] = 0x80;
+        self.everywhere(&bytes)
     }
 }

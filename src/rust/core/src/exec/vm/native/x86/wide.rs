@@ -4,11 +4,12 @@
 //!
 //! They are those of AVX-512F alone. Of masks of doubles that are made of others, the upper bits mean nothing.
 
-use super::assembler::{vector, vector_wide, Mask, Source, Vector};
-use super::chain::{MicroOp, Op};
-use super::emit::{Emitter, Lanes, Location, MASKS, REST};
+use super::assembler::{vector, vector_wide, Jump, Mask, Source, Vector};
 use super::opcodes::*;
 use crate::dtype::{dispatch, DType, Element};
+use crate::exec::vm::native::chain::{MicroOp, Op};
+use crate::exec::vm::native::coverage::is_signed;
+use crate::exec::vm::native::emit::{Emitter, Lanes, Location, MASKS, REST};
 use crate::kernels::cast;
 use crate::kernels::math::formula::Operation;
 
@@ -16,13 +17,13 @@ pub const STORE_MASK: Vector = vector(0, 1, 0x91);
 pub const LOAD_MASK: Vector = vector(0, 1, 0x90);
 
 impl Emitter<'_> {
-    /// Whether instructions are on vectors of 64 bytes.
-    pub(super) fn is_wide(&self) -> bool {
-        self.long() && self.vector == 64
+    /// Puts the elements that are left into lanes, and jumps if there are none.
+    pub fn rest(&mut self) -> Jump {
+        self.assembler.rest(REST)
     }
 
     /// Loads a vector; a literal, of 8 bytes if it `is_long`, into all lanes.
-    pub(super) fn load_from(&mut self, to: u8, source: Source, is_long: bool) {
+    pub fn load_from(&mut self, to: u8, source: Source, is_long: bool) {
         if self.is_wide() && matches!(source, Source::Literal(_)) {
             self.repeat(to, source, is_long, 0);
         } else {
@@ -157,7 +158,7 @@ impl Emitter<'_> {
     }
 
     /// A step whose instructions differ; returns the register, or mask register, of its result.
-    pub(super) fn wide_step(
+    pub fn wide_step(
         &mut self,
         at: usize,
         micro: &MicroOp,
@@ -216,7 +217,7 @@ impl Emitter<'_> {
     }
 
     /// 1 where a boolean is true, as this dtype.
-    pub(super) fn wide_one(&mut self, at: usize, v: usize, dtype: DType) -> u8 {
+    pub fn wide_one(&mut self, at: usize, v: usize, dtype: DType) -> u8 {
         let one = dispatch!(dtype, T => cast::bytes(&[<T as Element>::from_bool(true)]).to_vec());
         let (mask, one) = (self.mask(v), self.everywhere(&one));
         let to = self.result(at);
@@ -264,7 +265,7 @@ impl Emitter<'_> {
     }
 
     /// Stores or loads the masks that are held, from this place of the stack on.
-    pub(super) fn keep_masks(&mut self, by: Vector, place: i32) {
+    pub fn keep_masks(&mut self, by: Vector, place: i32) {
         for register in (0..MASKS).filter(|&register| self.masks[register].is_some()) {
             let source = Source::Stack(place + 4 * register as i32);
             self.assembler.vector(by, false, register as u8, 0, source, None);

@@ -92,6 +92,15 @@ pub const COMPUTED: u8 = 13;
 /// `r15`: where it loads addresses that have no register.
 pub const LOADED: u8 = 15;
 
+/// Bytes of the stack of a function, at most: Windows makes it longer by a page at a time, as it is touched.
+const MAX_STACK: usize = if cfg!(windows) { 3072 } else { 1 << 30 };
+
+/// Whether instructions read operands from memory.
+pub const READS_MEMORY: bool = true;
+
+/// Registers for vectors of the size of a literal.
+pub const NARROW_REGISTERS: usize = 16;
+
 /// Slots of the stack, of a vector each, for the registers that a call may change.
 pub const ROOM: usize = 3;
 
@@ -105,6 +114,8 @@ pub struct Assembler {
     /// Relocations of literals: the position of the distance, the literal, and the position that it is
     /// relative to.
     distances: Vec<(usize, usize, usize)>,
+    /// Whether the stack takes more than the system has there.
+    is_deep: bool,
 }
 
 /// A jump whose target is not yet known.
@@ -132,8 +143,8 @@ impl Assembler {
         })
     }
 
-    /// The whole code: instructions, then literals.
-    pub fn finish(mut self) -> Vec<u8> {
+    /// The whole code: instructions, then literals; `None` if its stack is too deep ([`MAX_STACK`]).
+    pub fn finish(mut self) -> Option<Vec<u8>> {
         self.code.resize(self.code.len().next_multiple_of(LITERAL), 0xCC);
         let pool = self.code.len();
         for (at, literal, from) in std::mem::take(&mut self.distances) {
@@ -143,7 +154,7 @@ impl Assembler {
         for literal in &self.pool {
             self.code.extend_from_slice(literal);
         }
-        self.code
+        (!self.is_deep).then_some(self.code)
     }
 
     /// An instruction with vectors of 256 bits if `long`, else of 128: destination, first operand, second
@@ -244,6 +255,7 @@ impl Assembler {
     /// The bytes of the stack of a function that [`begin`](Assembler::begin) began there.
     pub fn set_stack(&mut self, at: usize, bytes: usize) {
         // Alignment takes up to 63.
+        self.is_deep |= bytes > MAX_STACK;
         self.code[at..at + 4].copy_from_slice(&((bytes + 64) as i32).to_le_bytes());
     }
 

@@ -1,0 +1,28 @@
+//! The processor that native code is for: what code generation asks of it.
+//!
+//! A processor has a folder, with an assembler, whose methods are those of the others by name, and methods of
+//! [`Emitter`](super::emit::Emitter) that choose its instructions: `select` for an op, `step` for a step of a
+//! formula, `guard`, `call_kernel`, and how elements are loaded, stored and converted.
+
+pub use super::x86::{assembler::*, has_wide, is_here, opcodes::*, RETURN};
+
+/// Gives a macro that declares functions the convention by which they and native code call one another: it is
+/// that of the processor, whatever the system, and Rust's own code keeps to that of the system.
+macro_rules! with_convention {
+    ($functions:ident) => {
+        $functions! { "sysv64" }
+    };
+}
+pub(super) use with_convention;
+
+macro_rules! functions {
+    ($convention:literal) => {
+        /// The code of a chain: of the addresses of its arguments and a number of elements.
+        pub type ChainFunction = unsafe extern $convention fn(*const *mut u8, usize);
+
+        /// That of a loop: of the addresses of its arguments, a number of iterations and the first one's index. It
+        /// returns how many are left.
+        pub type LoopFunction = unsafe extern $convention fn(*const *mut u8, usize, usize) -> usize;
+    };
+}
+with_convention!(functions);
