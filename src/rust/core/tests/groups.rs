@@ -337,6 +337,26 @@ fn folds_of_segments_of_any_length_are_read_by_chains() {
 }
 
 #[test]
+fn lines_of_random_shapes_along_any_axis() {
+    let mut rng = Rng::new(5);
+    for seed in 0..24 {
+        let rank = 2 + rng.below(2);
+        let most = if rank == 2 { 600 } else { 60 };
+        let sizes: Vec<usize> = (0..rank).map(|_| 2 + rng.below(most)).collect();
+        let (axis, dtype) = (rng.below(rank), *rng.choose(&[DType::F32, DType::F64]));
+        let mut b = Builder::default();
+        let x = input(&mut b, dtype, &sizes);
+        let mut out = over(&mut b, x, &sizes, dtype, axis);
+        // What the squares of deviations are read for, too.
+        let squares = reduce(&mut b, Fold::Squares, x, &[axis]);
+        let left: Vec<usize> = (0..rank).filter(|&i| i != axis).collect();
+        let spread = broadcast(&mut b, squares, &sizes, &left);
+        out.extend([squares, binary(&mut b, Binary::div, x, spread)]);
+        agrees(&b.finish(out), seed);
+    }
+}
+
+#[test]
 fn neighbours_on_runs_of_any_length() {
     let shapes = [
         [5, 7, 9],

@@ -307,6 +307,7 @@ impl Kernel {
 
 /// The arguments of a kernel: its operands and result, and which elements of the program these are. Kernels
 /// access exactly their [`Extent`]s.
+#[derive(Clone)]
 pub struct Window<'w> {
     pub(super) reads: [*const u8; 3],
     pub(super) write: *mut u8,

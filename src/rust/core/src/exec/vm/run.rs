@@ -159,7 +159,8 @@ fn list(room: &Room, is_first: bool, calls: &mut Vec<Call<'static>>) {
     }
     calls.clear();
     // SAFETY: the instructions are those of the code that the list is kept with.
-    let mut add = |call: Call| calls.push(unsafe { std::mem::transmute::<Call, Call<'static>>(call) });
+    let mut add =
+        |call: &Call| calls.push(unsafe { std::mem::transmute::<Call, Call<'static>>(call.clone()) });
     if let (Walk::Blocks(blocks), Some(product)) = (&code.walk, &binding.product) {
         room.calls(&blocks.product, product, &Tile { elements: 0..code.cut.len, segments: 0..0 }, &mut add);
     }
