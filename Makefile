@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-cran check-r-next lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random site cheatsheet clean help deps-build deps-test deps-doc deps-lint
+.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-cran check-r-next check-arm lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random site cheatsheet clean help deps-build deps-test deps-doc deps-lint
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -25,6 +25,7 @@ help:
 	@echo "make check      R CMD build and R CMD check in a temporary directory, with all tests"
 	@echo "make check-cran    the same with --as-cran and the tests that CRAN runs"
 	@echo "make check-r-next   Rust tests and R CMD check --as-cran in a newer Debian, without a network; as root. TESTS=x: only test files; SUITE=sid: another suite"
+	@echo "make check-arm  Rust tests on 64-bit ARM, which an emulator runs, in a Debian of its own; as root. TESTS=\"OPTIONS\" of cargo test: only those"
 	@echo "make lint       rustfmt, clippy and lintr have nothing to say"
 	@echo "make crosscheck the same programs in anvil and XLA: 20,000, or PROGRAMS=300; makes a Python with jax"
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
@@ -85,6 +86,9 @@ check check-cran: deps-test
 
 check-r-next:
 	@$(if $(SUITE),SUITE=$(SUITE)) sh tools/check-r-next.sh $(TESTS)
+
+check-arm:
+	@sh tools/check-arm.sh "$(TESTS)"
 
 lint: lint-rust lint-r
 

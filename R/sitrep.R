@@ -14,8 +14,8 @@
 #'     [utils::sessionInfo()] have it; `packages`: the versions of installed packages that anvil works with;
 #'   * `processor`: its name, if the system tells; `levels`: the levels of instructions that the processor and
 #'     this build have, of `"portable"`, `"avx2"`, `"avx512"` and `"neon"`; `simd`: the one in use; `native`:
-#'     whether programs run as native code, too: that takes AVX2 and a system that lets a process run code
-#'     that it made;
+#'     whether programs run as native code, too: that takes AVX2 or NEON, and a system that lets a process
+#'     run code that it made;
 #'   * `threads`: their number, see [num_threads()]; `processors`: those that the process may use;
 #'   * `donates`: whether arguments can be donated, see [jit()]: R must tell how many variables have a value;
 #'   * `rules`: the promotion rules in force, see [with_promotion_rules()];

@@ -5,60 +5,17 @@
 #   sh tools/check-r-next.sh compare   only the R tests whose files match, on a debug build
 # SUITE=sid in the environment takes another suite of Debian, such as that with the newest R.
 # Takes root's rights, and 3 GB: the system is kept in ${XDG_CACHE_HOME:-~/.cache}/anvil, and what was compiled in it.
+check=check-r-next
 suite=${SUITE:-trixie}
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/rust-path.sh
 system=${XDG_CACHE_HOME:-${HOME}/.cache}/anvil/${suite}
+. tools/debian-system.sh
 
-verdict() { # words, status
-  echo "check-r-next: $1"
-  exit "$2"
-}
+make_system test
+copy_checkout
 
-if test "$(id -u)" -ne 0; then verdict "needs root, to make and enter a system of its own" 1; fi
-sh tools/install-deps.sh test && sh tools/install-deps.sh debootstrap || verdict "something to build with is missing" 1
-
-# Runs a line of shell in the system, in the folder /work; its arguments are options of unshare. Mounts and what was
-# started are gone afterwards.
-inside() { # line, options of unshare
-  line=$1
-  shift
-  unshare --mount --pid --fork --kill-child "$@" sh -c '
-    mount -t proc proc "$1/proc" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" &&
-    exec chroot "$1" env -i --default-signal=INT,QUIT HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 CI=true NOT_CRAN=true \
-      DEBIAN_FRONTEND=noninteractive ANVIL_TARGET_DIR=/work/target/package CARGO_TARGET_DIR=/work/target/tests \
-      sh -c "cd /work && $2"' sh "${system}" "${line}" &
-  child=$!
-  wait "${child}"
-}
-# The first process of a system of its own is deaf to an interrupt.
-child=""
-trap 'test -z "${child}" || kill -KILL "${child}"; exit 130' INT TERM
-offline() { inside "ip link set lo up && $1" --net; }
-
-if ! test -d "${system}"; then
-  echo "== ${suite}, once"
-  mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
-  test -n "${mirror}" || verdict "apt knows no mirror of Debian" 1
-  mkdir -p "${system%/*}"
-  rm -Rf "${system}.new"
-  debootstrap --variant=minbase "${suite}" "${system}.new" "${mirror}" > "${system}.log" 2>&1 ||
-    { tail -n 20 "${system}.log"; verdict "debootstrap failed: ${system}.log" 1; }
-  mkdir -p "${system}.new/work"
-  mv "${system}.new" "${system}"
-fi
-
-# A copy of the checkout: what is edited meanwhile is not in it, and what is built is not in the checkout.
-source="${system}/work/anvil"
-rm -Rf "${source}" "${system}/work/vendor"
-mkdir -p "${source}"
-git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do test ! -e "$f" || echo "$f"; done' sh |
-  tar -cf - -T - | tar -C "${source}" -xf -
-
-cp /etc/resolv.conf "${system}/etc/resolv.conf"
-# A mirror may be a copy of some weeks ago, and lists of suites that are not released yet say until when they hold.
-echo 'Acquire::Check-Valid-Until "false";' > "${system}/etc/apt/apt.conf.d/99any-age"
 missing() { inside "which cargo rustc ip checkbashisms tidy qpdf > /dev/null && cd anvil && sh tools/install-deps.sh test"; }
 if ! missing > /dev/null 2>&1; then
   echo "== packages of ${suite}"
@@ -73,11 +30,8 @@ case "${versions}" in
 esac
 
 echo "== crates"
-vendored="--config 'source.crates-io.replace-with=\"vendored\"' --config 'source.vendored.directory=\"/work/vendor\"'"
-(cd "${source}" && cargo vendor --quiet --locked ../vendor > /dev/null) || verdict "the crates cannot be fetched" 1
-
-# What cargo knows of our own crates goes by the time of files, which says nothing where several checkouts come in turn.
-rm -Rf "${system}"/work/target/*/*/.fingerprint/anvil-* "${system}/work/anvil.Rcheck"
+fetch_crates
+rm -Rf "${system}/work/anvil.Rcheck"
 
 if test -n "$1"; then
   echo "== installation"

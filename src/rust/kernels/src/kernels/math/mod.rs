@@ -420,7 +420,7 @@ macro_rules! kernels {
 
         /// The functions of one float.
         #[cfg(test)]
-        const KERNELS: &[&Kernel1] = &[$(&$name),+];
+        static KERNELS: &[&Kernel1] = &[$(&$name),+];
 
         $(
             $(#[$doc2])+

@@ -409,11 +409,6 @@ impl<'c> Emitter<'c> {
 
     // ---- ops
 
-    /// Index into [`ByWidth`] of the elements.
-    pub(super) fn size(&self) -> usize {
-        self.width.trailing_zeros() as usize
-    }
-
     /// A register for the result of an op that reads its operands before it writes: one that the op frees,
     /// if it does.
     pub fn result(&mut self, at: usize) -> u8 {

@@ -4,13 +4,19 @@
 //! [`Emitter`](super::emit::Emitter) that choose its instructions: `select` for an op, `step` for a step of a
 //! formula, `guard`, `call_kernel`, and how elements are loaded, stored and converted.
 
+#[cfg(target_arch = "aarch64")]
+pub use super::arm::{assembler::*, has_wide, is_here, opcodes::*, RETURN};
+#[cfg(target_arch = "x86_64")]
 pub use super::x86::{assembler::*, has_wide, is_here, opcodes::*, RETURN};
 
 /// Gives a macro that declares functions the convention by which they and native code call one another: it is
 /// that of the processor, whatever the system, and Rust's own code keeps to that of the system.
 macro_rules! with_convention {
     ($functions:ident) => {
+        #[cfg(target_arch = "x86_64")]
         $functions! { "sysv64" }
+        #[cfg(target_arch = "aarch64")]
+        $functions! { "C" }
     };
 }
 pub(super) use with_convention;

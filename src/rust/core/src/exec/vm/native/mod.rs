@@ -7,30 +7,33 @@
 //! exponential are the steps of their [formulas](crate::kernels::math::formula), which are those of the
 //! kernels; a vector in which a guard is true is computed again, with calls of the kernels.
 //!
-//! Code is for x86-64 with AVX2, at levels of [`math`](crate::kernels::math) that use it; at that of AVX-512
-//! chains on elements of 4 and 8 bytes have its vectors. Elsewhere, and where the system does not allow
-//! executable memory, there is none, and kernels run the ops one by one.
+//! Code is for x86-64 with AVX2 and for 64-bit ARM, at levels of [`math`](crate::kernels::math) that use their
+//! vectors; at that of AVX-512 chains on elements of 4 and 8 bytes have its vectors. Elsewhere, and where the
+//! system does not allow executable memory, there is none, and kernels run the ops one by one.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", all(test, target_arch = "x86_64")))]
+#[cfg_attr(not(target_arch = "aarch64"), allow(dead_code))] // Its encodings are tested everywhere.
+mod arm;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod calls;
 mod chain;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod coverage;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod emit;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod expansion;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod loop_code;
 pub mod loops;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod machine;
 mod native_loop;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pages;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod run_loop;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod uses;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -40,7 +43,7 @@ pub use chain::{
 };
 pub use native_loop::{Buffer, NativeLoop};
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod code {
     use super::machine::{self, ChainFunction, VECTOR};
     use super::pages::Pages;
@@ -173,7 +176,7 @@ mod code {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod code {
     use super::{Argument, Chain, Nest, Op};
     use crate::dtype::DType;
@@ -235,5 +238,5 @@ mod code {
 
 pub use code::{can_run, compile, has, is_here, loop_has, steps, Native};
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests;

@@ -9,7 +9,7 @@ pub enum Buffer<'a> {
     Write(&'a mut [u8]),
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod code {
     use super::Buffer;
     use crate::exec::vm::native::loop_code::emit;
@@ -190,7 +190,7 @@ mod code {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod code {
     use super::Buffer;
     use crate::exec::vm::native::loops::{Call, Loop};

@@ -177,7 +177,7 @@ const OPS: [Op; 33] = [
     Op::Select,
 ];
 
-const FUNCTIONS: [&Kernel1; 28] = [
+static FUNCTIONS: [&Kernel1; 28] = [
     &math::SQRT,
     &math::RSQRT,
     &math::CBRT,
@@ -207,7 +207,7 @@ const FUNCTIONS: [&Kernel1; 28] = [
     &math::SINPI,
     &math::TANPI,
 ];
-const FUNCTIONS2: [&Kernel2; 2] = [&math::POW, &math::ATAN2];
+static FUNCTIONS2: [&Kernel2; 2] = [&math::POW, &math::ATAN2];
 
 /// All ops on elements of this width.
 fn ops(width: usize) -> Vec<(Op, DType)> {

@@ -35,6 +35,11 @@ impl Emitter<'_> {
         }
     }
 
+    /// Index into [`ByWidth`] of the elements.
+    pub(super) fn size(&self) -> usize {
+        self.width.trailing_zeros() as usize
+    }
+
     pub(super) fn sub(&self) -> Vector {
         SUB[self.size()].expect("of every width").with(self.width == 8)
     }
