@@ -267,8 +267,12 @@ impl Compiler<'_> {
 
     /// A value that is made from nothing, here.
     fn source(&mut self, root: Value, whole: bool) -> Option<usize> {
-        let Def::Result(node, _) = self.graph.def(root) else { return None };
-        match self.graph.nodes()[node].op.source()? {
+        let source = match self.graph.def(root) {
+            Def::Literal(value) => Source::Fill(value),
+            Def::Result(node, _) => self.graph.nodes()[node].op.source()?,
+            _ => return None,
+        };
+        match source {
             Source::Fill(value) => {
                 let make = move || Kernel::fill(value);
                 let constant = self.constant(value.dtype(), vec![], make);

@@ -425,6 +425,29 @@ fn each_op_is_right_on_any_number_of_elements() {
     }
 }
 
+/// A number that is known needs fewer instructions, but for zeros and NaN.
+#[test]
+fn the_larger_or_smaller_of_a_literal_and_an_element_is_right() {
+    let mut random = Random(4);
+    let literals = [0.0, -0.0, 2.5, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for (op, operands) in [(Op::Max, 2), (Op::Min, 2), (Op::Clamp, 3)] {
+        for (dtype, at) in [DType::F32, DType::F64].into_iter().flat_map(|d| [(d, 0), (d, 1)]) {
+            for (x, y) in literals.into_iter().flat_map(|x| literals.map(|y| (x, y))) {
+                // Literals are all operands but one: of the clamp, both bounds.
+                let of = |x: f64| value(dtype, Origin::Literal(Literal::new(x).convert(dtype)));
+                let mut values = vec![of(x), of(y)];
+                values.truncate(operands - 1);
+                values.insert(at, value(dtype, Origin::Elements));
+                values.push(value(dtype, Origin::Made));
+                let ops = vec![MicroOp { op, operands: (0..operands).collect(), result: operands }];
+                let width = dtype.bytes();
+                let chain = Chain { width, values, ops, outputs: vec![operands], ..Chain::default() };
+                [1, 64, 133].into_iter().for_each(|n| check(&chain, &mut random, n));
+            }
+        }
+    }
+}
+
 /// Long chains have more values than registers.
 #[test]
 fn random_chains_are_right() {
