@@ -59,8 +59,6 @@ pub enum Source {
     },
     /// On the stack, so many bytes above its pointer.
     Stack(i32),
-    /// At the address in the register of the index.
-    Address,
     /// In the pool of literals, after the code.
     Literal(usize),
 }
@@ -280,7 +278,6 @@ impl Assembler {
             }
             Source::At { base, offset } => self.at(word, bytes, register, base, offset),
             Source::Stack(offset) => self.at(word, bytes, register, STACK, offset),
-            Source::Address => self.at(word, bytes, register, INDEX, 0),
             Source::Literal(literal) => {
                 debug_assert!(word == 0x3DC0_0000, "literals are loaded whole");
                 let at = self.here();

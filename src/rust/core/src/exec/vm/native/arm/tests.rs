@@ -217,7 +217,6 @@ fn other_instructions_are_those_of_their_text() {
     );
     check(|a| a.store(4, 1, Source::At { base: 15, offset: 48 }), &[("str s1, [x15, 48]", 0xBD00_31E1)]);
     check(|a| a.store(2, 1, Source::At { base: 15, offset: -1 }), &[("stur h1, [x15, -1]", 0x7C1F_F1E1)]);
-    check(|a| a.store(1, 1, Source::Address), &[("str b1, [x9]", 0x3D00_0121)]);
     check(|a| a.vector(STORE, 1, 0, Source::Stack(16)), &[("str q1, [sp, 16]", 0x3D80_07E1)]);
     check(|a| a.vector(STORE, 1, 0, Source::Register(2)), &[("mov v2.16b, v1.16b", 0x4EA1_1C22)]);
     check(|a| a.vector(LOAD, 1, 0, Source::Register(1)), &[]);
