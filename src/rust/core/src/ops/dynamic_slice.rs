@@ -13,7 +13,7 @@ use crate::dtype::{dispatch_int, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
-use crate::kernels::memory::indexed::{store_at, Stride, Walk};
+use crate::kernels::memory::indexed::store_at;
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
@@ -250,9 +250,7 @@ impl OpDef for DynamicUpdateSlice {
         }
         let start = clamped(&others[1..], update.shape, out.shape, &self.check);
         let dense = Layout::dense(out.shape);
-        let walk = Walk::new(update.shape.iter().zip(&dense.strides).map(|(&n, &s)| (n, Stride::Memory(s))));
-        let place = shifted(&dense, &start) as isize;
-        store_at(&walk, place, update, out);
+        store_at(&dense.strides, shifted(&dense, &start) as isize, update, out);
     }
 
     /// The operand's gradient is the result's outside of the window, the update's is the result's inside.

@@ -10,7 +10,7 @@ use crate::dtype::{dispatch, Bool, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
-use crate::kernels::memory::indexed::{store_at, Stride, Walk};
+use crate::kernels::memory::indexed::store_at;
 use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::stop;
@@ -350,8 +350,9 @@ impl OpDef for Pad {
             stop::fill(cast::slice_mut::<T>(out.data), value);
         });
         // For each axis, the range that is not cut off, and where it begins in the result.
-        let (mut kept, mut sizes, mut place) = (Vec::new(), Vec::new(), 0);
-        let dense = Layout::dense(out.shape);
+        let rank = x.shape.rank();
+        let (mut sizes, mut steps) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
+        let (mut offset, mut place, mut stride) = (x.layout.offset as isize, 0, 1isize);
         for (i, &size) in x.shape.iter().enumerate() {
             let pace = self.interior[i] as i128 + 1;
             let low = i128::from(self.low[i]);
@@ -360,19 +361,15 @@ impl OpDef for Pad {
             if first >= end {
                 return;
             }
-            kept.push(first as usize);
             sizes.push((end - first) as usize);
-            place += (low + first * pace) as isize * dense.strides[i];
+            steps.push(stride.wrapping_mul(pace as isize));
+            offset += first as isize * x.layout.strides[i];
+            place += (low + first * pace) as isize * stride;
+            stride *= out.shape[i] as isize;
         }
         let part = Shape::try_new(sizes).expect("part of an addressable shape");
-        let layout = Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &kept) };
-        let steps = dense
-            .strides
-            .iter()
-            .zip(&self.interior)
-            .map(|(&s, &gap)| Stride::Memory(s.wrapping_mul(gap as isize + 1)));
-        let walk = Walk::new(part.iter().copied().zip(steps));
-        store_at(&walk, place, &View { shape: &part, layout: &layout, ..*x }, out);
+        let layout = Layout { strides: x.layout.strides.clone(), offset: offset as usize };
+        store_at(&steps, place, &View { shape: &part, layout: &layout, ..*x }, out);
     }
 
     fn vjp(&self) -> Vjp<'_> {

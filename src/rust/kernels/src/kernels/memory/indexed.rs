@@ -244,9 +244,43 @@ pub fn store(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
     })
 }
 
-/// As [`store`], of one window.
-pub fn store_at(walk: &Walk, position: isize, from: &View, out: &mut ViewMut) {
-    store(walk, &Starts { count: 1, find: &|_, starts| starts.fill(position), places: None }, from, out);
+/// Writes the elements of `from` to `out`, where they are `steps` apart along each axis, the first at `position`.
+pub fn store_at(steps: &[isize], position: isize, from: &View, out: &mut ViewMut) {
+    if from.shape.size() <= FEW {
+        // A loop's body writes some elements in some nanoseconds: no list is made for them.
+        return by_width!(from.dtype, T => {
+            let axes = (&from.shape[..], &from.layout.strides[..], steps);
+            let (x, offset) = (cast::slice::<T>(from.data), from.layout.offset as isize);
+            place(axes, (x, offset), (cast::slice_mut::<T>(out.data), position))
+        });
+    }
+    let walk = Walk::new(from.shape.iter().zip(steps).map(|(&n, &step)| (n, Stride::Memory(step))));
+    store(&walk, &Starts { count: 1, find: &|_, starts| starts.fill(position), places: None }, from, out);
+}
+
+/// Elements that are written one by one.
+const FEW: usize = 256;
+
+/// Copies elements from and to these positions on: along axes of these sizes, distances there, and here.
+fn place<T: Element>(
+    (sizes, strides, steps): (&[usize], &[isize], &[isize]),
+    (x, from): (&[T], isize),
+    (out, to): (&mut [T], isize),
+) {
+    let (Some((&n, sizes)), Some((&stride, strides)), Some((&step, steps))) =
+        (sizes.split_last(), strides.split_last(), steps.split_last())
+    else {
+        out[to as usize] = x[from as usize];
+        return;
+    };
+    for i in 0..n as isize {
+        let (from, to) = (from + i * stride, to + i * step);
+        if sizes.is_empty() {
+            out[to as usize] = x[from as usize];
+        } else {
+            place((sizes, strides, steps), (x, from), (out, to));
+        }
+    }
 }
 
 /// As [`store`], with new elements that are made of the old and the given ones.
