@@ -4,15 +4,15 @@
 //! others, *Recursive blocked algorithms and hybrid data structures*, 2004). There several right-hand sides
 //! are solved by substitution at once, one in each lane.
 
-use super::scalar::{multiply, turn, Scalar};
+use super::scalar::{multiply, picoseconds, turn, Scalar};
 use super::view::{MatMut, MatRef};
-use crate::kernels::products::matrix::{Sums, MULTIPLY_ADD};
+use crate::kernels::products::matrix::{Lower, Sums, LOWER};
 use crate::kernels::threads::{self, pool};
 use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 
 /// Rows that are solved by substitution.
-const BASE: usize = 16;
+const BASE: usize = LOWER;
 
 /// Threads share right-hand sides by so many.
 const SHARE: usize = 32;
@@ -31,7 +31,7 @@ pub struct Triangle {
 pub fn solve<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, x: MatMut<T>) {
     let [n, m] = x.sizes;
     assert!(matrix.sizes == [n, n], "matrices that do not fit");
-    let shared = (n * n / 2 * m).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
+    let shared = picoseconds::<T>(n * n / 2 * m) >= pool::WORTH_SHARING;
     let columns = if shared { m.div_ceil(threads::threads()).next_multiple_of(SHARE) } else { m.max(1) };
     let all = super::scalar::Shared(x);
     pool::for_each_piece(m.div_ceil(columns), shared, |piece| {
@@ -62,35 +62,37 @@ fn halves<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, x: MatMut<T>) {
     }
 }
 
-/// The triangle of a base, row by row in the order in which they are solved, and its diagonal.
+/// The triangle of a base in the order in which its rows are solved, and its diagonal.
 struct Base<T> {
-    rows: [[T; BASE]; BASE],
+    triangle: Lower<T>,
     diagonal: [T; BASE],
     divides: bool,
 }
 
-fn substitute<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, x: MatMut<T>) {
-    let n = x.rows();
+fn substitute<T: Scalar>(matrix: MatRef<T>, triangle: Triangle, mut x: MatMut<T>) {
+    let [n, m] = x.sizes;
     let place = |i: usize| if triangle.lower { i } else { n - 1 - i };
-    let mut base = Base { rows: [[T::ZERO; BASE]; BASE], diagonal: [T::ONE; BASE], divides: false };
+    let (mut rows, mut diagonal) = ([[T::ZERO; BASE]; BASE], [T::ONE; BASE]);
     for i in 0..n {
-        (0..i).for_each(|k| base.rows[i][k] = matrix.at(place(i), place(k)));
+        (0..i).for_each(|k| rows[i][k] = matrix.at(place(i), place(k)));
         if !triangle.unit {
-            base.diagonal[i] = matrix.at(place(i), place(i));
+            diagonal[i] = matrix.at(place(i), place(i));
         }
     }
     // Products with reciprocals are faster than quotients, unless these are out of range.
-    let inverse = base.diagonal.map(|x| T::ONE.over(x));
-    base.divides = !inverse[..n].iter().all(|x| x.is_finite());
-    if !base.divides {
-        base.diagonal = inverse;
-    }
-    // As many lanes as four vectors have.
+    let inverses = diagonal.map(|x| T::ONE.over(x));
+    let divides = !inverses[..n].iter().all(|x| x.is_finite());
+    let base = Base { triangle: Lower { rows, inverses }, diagonal, divides };
     let upward = !triangle.lower;
-    match (x.columns(), std::mem::size_of::<T>()) {
+    let by_row = x.strides[1] == 1 || m < 2;
+    if by_row && !divides && T::substitute(&base.triangle, &mut x, upward) {
+        return;
+    }
+    // So many lanes that what is stored in parts is in the cache when it is read as a vector.
+    match (m, std::mem::size_of::<T>()) {
         (1, _) => wide_loop(Lines::<T, 1> { base: &base, x, upward }),
-        (_, ..=4) => wide_loop(Lines::<T, 32> { base: &base, x, upward }),
-        (_, ..=8) => wide_loop(Lines::<T, 16> { base: &base, x, upward }),
+        (_, ..=4) => wide_loop(Lines::<T, 64> { base: &base, x, upward }),
+        (_, ..=8) => wide_loop(Lines::<T, 32> { base: &base, x, upward }),
         _ => wide_loop(Lines::<T, 8> { base: &base, x, upward }),
     }
 }
@@ -113,16 +115,25 @@ impl<T: Scalar, const L: usize> Loop for Lines<'_, '_, T, L> {
         for start in (0..m).step_by(L) {
             let count = L.min(m - start);
             let mut block = x.again().block(0..n, start..start + count);
-            read(&mut lines, block.read(), upward);
-            solve_lines(base, n, &mut lines);
-            write(&mut lines, &mut block, upward);
+            read(&mut lines, block.read());
+            let mut turned = MatMut::new(lines.as_flattened_mut(), [count, n], L).transposed();
+            if base.divides || !T::substitute(&base.triangle, &mut turned, upward) {
+                if upward {
+                    lines[..n].reverse();
+                }
+                solve_lines(base, n, &mut lines);
+                if upward {
+                    lines[..n].reverse();
+                }
+            }
+            write(&lines, &mut block);
         }
     }
 }
 
-/// Rows of a matrix as lines, in the order in which they are solved.
+/// Rows of a matrix as lines.
 #[inline(always)]
-fn read<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: MatRef<T>, upward: bool) {
+fn read<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: MatRef<T>) {
     let [n, m] = x.sizes;
     if x.strides[1] == 1 {
         for (i, line) in lines.iter_mut().enumerate().take(n) {
@@ -136,18 +147,12 @@ fn read<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: MatRef<T>, upw
     } else {
         turn(MatMut::new(lines.as_flattened_mut(), [m, n], L), x);
     }
-    if upward {
-        lines[..n].reverse();
-    }
 }
 
 /// Back to the rows of the matrix.
 #[inline(always)]
-fn write<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: &mut MatMut<T>, upward: bool) {
+fn write<T: Scalar, const L: usize>(lines: &[[T; L]; BASE], x: &mut MatMut<T>) {
     let [n, m] = x.sizes;
-    if upward {
-        lines[..n].reverse();
-    }
     if x.strides[1] == 1 {
         let mut rows = x.again().transposed();
         for (i, line) in lines.iter().enumerate().take(n) {
@@ -168,7 +173,7 @@ fn write<T: Scalar, const L: usize>(lines: &mut [[T; L]; BASE], x: &mut MatMut<T
 fn solve_lines<T: Scalar, const L: usize>(base: &Base<T>, n: usize, lines: &mut [[T; L]; BASE]) {
     for i in (0..n).step_by(2) {
         let (mut first, mut second) = (lines[i], lines[(i + 1) % BASE]);
-        let (rows, next) = (&base.rows[i], &base.rows[(i + 1) % BASE]);
+        let (rows, next) = (&base.triangle.rows[i], &base.triangle.rows[(i + 1) % BASE]);
         for ((line, &by_first), &by_second) in lines[..i].iter().zip(rows).zip(next) {
             for l in 0..L {
                 first[l] -= by_first * line[l];
@@ -191,14 +196,13 @@ fn solve_lines<T: Scalar, const L: usize>(base: &Base<T>, n: usize, lines: &mut 
 /// Divides a line by its element of the diagonal.
 #[inline(always)]
 fn finish<T: Scalar, const L: usize>(base: &Base<T>, i: usize, line: &mut [T; L]) {
-    let by = base.diagonal[i];
     if base.divides {
         for x in line {
-            *x = x.over(by);
+            *x = x.over(base.diagonal[i]);
         }
     } else {
         for x in line {
-            *x *= by;
+            *x *= base.triangle.inverses[i];
         }
     }
 }

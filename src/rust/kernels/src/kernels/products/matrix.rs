@@ -21,6 +21,18 @@ pub enum Sums {
     Subtract,
 }
 
+/// Rows of a triangle whose equations are solved by substitution.
+pub const LOWER: usize = 16;
+
+/// A lower triangle of [`LOWER`] rows, of which the last ones may be those of the identity.
+#[derive(Clone, Copy, Debug)]
+pub struct Lower<T> {
+    /// Its rows; only what is before the diagonal is read.
+    pub rows: [[T; LOWER]; LOWER],
+    /// What a row is multiplied by in the end: 1 by its element of the diagonal.
+    pub inverses: [T; LOWER],
+}
+
 /// A matrix that is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {

@@ -14,7 +14,7 @@ mod operand;
 mod pack;
 mod tile;
 
-use super::matrix::{Sums, PRODUCTS};
+use super::matrix::{Lower, Sums, PRODUCTS};
 use crate::kernels::math::Level;
 use crate::stop;
 use operand::DEPTH;
@@ -93,6 +93,22 @@ pub unsafe fn transpose<T: Tiled>(x: *const T, sizes: [usize; 2], strides: [usiz
         pack::transpose(x, sizes, strides, out);
     }
     here
+}
+
+/// Solves equations with a triangle in place, for `[rows, right-hand sides]`: `x` is the first row, which is
+/// contiguous, and `stride` leads from one to the next. Returns whether the processor has kernels for it.
+///
+/// # Safety
+/// All elements are there, and not in use.
+pub unsafe fn solve<T: Tiled>(triangle: &Lower<T>, x: *mut T, stride: isize, sizes: [usize; 2]) -> bool {
+    let kernels = T::kernels(Level::current());
+    if let Some(kernels) = kernels {
+        let [n, m] = sizes;
+        for start in (0..m).step_by(kernels.lanes) {
+            (kernels.substitute)(triangle, x.wrapping_add(start), stride, [n, kernels.lanes.min(m - start)]);
+        }
+    }
+    kernels.is_some()
 }
 
 /// The part of a result that is asked for: tiles without an element of it are left out.

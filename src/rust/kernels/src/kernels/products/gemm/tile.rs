@@ -1,10 +1,10 @@
 //! Microkernels of matrix products: tiles that stay in registers, a few vectors of rows times a few columns,
-//! for each set of instructions.
+//! for each set of instructions; and of equations with a triangle, which products lead to.
 
 use super::few::Few;
 use super::pack::{pack, Packed};
 use crate::kernels::math::Level;
-use crate::kernels::products::matrix::Sums;
+use crate::kernels::products::matrix::{Lower, Sums, LOWER};
 use std::arch::x86_64::*;
 
 /// A register tile of the result, and its operands. Rows of `a` and of `c` are contiguous.
@@ -51,6 +51,8 @@ pub struct Kernels<T: 'static> {
     pub tiles: &'static [&'static [[TileKernel<T>; 2]]],
     /// [`pack`] for rows, and for columns.
     pub pack: [unsafe fn(*const T, [isize; 2], [usize; 3], *mut T); 2],
+    /// [`substitute()`].
+    pub substitute: unsafe fn(&Lower<T>, *mut T, isize, [usize; 2]),
 }
 
 /// A float whose products have kernels of their own.
@@ -73,6 +75,7 @@ trait Vector: Copy {
     unsafe fn subtract(self, x: Self) -> Self;
     /// `self + x * y`, rounded once.
     unsafe fn add_product(self, x: Self, y: Self) -> Self;
+    unsafe fn times(self, x: Self) -> Self;
     /// The first `count` lanes, 1 to all.
     unsafe fn mask(count: usize) -> Self::Mask;
     unsafe fn load_some(x: *const Self::Scalar, mask: Self::Mask) -> Self;
@@ -107,6 +110,7 @@ vector! {
     fn add(self: Self, x: Self) -> Self = _mm256_add_ps(self, x);
     fn subtract(self: Self, x: Self) -> Self = _mm256_sub_ps(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_ps(x, y, self);
+    fn times(self: Self, x: Self) -> Self = _mm256_mul_ps(self, x);
     fn mask(count: usize) -> __m256i =
         _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     fn load_some(x: *const f32, mask: __m256i) -> Self = _mm256_maskload_ps(x, mask);
@@ -121,6 +125,7 @@ vector! {
     fn add(self: Self, x: Self) -> Self = _mm256_add_pd(self, x);
     fn subtract(self: Self, x: Self) -> Self = _mm256_sub_pd(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_pd(x, y, self);
+    fn times(self: Self, x: Self) -> Self = _mm256_mul_pd(self, x);
     fn mask(count: usize) -> __m256i = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3));
     fn load_some(x: *const f64, mask: __m256i) -> Self = _mm256_maskload_pd(x, mask);
     fn store_some(self: Self, out: *mut f64, mask: __m256i) = _mm256_maskstore_pd(out, mask, self);
@@ -137,6 +142,7 @@ vector! {
     fn add(self: Self, x: Self) -> Self = _mm512_add_ps(self, x);
     fn subtract(self: Self, x: Self) -> Self = _mm512_sub_ps(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_ps(x, y, self);
+    fn times(self: Self, x: Self) -> Self = _mm512_mul_ps(self, x);
     fn mask(count: usize) -> __mmask16 = (0xffff >> (16 - count)) as __mmask16;
     fn load_some(x: *const f32, mask: __mmask16) -> Self = _mm512_maskz_loadu_ps(mask, x);
     fn store_some(self: Self, out: *mut f32, mask: __mmask16) = _mm512_mask_storeu_ps(out, mask, self);
@@ -152,6 +158,7 @@ vector! {
     fn add(self: Self, x: Self) -> Self = _mm512_add_pd(self, x);
     fn subtract(self: Self, x: Self) -> Self = _mm512_sub_pd(self, x);
     fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_pd(x, y, self);
+    fn times(self: Self, x: Self) -> Self = _mm512_mul_pd(self, x);
     fn mask(count: usize) -> __mmask8 = (0xff >> (8 - count)) as __mmask8;
     fn load_some(x: *const f64, mask: __mmask8) -> Self = _mm512_maskz_loadu_pd(mask, x);
     fn store_some(self: Self, out: *mut f64, mask: __mmask8) = _mm512_mask_storeu_pd(out, mask, self);
@@ -208,6 +215,60 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, c
     }
 }
 
+/// Solves the equations of the first `n` rows in place, for `m` right-hand sides, at most as many as there are
+/// lanes, one in each. `x` is the first row, which is contiguous, and `stride` leads from one to the next. All rows
+/// are in registers. Products are rounded before they are subtracted, as in small matrices of a batch. A loop around it would have the compiler make vectors of all elements of the
+/// triangle before, for which there are no registers.
+///
+/// # Safety
+/// The elements are there and not in use; to be inlined where the instructions are.
+#[inline(always)]
+unsafe fn substitute<V: Vector>(
+    triangle: &Lower<V::Scalar>,
+    x: *mut V::Scalar,
+    stride: isize,
+    [n, m]: [usize; 2],
+) {
+    let (mask, whole) = (V::mask(m), m == V::LANES);
+    let at = |i: usize| x.wrapping_offset(i as isize * stride);
+    let mut lines: [V; LOWER] = std::array::from_fn(|i| {
+        if i >= n {
+            V::zero()
+        } else if whole {
+            V::load(at(i))
+        } else {
+            V::load_some(at(i), mask)
+        }
+    });
+    // Written out, so that lines stay in registers.
+    macro_rules! steps {
+        ($($i:literal)+) => {$( step::<V, $i>(triangle, &mut lines); )+};
+    }
+    steps!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    for (i, line) in lines.into_iter().enumerate() {
+        if i >= n {
+            break;
+        } else if whole {
+            line.store(at(i));
+        } else {
+            line.store_some(at(i), mask);
+        }
+    }
+}
+
+/// Line `I` is divided by its element of the diagonal, and its products are subtracted from those after it.
+///
+/// # Safety
+/// As of [`substitute`].
+#[inline(always)]
+unsafe fn step<V: Vector, const I: usize>(triangle: &Lower<V::Scalar>, lines: &mut [V; LOWER]) {
+    let line = lines[I].times(V::splat(&triangle.inverses[I]));
+    lines[I] = line;
+    for (after, row) in lines[I + 1..].iter_mut().zip(&triangle.rows[I + 1..]) {
+        *after = after.subtract(V::splat(&row[I]).times(line));
+    }
+}
+
 /// The kernels of a level: its instructions, its vectors, how many of them the largest tile has, how many of
 /// a tile may have a mask, and columns of a tile of one group and of two.
 macro_rules! level {
@@ -225,6 +286,16 @@ macro_rules! level {
                 pack::<T, W>(x, strides, sizes, out)
             }
 
+            #[target_feature(enable = $feature)]
+            unsafe fn substituted<V: Vector>(
+                triangle: &Lower<V::Scalar>,
+                x: *mut V::Scalar,
+                stride: isize,
+                sizes: [usize; 2],
+            ) {
+                substitute::<V>(triangle, x, stride, sizes)
+            }
+
             const fn kernels<V: Vector, const W: usize>() -> Kernels<V::Scalar>
             where
                 V::Scalar: Packed,
@@ -239,6 +310,7 @@ macro_rules! level {
                         &[$([kernel::<V, $vectors, $most, 0>, kernel::<V, $vectors, $most, $most>]),+],
                     ],
                     pack: [packed::<V::Scalar, W>, packed::<V::Scalar, $most>],
+                    substitute: substituted::<V>,
                 }
             }
             const MOST: usize = [$($vectors),+].len();
@@ -269,3 +341,53 @@ macro_rules! tiled {
     )+};
 }
 tiled! { f32, SINGLE; f64, DOUBLE; }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::math::Level;
+
+    macro_rules! check {
+        ($type:ident) => {
+            for kernels in
+                Level::ALL.iter().filter(|level| level.is_here()).filter_map(|&level| $type::kernels(level))
+            {
+                for (n, m) in (1..=LOWER).flat_map(|n| (1..=kernels.lanes).map(move |m| (n, m))) {
+                    let number = |i: usize| ((i * 7919 + 11) % 1013) as $type / 1013.0 - 0.5;
+                    let mut triangle = Lower { rows: [[0.0; LOWER]; LOWER], inverses: [1.0; LOWER] };
+                    for i in 0..n {
+                        (0..i).for_each(|k| triangle.rows[i][k] = number(i * n + k));
+                        triangle.inverses[i] = 1.0 + number(i + 500);
+                    }
+                    let stride = m + 2;
+                    let given: Vec<$type> = (0..n * stride).map(|i| number(i + 200)).collect();
+                    let mut want = given.clone();
+                    for (i, j) in (0..n).flat_map(|i| (0..m).map(move |j| (i, j))) {
+                        let x = (0..i).fold(want[i * stride + j], |x, k| {
+                            x - triangle.rows[i][k] * want[k * stride + j]
+                        });
+                        want[i * stride + j] = x * triangle.inverses[i];
+                    }
+                    let mut made = given.clone();
+                    // SAFETY: all rows are there, and so is the level.
+                    unsafe { (kernels.substitute)(&triangle, made.as_mut_ptr(), stride as isize, [n, m]) };
+                    assert_eq!(made, want, "{n} {m} {}", kernels.lanes);
+                    // From the last row up.
+                    let upward =
+                        |x: &[$type]| -> Vec<$type> { x.chunks(stride).rev().flatten().copied().collect() };
+                    let mut made = upward(&given);
+                    let last = made[(n - 1) * stride..].as_mut_ptr();
+                    // SAFETY: as above.
+                    unsafe { (kernels.substitute)(&triangle, last, -(stride as isize), [n, m]) };
+                    assert_eq!(upward(&made), want, "{n} {m} {}", kernels.lanes);
+                }
+            }
+        };
+    }
+
+    #[test]
+    fn all_levels_give_the_same_solutions_of_each_right_hand_side() {
+        check!(f32);
+        check!(f64);
+    }
+}
