@@ -198,6 +198,22 @@ fn what_is_carried_changes_places() {
     );
 }
 
+/// The first function reads what is carried for the last time, and the second one leaves the iteration.
+#[test]
+fn what_is_carried_is_as_it_was_where_an_iteration_is_left() {
+    scans(
+        &["f64[]", "f64[]"],
+        &["f64[]"],
+        &[],
+        "%1: f64[] = sin(%x0)
+         %2: f64[] = mul(%x2, 1e300:f64)
+         %3: f64[] = sin(%2)
+         %4: f64[] = add(%3, %x1)",
+        "%1, %4, %4",
+        &["f64[]"],
+    );
+}
+
 #[test]
 fn ops_without_instructions_are_called() {
     scans(

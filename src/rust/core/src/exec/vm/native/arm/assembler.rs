@@ -295,9 +295,11 @@ impl Assembler {
         } else if (-256..256).contains(&offset) {
             unscaled(word) | (offset as u32 & 0x1FF) << 12 | u32::from(base) << 5
         } else {
-            self.number(FAR, i64::from(offset) as u64);
-            self.general(ADD_EXTENDED, FAR, base, FAR);
-            word | u32::from(FAR) << 5
+            // The base may be there.
+            let sum = if base == FAR { WORD } else { FAR };
+            self.number(sum, i64::from(offset) as u64);
+            self.general(ADD_EXTENDED, sum, base, sum);
+            word | u32::from(sum) << 5
         };
         self.word(place | register);
     }

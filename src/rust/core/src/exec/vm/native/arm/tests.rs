@@ -208,6 +208,15 @@ fn other_instructions_are_those_of_their_text() {
         &[("add x16, x2, x9, lsl 2", 0x8B09_0850), ("ldr q1, [x16, 16]", 0x3DC0_0601)],
     );
     check(
+        |a| a.load(8, 1, Source::Element { base: 2, scale: 8, offset: 40000 }),
+        &[
+            ("add x16, x2, x9, lsl 3", 0x8B09_0C50),
+            ("movz x17, 40000", 0xD293_8811),
+            ("add x17, x16, x17, uxtx", 0x8B31_6211),
+            ("ldr d1, [x17]", 0xFD40_0221),
+        ],
+    );
+    check(
         |a| a.store(16, 1, Source::Element { base: 13, scale: 8, offset: 0 }),
         &[("add x16, x13, x9, lsl 3", 0x8B09_0DB0), ("str q1, [x16]", 0x3D80_0201)],
     );
