@@ -216,9 +216,10 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PACKED: usize, c
 }
 
 /// Solves the equations of the first `n` rows in place, for `m` right-hand sides, at most as many as there are
-/// lanes, one in each. `x` is the first row, which is contiguous, and `stride` leads from one to the next. All rows
-/// are in registers. Products are rounded before they are subtracted, as in small matrices of a batch. A loop around it would have the compiler make vectors of all elements of the
-/// triangle before, for which there are no registers.
+/// lanes, one in each. `x` is the first row, which is contiguous, and `stride` leads from one to the next. All
+/// rows are in registers. Products are rounded before they are subtracted, as in small matrices of a batch. A loop
+/// around it would have the compiler make vectors of all elements of the triangle before, for which there are no
+/// registers.
 ///
 /// # Safety
 /// The elements are there and not in use; to be inlined where the instructions are.
