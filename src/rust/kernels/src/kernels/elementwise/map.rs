@@ -116,3 +116,27 @@ pub(super) fn check(bytes: &[u8], dtype: DType, n: usize) {
     assert!(bytes.len() == n * width, "{} bytes are not {n} elements of {dtype}", bytes.len());
     assert!(cast::is_aligned(bytes, width.min(align_of::<f64>())), "buffer is not aligned");
 }
+
+/// What a function, which has a method for each kind of dtype, makes for a dtype.
+macro_rules! by_kind {
+    ($function:expr, $dtype:expr) => {
+        match $dtype {
+            DType::I1 => $function.boolean(),
+            DType::I8 => $function.int::<i8>(),
+            DType::I16 => $function.int::<i16>(),
+            DType::I32 => $function.int::<i32>(),
+            DType::I64 => $function.int::<i64>(),
+            DType::UI8 => $function.int::<u8>(),
+            DType::UI16 => $function.int::<u16>(),
+            DType::UI32 => $function.int::<u32>(),
+            DType::UI64 => $function.int::<u64>(),
+            DType::BF16 => $function.half::<half::bf16>(),
+            DType::F16 => $function.half::<half::f16>(),
+            DType::F32 => $function.float::<f32>(),
+            DType::F64 => $function.float::<f64>(),
+            DType::C64 => $function.complex::<num_complex::Complex<f32>>(),
+            DType::C128 => $function.complex::<num_complex::Complex<f64>>(),
+        }
+    };
+}
+pub(super) use by_kind;

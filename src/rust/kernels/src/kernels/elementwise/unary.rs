@@ -1,11 +1,9 @@
 //! Functions of one element, in its dtype.
 
-use super::map::{map, Map};
+use super::map::{by_kind, map, Map};
 use crate::dtype::{Bool, Cpx, DType, Element, Int};
 use crate::kernels::math::{complex, scalar, Computed};
 use crate::kernels::wide::wide;
-use half::{bf16, f16};
-use num_complex::Complex;
 
 macro_rules! unary {
     ($($name:ident {
@@ -132,22 +130,6 @@ unary! {
 impl Unary {
     /// Its kernel on elements of a dtype, if it is a function of these.
     pub fn map(self, dtype: DType) -> Option<Map<1>> {
-        match dtype {
-            DType::I1 => self.boolean(),
-            DType::I8 => self.int::<i8>(),
-            DType::I16 => self.int::<i16>(),
-            DType::I32 => self.int::<i32>(),
-            DType::I64 => self.int::<i64>(),
-            DType::UI8 => self.int::<u8>(),
-            DType::UI16 => self.int::<u16>(),
-            DType::UI32 => self.int::<u32>(),
-            DType::UI64 => self.int::<u64>(),
-            DType::BF16 => self.half::<bf16>(),
-            DType::F16 => self.half::<f16>(),
-            DType::F32 => self.float::<f32>(),
-            DType::F64 => self.float::<f64>(),
-            DType::C64 => self.complex::<Complex<f32>>(),
-            DType::C128 => self.complex::<Complex<f64>>(),
-        }
+        by_kind!(self, dtype)
     }
 }

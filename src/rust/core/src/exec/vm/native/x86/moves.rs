@@ -148,16 +148,7 @@ impl Emitter<'_> {
         let width = if float { 4 } else { self.width };
         let long = self.long() && width == self.width;
         if from != DType::F32 && from.bytes() < width {
-            let by = match (from.bytes(), width) {
-                (1, 2) => 0,
-                (1, 4) => 1,
-                (1, _) => 2,
-                (2, 4) => 3,
-                (2, _) => 4,
-                _ => 5,
-            };
-            let extend = vector(1, 2, if is_signed(from) { 0x20 } else { 0x30 } + by);
-            self.assembler.vector(extend, long, to, 0, source, None);
+            self.assembler.vector(extension(from, width), long, to, 0, source, None);
             source = Source::Register(to);
         }
         match (from, dtype) {

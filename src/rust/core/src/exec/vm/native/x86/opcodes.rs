@@ -1,6 +1,8 @@
 //! The instructions that ops of chains are made of, and which ops there are instructions for.
 
 use super::assembler::{vector, vector_wide, Vector, LITERAL};
+use crate::dtype::DType;
+use crate::exec::vm::native::coverage::is_signed;
 
 /// Bytes of the largest vector; non-temporal stores are aligned to it.
 pub const VECTOR: usize = 2 * LITERAL;
@@ -63,3 +65,16 @@ pub const NEAREST: u8 = 8;
 pub const DOWN: u8 = 9;
 pub const UP: u8 = 10;
 pub const TO_ZERO: u8 = 11;
+
+/// Integers of a dtype as such of more bytes, up to 8.
+pub fn extension(from: DType, width: usize) -> Vector {
+    let by = match (from.bytes(), width) {
+        (1, 2) => 0,
+        (1, 4) => 1,
+        (1, _) => 2,
+        (2, 4) => 3,
+        (2, _) => 4,
+        _ => 5,
+    };
+    vector(1, 2, if is_signed(from) { 0x20 } else { 0x30 } + by)
+}

@@ -74,15 +74,7 @@ impl Emitter<'_> {
             (DType::F32, _) => self.assembler.wide(vector(0, 1, 0x5A), to, 0, source, None, lanes),
             (DType::I32, DType::F64) => self.assembler.wide(DOUBLES, to, 0, source, None, lanes),
             _ => {
-                let by = match (from.bytes(), self.width) {
-                    (1, 4) => 1,
-                    (1, _) => 2,
-                    (2, 4) => 3,
-                    (2, _) => 4,
-                    _ => 5,
-                };
-                let extend = vector(1, 2, if is_signed(from) { 0x20 } else { 0x30 } + by);
-                self.assembler.wide(extend, to, 0, source, None, lanes);
+                self.assembler.wide(extension(from, self.width), to, 0, source, None, lanes);
                 match dtype {
                     DType::F32 => self.op(SINGLES, to, 0, own),
                     DType::F64 => {
