@@ -15,7 +15,7 @@
 #' Not counted are a few kilobytes for each thread, the packed blocks of matrix products, and the copies of
 #' operands that a product makes because they are transposed or broadcast.
 #'
-#' Results of 128 kB and more are in a memory pool that anvil recycles, of at most an eighth of the memory of
+#' Results of 16 kB and more are in a memory pool that anvil recycles, of at most an eighth of the memory of
 #' the machine or control group; a buffer returns to it when R's garbage collector frees the result. [gc()]
 #' counts half of the bytes of such a result.
 #'

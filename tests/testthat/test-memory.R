@@ -68,17 +68,18 @@ test_that("traces, errors and dropped programs leave nothing behind", {
 })
 
 test_that("a program does not keep its arguments, a jitted function keeps its constants only", {
-  # Ten vectors of 80 kB each, which are R's own: R counts them at once. Larger ones are in blocks of anvil's,
-  # whose bytes R is told of in sums (src/rust/src/large.rs), so that its count depends on what ran before.
-  ten <- function(value) lapply(1:10, function(i) nv_fill(value, 1e4, "f64"))
+  # A hundred vectors of 8 kB each, which are R's own: R counts them at once. Larger ones are in blocks of
+  # anvil's, whose bytes R is told of in sums (src/rust/src/large.rs), so that its count depends on what ran
+  # before.
+  hundred <- function(value) lapply(1:100, function(i) nv_fill(value, 1e3, "f64"))
   total <- function(x) Reduce(`+`, lapply(x, sum))
   f <- jit(total)
-  f(ten(0))
+  f(hundred(0))
   before <- held()
-  f(ten(1))
-  f(ten(2))
+  f(hundred(1))
+  f(hundred(2))
   expect_lt(held() - before, 4e5)
-  k <- ten(1)
+  k <- hundred(1)
   g <- jit(function(x) total(Map(`*`, x, k)))
   g(k)
   rm(k)

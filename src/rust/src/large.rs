@@ -11,20 +11,23 @@ use crate::ffi::*;
 use crate::guard::lack;
 use crate::handle::{self, Held};
 use crate::vector;
-use anvil_core::kernels::memory::block_allocator::Block;
+use anvil_core::kernels::memory::block_allocator::{memory, Block};
 use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
 
-/// Bytes of a result in a memory block, at least: the size from which the C library may map fresh pages
-/// (`M_MMAP_THRESHOLD` of mallopt(3)), each of which costs as much as a thousand additions.
-const LARGE: usize = 128 << 10;
+/// Bytes of a result in a memory block, at least. Fewer are R's own memory, which the C library may return to
+/// the system when R frees it: fresh pages took more than half the time of calls with results of 100 kB.
+const LARGE: usize = 16 << 10;
 
-/// R counts one of so many bytes. A collection takes 1 to 2 ms, and R begins with one every 64 MiB: if all
+/// R counts one of so many bytes. A collection takes 1 to 4 ms, and R begins with one every 64 MiB: if all
 /// bytes were counted, collections would take longer than computing results of some megabytes. In return, a
-/// few times as much garbage may accumulate.
-const COUNTED: usize = 2;
+/// few times as much garbage may accumulate, so that where memory is [`SCARCE`] twice as many bytes count.
+const COUNTED: usize = 4;
+
+/// Bytes of memory that are few.
+const SCARCE: usize = 8 << 30;
 
 /// Bytes of results since the last collection from which on R is told of more bytes than there are. R waits
 /// longer the larger its heap has become, so garbage of several times that size would accumulate, in fresh
@@ -403,7 +406,7 @@ unsafe fn without_memory(kind: c_int, bytes: usize) -> SEXP {
 unsafe fn new(class: Class, len: usize, bytes: usize) -> Option<SEXP> {
     let since = SINCE.fetch_add(bytes, Relaxed);
     let urgent = if since < CYCLE { 0 } else { bytes.saturating_mul(URGENT).min(LUMP) };
-    let counted = urgent.max(bytes / COUNTED);
+    let counted = urgent.max(bytes / if memory() < SCARCE { COUNTED / 2 } else { COUNTED });
     let untold = UNTOLD.load(Relaxed).saturating_add(counted);
     let told = if untold >= TOLD { untold } else { 0 };
     // SAFETY: by the caller. The elements of the counted vector are never read nor written. Allocating it may

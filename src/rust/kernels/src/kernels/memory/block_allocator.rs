@@ -104,7 +104,7 @@ unsafe fn tell(start: *mut u8, size: usize, advice: i32) {
 unsafe fn tell(_start: *mut u8, _size: usize, _advice: i32) {}
 
 /// Bytes of memory that this process may use: of the machine, or of its control group.
-fn memory() -> usize {
+pub fn memory() -> usize {
     static FOUND: OnceLock<usize> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let read = |path: &str| std::fs::read_to_string(path).ok();
