@@ -1,6 +1,6 @@
 //! Lanes in the 256-bit registers of AVX2 with FMA.
 
-use super::lanes::{Lanes, Singles};
+use super::lanes::{Lanes, Singles, Wide};
 use super::macros::{mask_operators, methods, operators};
 use std::arch::x86_64::*;
 
@@ -118,6 +118,25 @@ impl Lanes for F64x4 {
         fn sub_bits(self: Self, y: Self) -> Self = Self(_mm256_castsi256_pd(_mm256_sub_epi64(i64s!(self), i64s!(y))));
         fn shl(self: Self, by: u32) -> Self = Self(_mm256_castsi256_pd(_mm256_sll_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
         fn shr(self: Self, by: u32) -> Self = Self(_mm256_castsi256_pd(_mm256_srl_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
+    }
+}
+
+impl Wide for F64x4 {
+    #[inline(always)]
+    fn of_singles(x: &[f32]) -> Self {
+        assert!(x.len() >= 4);
+        // SAFETY: there are 4 elements to read, aligned or not; for the instructions see `Lanes`.
+        Self(unsafe { _mm256_cvtps_pd(_mm_loadu_ps(x.as_ptr())) })
+    }
+    #[inline(always)]
+    fn totals(x: &[Self]) -> Self {
+        // SAFETY: see `Lanes`.
+        let pairs = |x: Self, y: Self| unsafe {
+            _mm256_add_pd(_mm256_permute2f128_pd::<0x20>(x.0, y.0), _mm256_permute2f128_pd::<0x31>(x.0, y.0))
+        };
+        let (even, odd) = (pairs(x[0], x[2]), pairs(x[1], x[3]));
+        // SAFETY: as above.
+        Self(unsafe { _mm256_add_pd(_mm256_unpacklo_pd(even, odd), _mm256_unpackhi_pd(even, odd)) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lanes in the 512-bit registers of AVX-512F.
 
-use super::lanes::{Lanes, Singles};
+use super::lanes::{Lanes, Singles, Wide};
 use super::macros::{methods, operators};
 use std::arch::x86_64::*;
 use std::ops::{BitAnd, BitOr, Not};
@@ -136,6 +136,30 @@ impl Lanes for F64x8 {
         fn sub_bits(self: Self, y: Self) -> Self = Self(_mm512_castsi512_pd(_mm512_sub_epi64(i64s!(self), i64s!(y))));
         fn shl(self: Self, by: u32) -> Self = Self(_mm512_castsi512_pd(_mm512_sll_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
         fn shr(self: Self, by: u32) -> Self = Self(_mm512_castsi512_pd(_mm512_srl_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
+    }
+}
+
+impl Wide for F64x8 {
+    #[inline(always)]
+    fn of_singles(x: &[f32]) -> Self {
+        assert!(x.len() >= 8);
+        // SAFETY: there are 8 elements to read, aligned or not; for the instructions see `Lanes`.
+        Self(unsafe { _mm512_cvtps_pd(_mm256_loadu_ps(x.as_ptr())) })
+    }
+    #[inline(always)]
+    fn totals(x: &[Self]) -> Self {
+        // SAFETY: see `Lanes`.
+        let quarters = |x: Self, y: Self| unsafe {
+            _mm512_add_pd(_mm512_shuffle_f64x2::<0x44>(x.0, y.0), _mm512_shuffle_f64x2::<0xee>(x.0, y.0))
+        };
+        // SAFETY: as above.
+        let pairs = |x: __m512d, y: __m512d| unsafe {
+            _mm512_add_pd(_mm512_shuffle_f64x2::<0x88>(x, y), _mm512_shuffle_f64x2::<0xdd>(x, y))
+        };
+        let even = pairs(quarters(x[0], x[2]), quarters(x[4], x[6]));
+        let odd = pairs(quarters(x[1], x[3]), quarters(x[5], x[7]));
+        // SAFETY: as above.
+        Self(unsafe { _mm512_add_pd(_mm512_unpacklo_pd(even, odd), _mm512_unpackhi_pd(even, odd)) })
     }
 }
 

@@ -7,13 +7,13 @@
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
 /// The largest number of lanes of any level.
-pub(super) const MOST_LANES: usize = 16;
+pub(in crate::kernels) const MOST_LANES: usize = 16;
 
 /// A vector of singles or doubles.
 ///
 /// Values exist only inside of functions that are compiled for the instruction set of the implementation; the
 /// methods rely on that, and are all inlined into them.
-pub(super) trait Lanes:
+pub(in crate::kernels) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     /// An element.
@@ -160,11 +160,20 @@ pub(super) trait Lanes:
 }
 
 /// A vector of doubles.
-pub(super) trait Doubles: Lanes<Scalar = f64> {}
+pub(in crate::kernels) trait Doubles: Lanes<Scalar = f64> {}
 impl<V: Lanes<Scalar = f64>> Doubles for V {}
 
+/// A vector of doubles that elements are accumulated in.
+pub(in crate::kernels) trait Wide: Doubles {
+    /// The first elements of a slice that has as many as there are lanes.
+    fn of_singles(x: &[f32]) -> Self;
+    /// The sums of the lanes of as many vectors as there are lanes: of each the later half is added to the earlier,
+    /// until one is left. Of several together it takes a third of the instructions.
+    fn totals(x: &[Self]) -> Self;
+}
+
 /// Singles that can be computed on as doubles.
-pub(super) trait Singles: Lanes {
+pub(in crate::kernels) trait Singles: Lanes {
     /// As many doubles, in as many vectors as they need.
     type Double: Doubles;
     /// The lanes in order: the first half, the second half.

@@ -29,7 +29,7 @@ mod gamma;
 #[rustfmt::skip] // generated
 mod gamma_coefficients;
 mod inverse;
-mod lanes;
+pub(in crate::kernels) mod lanes;
 mod log;
 mod macros;
 #[cfg(target_arch = "aarch64")]
@@ -42,6 +42,7 @@ pub mod special;
 #[rustfmt::skip] // generated
 mod special_coefficients;
 mod trigonometry;
+pub(in crate::kernels) mod vectors;
 
 pub use powers::Steps;
 

@@ -1,6 +1,6 @@
 //! Lanes in the 128-bit registers of NEON, which every 64-bit ARM processor has.
 
-use super::lanes::{Lanes, Singles};
+use super::lanes::{Lanes, Singles, Wide};
 use super::macros::{mask_operators, methods, operators};
 use std::arch::aarch64::*;
 
@@ -101,6 +101,20 @@ impl Lanes for F64x2 {
         fn sub_bits(self: Self, y: Self) -> Self = Self(vreinterpretq_f64_u64(vsubq_u64(vreinterpretq_u64_f64(self.0), vreinterpretq_u64_f64(y.0))));
         fn shl(self: Self, by: u32) -> Self = Self(vreinterpretq_f64_u64(vshlq_u64(vreinterpretq_u64_f64(self.0), vdupq_n_s64(by as i64))));
         fn shr(self: Self, by: u32) -> Self = Self(vreinterpretq_f64_u64(vshlq_u64(vreinterpretq_u64_f64(self.0), vdupq_n_s64(-(by as i64)))));
+    }
+}
+
+impl Wide for F64x2 {
+    #[inline(always)]
+    fn of_singles(x: &[f32]) -> Self {
+        assert!(x.len() >= 2);
+        // SAFETY: there are 2 elements to read, aligned or not; for the instructions see `Lanes`.
+        Self(unsafe { vcvt_f64_f32(vld1_f32(x.as_ptr())) })
+    }
+    #[inline(always)]
+    fn totals(x: &[Self]) -> Self {
+        // SAFETY: for the instruction see `Lanes`.
+        Self(unsafe { vpaddq_f64(x[0].0, x[1].0) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lanes in plain Rust, for all other processors.
 
-use super::lanes::{Lanes, Singles};
+use super::lanes::{Lanes, Singles, Wide};
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
 /// Four singles: a vector of the processors that come here. Of more the code would be as many times longer.
@@ -293,6 +293,17 @@ macro_rules! lanes {
 }
 lanes! { F32x4, 4, f32, u32, false, fused32 }
 lanes! { F64x2, 2, f64, u64, true, fused64, powers64 }
+
+impl Wide for F64x2 {
+    #[inline(always)]
+    fn of_singles(x: &[f32]) -> Self {
+        Self([x[0], x[1]].map(f64::from))
+    }
+    #[inline(always)]
+    fn totals(x: &[Self]) -> Self {
+        Self([x[0], x[1]].map(|Self([a, b])| a + b))
+    }
+}
 
 impl Singles for F32x4 {
     type Double = F64x2;

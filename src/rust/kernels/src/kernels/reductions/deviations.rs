@@ -13,8 +13,11 @@
 //! and recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two
 //! samples.
 
-use super::partials::{halve, lanes_from, Compensated, Each, Made, Partial, Rows, LANES};
+use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::vectors::{rest, totals, Eight, Widened, TOGETHER};
 use crate::dtype::{Element, Real};
+use crate::kernels::math::lanes::{Singles, Wide};
+use crate::kernels::math::vectors::{vectored, Vectored};
 use crate::kernels::tile::TILE;
 use crate::kernels::wide::{wide, wide_loop, Loop};
 use num_complex::Complex;
@@ -51,81 +54,92 @@ fn moments(n: usize, shift: f64, sum: f64, squares: f64, all: impl Iterator<Item
 }
 
 /// Folds a tile.
-pub fn tile<R: Real>(x: &[R]) -> Moments {
-    let mut out = [[0.0; 3]];
-    wide_loop(Tiles(x, x.len(), &mut out));
-    made(x, out[0])
+pub fn tile<R: Widened>(x: &[R]) -> Moments {
+    let mut out = [Moments::default()];
+    line(x, x.len(), &mut out);
+    out[0]
 }
 
 /// Folds tiles of `each` elements side by side, the last of which may have less, with the bits of [`tile`].
-pub fn line<R: Real, O: Made>(x: &[R], each: usize, out: &mut [O]) {
-    /// Tiles whose sums are made together.
-    const TOGETHER: usize = 32;
+pub fn line<R: Widened, O: Made>(x: &[R], each: usize, out: &mut [O]) {
     for (out, x) in out.chunks_mut(TOGETHER).zip(x.chunks(TOGETHER * each)) {
-        let sums = &mut [[0.0; 3]; TOGETHER][..out.len()];
-        wide_loop(Tiles(x, each, sums));
-        let all = out.iter_mut().zip(sums).zip(x.chunks(each));
-        all.for_each(|((out, sums), x)| *out = O::made(made(x, *sums)));
+        let (whole, left) = x.split_at(x.len() / each * each);
+        let (out, last) = out.split_at_mut(x.len() / each);
+        alike(whole, each, out);
+        alike(left, left.len(), last);
     }
 }
 
-/// The moments of a tile with this shift and these sums.
-#[inline]
-fn made<R: Real>(x: &[R], [shift, sum, squares]: [f64; 3]) -> Moments {
-    moments(x.len(), shift, sum, squares, x.iter().map(|x| x.convert()))
+/// Folds tiles of one length side by side, of which there are at most [`TOGETHER`].
+fn alike<R: Widened, O: Made>(x: &[R], each: usize, out: &mut [O]) {
+    if out.is_empty() {
+        return;
+    }
+    let (mut sums, mut made) = Default::default();
+    let finite = vectored(Tiles { x, each, sums: &mut sums, made: &mut made });
+    for (i, (out, x)) in out.iter_mut().zip(x.chunks_exact(each)).enumerate() {
+        let [shift, sum, squares] = sums.map(|sums: [f64; TOGETHER]| sums[i]);
+        let [square, mean] = made.map(|made: [f64; TOGETHER]| made[i]);
+        *out = O::made(if finite {
+            Complex::new(square, mean)
+        } else {
+            moments(each, shift, sum, squares, x.iter().map(|x| x.convert()))
+        });
+    }
 }
 
-/// The shifts, the sums and the sums of squares of tiles of so many elements side by side.
-struct Tiles<'a, R>(&'a [R], usize, &'a mut [[f64; 3]]);
+/// Some tiles of so many elements side by side: their shifts, their sums and sums of squares, and what [`moments`]
+/// makes of them where all are finite, which the loop tells.
+struct Tiles<'a, R> {
+    x: &'a [R],
+    each: usize,
+    sums: &'a mut [[f64; TOGETHER]; 3],
+    made: &'a mut [[f64; TOGETHER]; 2],
+}
 
-impl<R: Real> Loop for Tiles<'_, R> {
-    type Made = ();
+impl<R: Widened> Vectored for Tiles<'_, R> {
+    type Made = bool;
     #[inline(always)]
-    fn run(self) {
-        let Tiles(x, each, out) = self;
-        for (i, out) in out.iter_mut().enumerate() {
-            let start = i * each;
-            let n = each.min(x.len() - start);
-            let (count, scale) = first(n);
-            let begin = lanes_from(x, start);
-            let mut lanes = [0.0; LANES];
-            for lane in 0..LANES {
-                let added = lanes[lane] + begin[lane].convert::<f64>() * scale;
-                lanes[lane] = if lane < count { added } else { lanes[lane] };
-            }
-            let shift = total(lanes);
-            let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
-            for chunk in x[start..][..n].chunks_exact(LANES) {
-                for lane in 0..LANES {
-                    let apart = chunk[lane].convert::<f64>() - shift;
-                    sums[lane] += apart;
-                    squares[lane] += apart * apart;
-                }
-            }
-            let rest = n % LANES;
-            if rest > 0 {
-                let end = lanes_from(x, start + n - rest);
-                for lane in 0..LANES {
-                    let apart = end[lane].convert::<f64>() - shift;
-                    let (sum, square) = (sums[lane] + apart, squares[lane] + apart * apart);
-                    sums[lane] = if lane < rest { sum } else { sums[lane] };
-                    squares[lane] = if lane < rest { square } else { squares[lane] };
-                }
-            }
-            *out = [shift, total(sums), total(squares)];
+    fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> bool {
+        let Tiles { x, each, sums: [shifts, sums, squares], made: [made, means] } = self;
+        let ((count, scale), left, zero) = (first(each), each % LANES, Eight::<D>::of(0.0));
+        let mut lanes = [[D::of(0.0); TOGETHER]; 2];
+        let mut room = [R::default(); LANES];
+        for (i, start) in (0..x.len()).step_by(each).enumerate() {
+            let begin = Eight::load(rest(x, start, &mut room)).map(|x| D::of(0.0) + x * D::of(scale));
+            lanes[0][i] = if count < LANES { begin.in_first(count, zero) } else { begin }.joined();
         }
-    }
-}
-
-/// The sum of the lanes, in the order of [`halve`].
-#[inline(always)]
-fn total(mut lanes: [f64; LANES]) -> f64 {
-    for half in [4, 2, 1] {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
+        let shift = totals(&lanes[0]);
+        shift.store(shifts);
+        for (i, all) in x.chunks_exact(each).enumerate() {
+            let (shift, mut sum, mut square) = (D::of(shifts[i]), zero, zero);
+            let apart = |x: &[R]| Eight::load(x).map(|x| x - shift);
+            for x in all.chunks_exact(LANES) {
+                let apart = apart(x);
+                sum = sum.with(apart, |sum, apart| sum + apart);
+                square = square.with(apart, |square, apart| square + apart * apart);
+            }
+            if left > 0 {
+                let apart = apart(rest(x, (i + 1) * each - left, &mut room));
+                sum = sum.with(apart, |sum, apart| sum + apart).in_first(left, sum);
+                square = square.with(apart, |square, apart| square + apart * apart).in_first(left, square);
+            }
+            (lanes[0][i], lanes[1][i]) = (sum.joined(), square.joined());
         }
+        let (sum, square) = (totals(&lanes[0]), totals(&lanes[1]));
+        sum.store(sums);
+        square.store(squares);
+        let off = sum.map(|sum| sum / D::of(each as f64));
+        shift.with(off, |shift, off| shift + off).store(means);
+        // The larger one, and 0 of equal ones.
+        let lost = sum.with(off, |sum, off| sum * off);
+        square.with(lost, |square, lost| (square - lost).max(D::of(0.0))).store(made);
+        let mut odd = D::of(0.0).is_nan();
+        for i in 0..Eight::<D>::VECTORS {
+            odd = odd | (square.0[i] - square.0[i]).is_nan();
+        }
+        !D::any(odd)
     }
-    lanes[0]
 }
 
 /// Bytes of a run of results that are folded together. Three doubles of each stay in the nearer caches, and

@@ -9,6 +9,7 @@
 use super::deviations;
 use super::loops::{free_loops, halves, long_loops, loops, Accumulate, Loops};
 use super::partials::{halve, Compensated, Each, Made, Offsets, Partial, Rows, LANES};
+use super::vectors::{about, sum_loops, Extreme};
 use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, Real};
 use crate::kernels::cast;
 use crate::kernels::math::complex;
@@ -135,7 +136,7 @@ fn tile_of<T: Reduce>(fold: Fold, x: &[u8]) -> Partial {
     T::tile(fold, cast::slice(x))
 }
 
-/// Segments below which each is folded by itself, however short.
+/// Segments below which each is folded by itself, however short: many short ones are folded side by side.
 const MIN_TOGETHER: usize = 4;
 
 /// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
@@ -156,7 +157,6 @@ pub fn segments(dtype: DType) -> FoldSegments {
 
 fn segments_of<T: Reduce>(fold: Fold, x: &[u8], segment: usize, out: &mut [u8]) {
     let (x, out) = (cast::slice::<T>(x), cast::slice_mut::<T>(out));
-    // Many short ones are folded side by side.
     let alone = if fold == Fold::Squares { MIN_ALONE_SQUARES } else { MIN_ALONE };
     if segment < alone && out.len() >= MIN_TOGETHER {
         let rows = Rows { first: 0, stride: segment as isize, offsets: Offsets::Steps(segment, 0, 1) };
@@ -366,12 +366,12 @@ fn accumulate_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
 }
 
 /// Floats of 32 and 64 bits.
-fn accumulate_float<R: Real, W: Work<R>>(fold: Fold, work: W) -> W::Made {
+fn accumulate_float<R: Extreme, W: Work<R>>(fold: Fold, work: W) -> W::Made {
     match fold {
-        Fold::Max => work.run(extremes(free_loops::<_, AboutMax>(), loops::<_, MaxFloats>())),
-        Fold::Min => work.run(extremes(free_loops::<_, AboutMin>(), loops::<_, MinFloats>())),
+        Fold::Max => work.run(extremes(about::<R, AboutMax, true>(), loops::<_, MaxFloats>())),
+        Fold::Min => work.run(extremes(about::<R, AboutMin, false>(), loops::<_, MinFloats>())),
         Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
-        Fold::Sum => work.run(ordered(loops::<_, SumFloats>())),
+        Fold::Sum => work.run(ordered(sum_loops::<R, SumFloats>())),
         Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),
         Fold::Any | Fold::All => refused(fold, "floats"),
     }

@@ -39,16 +39,16 @@ pub struct Loops<T, A> {
 
 /// The loops where the order of elements makes a difference.
 pub fn loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
-    let tile = tile::<T, S, LANES>;
-    Loops {
-        start: S::start(),
-        join: S::join,
-        tile,
-        tiles: tiles::<T, S>,
-        one: one::<T, S>,
-        four: four::<T, S>,
-        others: others::<T, S>,
-    }
+    with_tiles::<T, S>(tile::<T, S, LANES>, tiles::<T, S>)
+}
+
+/// The loops of a fold that has its own for tiles.
+pub fn with_tiles<T: Element, S: Accumulate<T>>(
+    tile: fn(&[T]) -> S::Acc,
+    tiles: fn(&[T], usize, &mut [S::Acc]),
+) -> Loops<T, S::Acc> {
+    let (one, four, others) = (one::<T, S>, four::<T, S>, others::<T, S>);
+    Loops { start: S::start(), join: S::join, tile, tiles, one, four, others }
 }
 
 /// The loops where it makes none.

@@ -15,5 +15,6 @@ mod log_sum_exp;
 mod loops;
 pub mod partials;
 pub mod reduce;
+mod vectors;
 mod way;
 pub mod windows;
