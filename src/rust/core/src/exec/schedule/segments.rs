@@ -42,15 +42,16 @@ pub fn with(group: Schedule, segment: usize) -> Option<Schedule> {
 }
 
 /// The tiles: those of the reduction, whatever else there is. Of segments that are shorter than its tiles, some are
-/// one tile: these are longer, since four segments at a time are folded fastest, and to begin a tile has its cost,
-/// where few registers leave room for it in the cache.
+/// one tile: these are longer, since eight segments at a time are folded fastest, or four long ones, and to begin a
+/// tile has its cost, where few registers leave room for it in the cache.
 pub fn cut(len: usize, segment: usize, width: usize) -> Cut {
     if segment > TILE {
         return Cut { len, segment, tile: TILE };
     }
     let tile = if 2 * TILE * width > CACHE { TILE } else { 2 * TILE };
-    let many = tile / segment;
-    Cut { len, segment, tile: (many / 4 * 4).max(4) * segment }
+    let together = if 2 * segment > TILE { 4 } else { 8 };
+    let many = (tile / segment).next_multiple_of(together);
+    Cut { len, segment, tile: many * segment }
 }
 
 /// The instruction.
