@@ -117,6 +117,27 @@ fn numbers() {
 }
 
 #[test]
+fn numbers_that_die_away() {
+    for dtype in ["f64", "f32"] {
+        let ty = format!("{dtype}[]");
+        let least = if dtype == "f64" { "1e-300" } else { "1e-36" };
+        let body = format!(
+            "%1: {dtype}[] = abs(%x0)
+             %2: i1[] = gt(%1, {least}:{dtype})
+             %3: {dtype}[] = mul(%x0, 0.1:{dtype})
+             %4: {dtype}[] = mul(%x0, -0.7:{dtype})
+             %5: {dtype}[] = select(%2, %3, %4)
+             %6: {dtype}[] = mul(%5, %x1)
+             %7: {dtype}[] = mul(%6, %6)
+             %8: {dtype}[] = tanh(%6)
+             %9: {dtype}[] = sin(%5)
+             %10: {dtype}[] = mul(%8, %9)"
+        );
+        scans(&[&ty], &[&ty], &[], &body, "%5, %6, %7, %8, %9, %10", &[&ty, &ty, &ty, &ty, &ty]);
+    }
+}
+
+#[test]
 fn elements_of_short_vectors() {
     scans(
         &["f64[2]"],

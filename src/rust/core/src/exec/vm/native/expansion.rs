@@ -295,7 +295,8 @@ impl Expansion {
         }
     }
 
-    fn literal(&mut self, is_double: bool, bits: u64) -> usize {
+    /// The literal with these bits.
+    pub fn literal(&mut self, is_double: bool, bits: u64) -> usize {
         if let Some(&known) = self.literals.get(&(is_double, bits)) {
             return known;
         }

@@ -14,12 +14,12 @@ mod code {
     use super::Buffer;
     use crate::exec::vm::native::loop_code::emit;
     use crate::exec::vm::native::loops::{Block, Call, Loop, LEAST};
-    use crate::exec::vm::native::machine::{self, with_convention, LoopFunction};
+    use crate::exec::vm::native::machine::{self, forget_tiny, met_tiny, with_convention, LoopFunction};
     use crate::exec::vm::native::pages::Pages;
     use crate::stop;
     use crate::tensor::{View, ViewMut};
     use std::any::Any;
-    use std::cell::{Cell, RefCell};
+    use std::cell::{Cell, OnceCell, RefCell};
     use std::ops::Range;
     use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
@@ -27,13 +27,13 @@ mod code {
     #[derive(Debug)]
     pub struct NativeLoop {
         pages: Pages,
+        /// That for tiny numbers, once there were some.
+        for_tiny: OnceCell<Option<Pages>>,
+        /// Whether there were some when that was asked last.
+        tiny: Cell<bool>,
+        looped: Loop,
         /// The code has the address of each.
         callees: Vec<Callee>,
-        /// See [`Loop`].
-        arguments: Vec<(usize, bool)>,
-        length: usize,
-        /// The argument that says whether there is another iteration.
-        test: Option<usize>,
         /// Reused by each run.
         addresses: RefCell<Vec<*mut u8>>,
     }
@@ -111,6 +111,16 @@ mod code {
     }
     with_convention!(functions);
 
+    /// The code of a loop that calls these functions, which stay where they are.
+    fn pages(looped: &Loop, callees: &[Callee], tiny: bool) -> Option<Pages> {
+        let sites: Vec<usize> =
+            callees.iter().map(|callee| std::ptr::from_ref::<Callee>(callee) as usize).collect();
+        Pages::new(&emit(looped, enter as *const () as usize, &sites, tiny)?)
+    }
+
+    /// Iterations of a call, at most: between two it is asked whether there were tiny numbers.
+    const MOST: usize = 512;
+
     impl NativeLoop {
         /// The code of a loop that calls these functions; `None` where there is none.
         pub fn new(looped: Loop, calls: Vec<Call>) -> Option<NativeLoop> {
@@ -120,13 +130,24 @@ mod code {
             let callee = |call| Callee { call, payload: Cell::default(), lists: Cell::default() };
             // The list does not change any more, and stays where it is.
             let callees: Vec<Callee> = calls.into_iter().map(callee).collect();
-            let sites: Vec<usize> =
-                callees.iter().map(|callee| std::ptr::from_ref::<Callee>(callee) as usize).collect();
-            let code = emit(&looped, enter as *const () as usize, &sites)?;
-            let Loop { arguments, length, test, .. } = looped;
-            let test = test.map(|(_, argument)| argument);
-            let addresses = RefCell::new(Vec::with_capacity(arguments.len().max(LEAST)));
-            Some(NativeLoop { pages: Pages::new(&code)?, callees, arguments, length, test, addresses })
+            let pages = pages(&looped, &callees, false)?;
+            let addresses = RefCell::new(Vec::with_capacity(looped.arguments.len().max(LEAST)));
+            Some(NativeLoop {
+                pages,
+                for_tiny: OnceCell::new(),
+                tiny: Cell::new(false),
+                looped,
+                callees,
+                addresses,
+            })
+        }
+
+        /// The function of the loop: that for tiny numbers, if there are some.
+        fn function(&self) -> LoopFunction {
+            let other = || self.for_tiny.get_or_init(|| pages(&self.looped, &self.callees, true)).as_ref();
+            let pages = self.tiny.get().then(other).flatten().unwrap_or(&self.pages);
+            // SAFETY: the pages hold such a function, for this processor.
+            unsafe { std::mem::transmute(pages.at(0)) }
         }
 
         /// Runs steps of the loop, of which each reports `work`; returns how many were run before one that it
@@ -142,13 +163,14 @@ mod code {
             reverse: bool,
             work: usize,
         ) -> usize {
-            assert!(steps.end <= self.length, "steps outside of a loop");
+            let Loop { arguments, length, test, .. } = &self.looped;
+            assert!(steps.end <= *length, "steps outside of a loop");
             // A loop that runs inside itself has a list of its own.
             let mut held = self.addresses.try_borrow_mut();
             let mut own = vec![];
             let addresses = held.as_deref_mut().unwrap_or(&mut own);
             addresses.clear();
-            for (buffer, &(bytes, written)) in buffers.zip(&self.arguments) {
+            for (buffer, &(bytes, written)) in buffers.zip(arguments) {
                 let (address, len) = match buffer {
                     Buffer::Write(x) => (x.as_mut_ptr(), x.len()),
                     Buffer::Read(x) => {
@@ -159,19 +181,22 @@ mod code {
                 assert_eq!(len, bytes, "a buffer of another size");
                 addresses.push(address);
             }
-            assert_eq!(addresses.len(), self.arguments.len(), "buffers are missing");
+            assert_eq!(addresses.len(), arguments.len(), "buffers are missing");
             while addresses.len() < LEAST {
                 addresses.push(std::ptr::null_mut());
             }
-            // SAFETY: the pages hold such a function, for this processor.
-            let function: LoopFunction = unsafe { std::mem::transmute(self.pages.at(0)) };
             // Between these it may be stopped.
-            let most = (stop::EVERY / work).max(1);
+            let most = (stop::EVERY / work).clamp(1, MOST);
             let mut step = steps.start;
             while step < steps.end {
                 let count = (steps.end - step).min(most);
                 stop::work(count * work);
-                let index = if reverse { self.length - 1 - step } else { step };
+                let index = if reverse { length - 1 - step } else { step };
+                let is_last = step + count == steps.end;
+                if !is_last {
+                    forget_tiny();
+                }
+                let function = self.function();
                 // SAFETY: each argument has its bytes, which are borrowed; places are within them, as whoever
                 // made the loop says, for the steps that were checked.
                 let left = unsafe { function(addresses.as_ptr(), count, index) };
@@ -180,9 +205,12 @@ mod code {
                 }
                 step += count - left;
                 // SAFETY: its argument has a byte.
-                let go_on = self.test.is_none_or(|argument| unsafe { *addresses[argument] } != 0);
+                let go_on = test.is_none_or(|(_, argument)| unsafe { *addresses[argument] } != 0);
                 if left > 0 || !go_on {
                     break;
+                }
+                if !is_last {
+                    self.tiny.set(met_tiny());
                 }
             }
             step - steps.start

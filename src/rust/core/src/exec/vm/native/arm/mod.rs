@@ -25,5 +25,13 @@ pub fn has_wide() -> bool {
     false
 }
 
+/// As on x86-64: subnormal numbers take no longer than others here.
+pub fn forget_tiny() {}
+
+/// As on x86-64.
+pub fn met_tiny() -> bool {
+    false
+}
+
 /// Code of a function that only returns.
 pub const RETURN: &[u8] = &[0xC0, 0x03, 0x5F, 0xD6];

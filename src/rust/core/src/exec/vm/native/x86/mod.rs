@@ -8,6 +8,7 @@ mod steps;
 mod wide;
 
 use crate::kernels::math::Level;
+use std::arch::asm;
 
 /// Whether native code is for this processor, at the level in use.
 pub fn is_here() -> bool {
@@ -17,6 +18,29 @@ pub fn is_here() -> bool {
 /// Whether there are vectors of 64 bytes at the level in use.
 pub fn has_wide() -> bool {
     Level::current().name() == "avx512"
+}
+
+/// The flags of the register of states for operands that are subnormal numbers, and results that would be.
+const TINY: u32 = 0x12;
+
+/// The register of states.
+fn states() -> u32 {
+    let mut states = 0u32;
+    // SAFETY: stores four bytes where there are as many.
+    unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut states, options(nostack, preserves_flags)) };
+    states
+}
+
+/// Forgets that subnormal numbers were met.
+pub fn forget_tiny() {
+    let states = states() & !TINY;
+    // SAFETY: only flags change, which nothing else reads and no code needs to keep.
+    unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const states, options(nostack, readonly)) };
+}
+
+/// Whether this thread has met subnormal numbers since, on which products take longer.
+pub fn met_tiny() -> bool {
+    states() & TINY != 0
 }
 
 /// Code of a function that only returns.
