@@ -138,6 +138,27 @@ fn numbers_that_die_away() {
 }
 
 #[test]
+fn parts_of_short_vectors_at_known_positions() {
+    // The last window does not fit, and is moved.
+    scans(
+        &["f64[6, 8]"],
+        &["f64[]"],
+        &["f64[4]"],
+        "%1: f64[4, 6] = dynamic_slice [slice_sizes = c(4, 6), mode = \"clip\"] (%x0, 1:i32, 1:i32)
+         %2: f64[4, 6] = dynamic_slice [slice_sizes = c(4, 6), mode = \"clip\"] (%x0, 2:i32, 0:i32)
+         %3: f64[4, 6] = dynamic_slice [slice_sizes = c(4, 6), mode = \"clip\"] (%x0, 9:i32, -1:i32)
+         %4: f64[4, 6] = add(%2, %3)
+         %5: f64[4, 6] = broadcast_in_dim [shape = c(4, 6), broadcast_axes = c()] (%x1)
+         %6: f64[4, 6] = mul(%4, %5)
+         %7: f64[6, 8] = dynamic_update_slice [mode = \"clip\"] (%x0, %6, 1:i32, 1:i32)
+         %8: f64[4, 1] = reshape [shape = c(4, 1), order = \"column\"] (%x2)
+         %9: f64[6, 8] = dynamic_update_slice [mode = \"clip\"] (%7, %8, 7:i64, 3:i64)",
+        "%9, %1",
+        &["f64[4, 6]"],
+    );
+}
+
+#[test]
 fn elements_of_short_vectors() {
     scans(
         &["f64[2]"],

@@ -54,6 +54,11 @@ impl Executable {
         lines
     }
 
+    /// The estimated time of a run in picoseconds on one core.
+    pub fn picoseconds(&self) -> usize {
+        self.lines().iter().filter(|line| !line.path.contains('.')).map(|line| STEP + line.picoseconds).sum()
+    }
+
     /// The steps of the program as text, a line each, and a last one with the sums.
     pub fn describe(&self) -> String {
         let lines = self.lines();

@@ -4,7 +4,8 @@
 //! Slices, pads, reshapes and their like vanish: what they do to elements is found by running them on the
 //! numbers of elements. Elementwise ops and folds become ops on elements, in the order of the kernels, so that
 //! bits are those of all executors. Any other op on short values is called. A body with longer values, with
-//! effects or with branches stays with the tile VM, which also runs iterations that read out of range.
+//! effects or with branches stays with the tile VM, as does one that vectors are faster for; it also runs
+//! iterations that read out of range.
 
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Block, Call, Carried, Load, Loop, Place, Step};
@@ -13,13 +14,13 @@ use crate::graph::{self, Def, Value};
 use crate::kernels::cast;
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::LANES;
-use crate::ops::{DynamicSlice, Graph, Op};
+use crate::ops::{DynamicSlice, DynamicUpdateSlice, Graph, Op};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Elements of a value that is replaced, at most: of longer ones, vectors are faster.
-const MAX_ELEMENTS: usize = 32;
+/// Elements of a value that is replaced, at most.
+const MAX_ELEMENTS: usize = 64;
 
 /// Steps of an iteration, at most.
 const MAX_STEPS: usize = 1024;
@@ -35,6 +36,9 @@ const MAX_CALLS: usize = 8;
 const STEP: usize = 1_000;
 const FORMULA: usize = 500;
 const CALL: usize = 40_000;
+
+/// That of a step which waits for no other (measured on an AMD EPYC, Zen 5).
+const APART: usize = 300;
 
 /// The types and roles of a loop's values.
 #[derive(Debug)]
@@ -77,8 +81,9 @@ enum Held {
     Whole(usize),
 }
 
-/// The native code of a loop with this body; `None` if it has none.
-pub(super) fn compile(body: &Graph, roles: &Roles) -> Option<Scalars> {
+/// The native code of a loop with this body, whose plan takes about so many picoseconds; `None` if it has none,
+/// or the plan, whose instructions are on vectors, is faster.
+pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalars> {
     if !native::is_here() || body.nodes().len() > MAX_STEPS {
         return None;
     }
@@ -102,6 +107,10 @@ pub(super) fn compile(body: &Graph, roles: &Roles) -> Option<Scalars> {
         }
     }
     to.outputs(roles)?;
+    let reads = to.looped.reads.iter().filter(|(_, place)| place.moves).count();
+    if APART * (to.looped.steps.len() + reads + to.formulas) + CALL * to.calls.len() > plan {
+        return None;
+    }
     let (scratch, work) = (to.scratch, to.looped.steps.len() + 100 * to.calls.len() + 1);
     let picoseconds = STEP * to.looped.steps.len() + FORMULA * to.formulas + CALL * to.calls.len();
     to.looped.arguments.push((scratch, true));
@@ -233,7 +242,10 @@ impl Lowering<'_> {
             return self.constants(node, result);
         }
         if node.op.rearranges() {
-            return self.rearranged(node, result);
+            return self.rearranged(node, result, node.operands.len());
+        }
+        if node.op.get::<DynamicUpdateSlice>().is_some() && !node.op.raises() {
+            return self.rearranged(node, result, 2);
         }
         if let Some(op) = node.op.get::<DynamicSlice>() {
             return self.window(op, node, result);
@@ -279,23 +291,27 @@ impl Lowering<'_> {
         Some(data.chunks(result.dtype.bytes()).map(|bytes| self.literal(literal(bytes))).collect())
     }
 
-    /// The operands' elements in the order of the result's: the op itself moves their numbers.
-    fn rearranged(&mut self, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
-        let numbers = |elements: &Rc<[usize]>| elements.iter().map(|&v| v as i64).collect::<Vec<i64>>();
-        let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
-        let operands: Vec<Vec<i64>> = operands.iter().map(numbers).collect();
+    /// The elements of the first operands in the order of the result's: the op itself moves their numbers.
+    /// The operands after these are positions, which are known.
+    fn rearranged(&mut self, node: &Node, result: &Aval, moved: usize) -> Option<Rc<[usize]>> {
+        let mut operands = vec![];
+        for (i, &v) in node.operands.iter().enumerate() {
+            operands.push(match self.body.def(v) {
+                Def::Literal(literal) if i >= moved => (literal.dtype(), literal.to_bytes().to_vec()),
+                _ if i >= moved => return None,
+                _ => {
+                    let numbers: Vec<i64> = self.elements(v)?.iter().map(|&v| v as i64).collect();
+                    (DType::I64, cast::bytes(&numbers).to_vec())
+                }
+            });
+        }
         let avals: Vec<&Aval> = node.operands.iter().map(|&v| self.body.aval(v)).collect();
         let layouts: Vec<Layout> = avals.iter().map(|aval| Layout::dense(&aval.shape)).collect();
         let views: Vec<View> = avals
             .iter()
             .zip(&layouts)
             .zip(&operands)
-            .map(|((aval, layout), x)| View {
-                dtype: DType::I64,
-                shape: &aval.shape,
-                layout,
-                data: cast::bytes(x),
-            })
+            .map(|((aval, layout), (dtype, data))| View { dtype: *dtype, shape: &aval.shape, layout, data })
             .collect();
         let mut made = vec![0i64; result.shape.size()];
         let out = ViewMut { dtype: DType::I64, shape: &result.shape, data: cast::bytes_mut(&mut made) };

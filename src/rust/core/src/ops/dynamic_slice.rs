@@ -2,16 +2,17 @@
 
 use super::attrs::{vector, Attrs};
 use super::check::Check;
-use super::contract::{Form, Linear, OpDef, Promotion, Role};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Batched, Vjp};
-use super::slice::{check_count, see, shifted};
+use super::slice::{check_count, see, shifted, StaticSlice};
 use super::windows::{check_indices, fitted};
-use super::{written, Gather, Op, Row, Scatter, Update, Windows};
+use super::{written, Builder, Gather, Op, Row, Scatter, Update, Windows};
 use crate::dtype::{dispatch_int, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
+use crate::graph::{Def, Value};
 use crate::kernels::cast;
 use crate::kernels::memory::indexed::store_at;
 use crate::kernels::tile::copy;
@@ -129,6 +130,24 @@ impl OpDef for DynamicSlice {
         }
         let start = clamped(&operands[1..], &self.sizes, x.shape, &self.check);
         see(x, &Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &start) }, out);
+    }
+
+    /// At positions that are known it is a static slice.
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        let shape = b.graph().aval(operands[0]).shape.clone();
+        let mut start = vec![];
+        for (axis, &v) in operands[1..].iter().enumerate() {
+            let Def::Literal(literal) = b.graph().def(v) else { return Ok(None) };
+            let index = dispatch_int!(literal.dtype(), T => position(literal.get::<T>()));
+            let at = index.clamp(0, (shape[axis] - self.sizes[axis]) as i64);
+            if at != index && self.check.raises() {
+                return Ok(None);
+            }
+            start.push(at as usize);
+        }
+        let limit = start.iter().zip(&self.sizes).map(|(at, size)| at + size).collect();
+        let stride = vec![1; start.len()];
+        simplified(b.node1(StaticSlice { start, limit, stride }, &operands[..1])?)
     }
 
     /// The gradient, with zeros around the window.
