@@ -2,8 +2,11 @@
 //! error, relative to the norm of the matrix: at most [`MOST`] for each.
 
 use anvil_core::dtype::Element;
+use anvil_core::kernels::cast;
 use anvil_core::kernels::linalg::triangular::{solve, Triangle};
-use anvil_core::kernels::linalg::{cholesky, eigen, lu, qr, svd, MatMut, MatRef, Real, Scalar};
+use anvil_core::kernels::linalg::{cholesky, eigen, lu, qr, svd, tensors, MatMut, MatRef, Real, Scalar};
+use anvil_core::shape::Shape;
+use anvil_core::tensor::{Layout, View, ViewMut};
 use num_complex::Complex;
 use std::fmt::Write;
 
@@ -150,11 +153,11 @@ fn errors<T: Scalar>(a: &[T], n: usize) -> Vec<(&'static str, f64)> {
     let growth = (norm(&upper) / norm(&exact).max(f64::MIN_POSITIVE)).max(1.0);
     found.push(("LU", error::<T>(&moved, &product(&lower, &upper, whole), n) / growth));
     // QR.
-    let mut r = a.to_vec();
-    let reflectors = qr::factorise(MatMut::new(&mut r, square, n));
-    let mut q = vec![T::ZERO; n * n];
-    reflectors.q(MatMut::new(&mut q, square, n));
-    let (q, r) = (wide(&q), part(&r, &|i, j| i <= j));
+    // What is in `r` before is of no use.
+    let (mut q, mut r) = (a.to_vec(), a.to_vec());
+    qr::factorise(MatMut::new(&mut q, square, n), MatMut::new(&mut r, square, n)).into_q();
+    let (q, r) = (wide(&q), wide(&r));
+    assert!((0..n * n).all(|at| at % n <= at / n || r[at] == Complex::default()), "no triangle");
     found.push(("QR", error::<T>(&exact, &product(&q, &r, whole), n)));
     found.push(("Q", error::<T>(&identity(n), &product(&adjoint(&q, square), &q, whole), n)));
     // Eigenvalues of the Hermitian part.
@@ -282,7 +285,7 @@ fn elements_that_are_not_finite_spread_or_are_said() {
         lu::factorise(MatMut::new(&mut factors, [n, n], n), &mut pivots);
         assert!(factors.iter().any(|x| !x.is_finite()));
         let mut r = a.clone();
-        qr::factorise(MatMut::new(&mut r, [n, n], n));
+        qr::factorise(MatMut::new(&mut a.clone(), [n, n], n), MatMut::new(&mut r, [n, n], n));
         assert!(r.iter().any(|x| x.is_nan()));
     }
 }
@@ -293,5 +296,45 @@ fn the_first_pivot_that_is_not_positive_is_named() {
         let mut a: Vec<f64> = (0..n * n).map(|at| if at % n == at / n { 2.0 } else { 0.001 }).collect();
         a[bad + bad * n] = -1.0;
         assert_eq!(cholesky::factorise(MatMut::new(&mut a, [n, n], n)), Err(bad));
+    }
+}
+
+/// Holds the QR factors of a tall, a square or a wide matrix to it.
+fn check_sides<T: Scalar>([m, n]: [usize; 2], full: bool) {
+    let mut next = random((m + 7 * n) as u64);
+    let a: Vec<T> =
+        (0..m * n).map(|_| T::parts(T::Real::from_f64(next()), T::Real::from_f64(next()))).collect();
+    let k = if full { m } else { m.min(n) };
+    let shape = |rows, columns| Shape::try_new(vec![rows, columns]).unwrap();
+    let [of_a, of_q, of_r] = [shape(m, n), shape(m, k), shape(k, n)];
+    // What is in the results before is of no use.
+    let nan = T::of(f64::NAN);
+    let (mut q, mut r) = (vec![nan; m * k], vec![nan; k * n]);
+    let layout = Layout::dense(&of_a);
+    let x = View { dtype: T::DTYPE, shape: &of_a, layout: &layout, data: cast::bytes(&a) };
+    tensors::qr(
+        &[x],
+        &mut [
+            ViewMut { dtype: T::DTYPE, shape: &of_q, data: cast::bytes_mut(&mut q) },
+            ViewMut { dtype: T::DTYPE, shape: &of_r, data: cast::bytes_mut(&mut r) },
+        ],
+        0,
+    );
+    let (q, r) = (wide(&q), wide(&r));
+    let case = format!("{m} {n} {full}");
+    assert!((0..k * n).all(|at| at % k <= at / k || r[at] == Complex::default()), "{case}: no triangle");
+    let most = |found: f64| assert!(found <= MOST, "{case}: {found}");
+    most(error::<T>(&wide(&a), &product(&q, &r, [m, k, n]), m.max(n)));
+    most(error::<T>(&identity(k), &product(&adjoint(&q, [m, k]), &q, [k, m, k]), m));
+}
+
+#[test]
+fn matrices_of_all_sides_have_qr_factors() {
+    for sides in [[1, 3], [3, 1], [60, 7], [7, 60], [130, 100], [100, 130], [48, 97], [97, 97]] {
+        for full in [false, true] {
+            check_sides::<f64>(sides, full);
+            check_sides::<f32>(sides, full);
+            check_sides::<Complex<f64>>(sides, full);
+        }
     }
 }

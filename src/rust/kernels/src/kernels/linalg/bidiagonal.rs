@@ -5,6 +5,7 @@
 use super::reflector::{adjoint_of, apply, inner, reflector, triangle, LANES};
 use super::scalar::{multiply, Real, Scalar};
 use super::view::{MatMut, MatRef};
+use crate::kernels::memory::room::Room;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
 use crate::kernels::threads::pool;
@@ -131,7 +132,7 @@ impl<T: Scalar> Bidiagonal<T> {
 fn transform<T: Scalar>(v: &[T], tau: &[T], [m, count]: [usize; 2], skip: usize, mut out: MatMut<T>) {
     /// Reflectors that are applied by one product.
     const TOGETHER: usize = 64;
-    let (columns, mut room) = (out.columns(), Vec::new());
+    let (columns, mut room) = (out.columns(), Room::default());
     for start in (0..count).step_by(TOGETHER).rev() {
         let end = count.min(start + TOGETHER);
         let v = MatRef::new(v, [m, end], m).block(start + skip..m, start..end);

@@ -1,11 +1,13 @@
 //! Householder reflectors `I - tau * v * v^H`, alone and in blocks `I - V * T * V^H` (Schreiber and Van Loan,
 //! *A storage-efficient WY representation for products of Householder transformations*, 1989).
 
-use super::scalar::{beside, multiply, turn, Real, Scalar};
+use super::scalar::{beside, multiply, picoseconds, turn, Real, Scalar, Shared};
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
+use crate::kernels::memory::room::Room;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
+use crate::kernels::threads::{pool, threads};
 use std::ops::Range;
 
 /// Elements of a sum that are added side by side.
@@ -159,27 +161,47 @@ pub fn adjoint_of<'a, T: Scalar>(x: MatRef<'a, T>, room: &'a mut Vec<T>) -> MatR
     MatRef::new(room, [x.columns(), x.rows()], x.columns())
 }
 
+/// Columns that a thread takes at a time, about: those of several hundred rows stay in the second-level cache
+/// from one product to the next.
+const COLUMNS: usize = 128;
+
 /// `c` becomes `Q * c`, or `Q^H * c`, for the block `Q = I - v * t * v^H`. `room` is kept from one block to the
-/// next: fresh pages are as slow as a product.
-pub fn apply<T: Scalar>(
+/// next.
+pub fn apply<T: Scalar>(v: MatRef<T>, t: MatRef<T>, c: MatMut<T>, adjoint_of_it: bool, room: &mut Room<T>) {
+    apply_below(v, t, c, 0, adjoint_of_it, room);
+}
+
+/// As [`apply`], where rows of `c` before `zeros` are zeros. Threads share the columns of `c`.
+pub fn apply_below<T: Scalar>(
     v: MatRef<T>,
     t: MatRef<T>,
-    mut c: MatMut<T>,
+    c: MatMut<T>,
+    zeros: usize,
     adjoint_of_it: bool,
-    room: &mut Vec<T>,
+    room: &mut Room<T>,
 ) {
-    let (k, n) = (v.columns(), c.columns());
+    let ([m, k], n) = (v.sizes, c.columns());
     if n == 0 || k == 0 {
         return;
     }
-    if room.len() < 2 * k * n {
-        *room = zeroed(2 * k * n);
-    }
-    let (inner, outer) = room[..2 * k * n].split_at_mut(k * n);
-    let [mut inner, mut outer] = [inner, outer].map(|x| MatMut::new(x, [k, n], k));
-    multiply(inner.again(), adjoint_of(v, &mut Vec::new()), c.read(), Sums::Set);
-    let mut copy = Vec::new();
-    let t = if adjoint_of_it { adjoint_of(t, &mut copy) } else { t };
-    multiply(outer.again(), t, inner.read(), Sums::Set);
-    multiply(c.again(), v, outer.read(), Sums::Subtract);
+    let mut copies = [Vec::new(), Vec::new()];
+    let [of_v, of_t] = &mut copies;
+    let v_h = adjoint_of(v.block(zeros..m, 0..k), of_v);
+    let t = if adjoint_of_it { adjoint_of(t, of_t) } else { t };
+    let shared = n > COLUMNS && picoseconds::<T>(2 * m * k * n) >= pool::WORTH_SHARING;
+    let pieces = if shared { n.div_ceil(COLUMNS).next_multiple_of(threads()) } else { 1 };
+    let columns = n.div_ceil(pieces).next_multiple_of(LANES);
+    let (inner, outer) = room.reserve(2 * k * n).split_at_mut(k * n);
+    let [inner, outer] = [inner, outer].map(|x| Shared(MatMut::new(x, [k, n], k)));
+    let c = Shared(c);
+    pool::for_each_piece(n.div_ceil(columns), shared, |piece| {
+        let columns = piece * columns..n.min((piece + 1) * columns);
+        let [mut inner, mut outer, mut c] = [(&inner, k), (&outer, k), (&c, m)]
+            // SAFETY: pieces have no columns in common.
+            .map(|(x, rows)| unsafe { x.block(0..rows, columns.clone()) });
+        let below = c.read().block(zeros..m, 0..columns.len());
+        multiply(inner.again(), v_h, below, Sums::Set);
+        multiply(outer.again(), t, inner.read(), Sums::Set);
+        multiply(c.again(), v, outer.read(), Sums::Subtract);
+    });
 }

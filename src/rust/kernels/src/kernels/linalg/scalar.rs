@@ -300,6 +300,33 @@ fn part<T: Scalar>(mut out: MatMut<T>, lhs: MatRef<T>, rhs: MatRef<T>, how: Sums
     });
 }
 
+/// Columns that a thread takes at a time where elements are copied.
+const COLUMNS: usize = 32;
+
+/// About how long copying an element takes, in picoseconds: of matrices that are in no cache of the thread.
+const COPY: usize = 300;
+
+/// Calls `column(j, elements)` for the columns of a dense matrix, of which threads share large ones.
+pub fn each_column<T: Scalar>(out: &mut [T], rows: usize, column: impl Fn(usize, &mut [T]) + Sync) {
+    let (rows, work) = (rows.max(1), out.len().saturating_mul(COPY));
+    pool::for_each_chunk(out, COLUMNS * rows, work, |piece, out| {
+        out.chunks_mut(rows).enumerate().for_each(|(j, out)| column(piece * COLUMNS + j, out));
+    });
+}
+
+/// Copies a matrix to one whose columns are contiguous too; threads share large ones.
+pub fn copy<T: Scalar>(out: MatMut<T>, from: MatRef<T>) {
+    let [m, n] = from.sizes;
+    assert!(out.sizes == [m, n], "matrices that do not fit");
+    let (all, shared) = (Shared(out), (m * n).saturating_mul(COPY) >= pool::WORTH_SHARING);
+    pool::for_each_piece(n.div_ceil(COLUMNS), shared, |piece| {
+        let columns = piece * COLUMNS..n.min((piece + 1) * COLUMNS);
+        stop::work(m * columns.len());
+        // SAFETY: pieces have no columns in common.
+        unsafe { all.block(0..m, columns.clone()) }.copy(from.block(0..m, columns));
+    });
+}
+
 /// `out` becomes the transpose of `x`.
 pub fn turn<T: Scalar>(mut out: MatMut<T>, x: MatRef<T>) {
     let [m, n] = x.sizes;

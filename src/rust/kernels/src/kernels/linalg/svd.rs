@@ -39,16 +39,17 @@ pub fn tall<T: Scalar>(
         a.iter_mut().for_each(|x| *x = x.times(T::Real::from_f64(scale)));
     }
     // A long matrix is made square first.
-    let (mut reflectors, mut rows) = (None, m);
-    if m > n + n / 2 && n > 0 {
-        reflectors = Some(qr::factorise(MatMut::new(&mut a, [m, n], m)));
+    let mut long;
+    let mut reflectors = None;
+    let reduced = if m > n + n / 2 && n > 0 {
         let mut square = zeroed::<T>(n * n);
-        for (j, out) in square.chunks_exact_mut(n).enumerate() {
-            out[..=j].copy_from_slice(&a[j * m..=j * m + j]);
-        }
-        (a, rows) = (square, n);
-    }
-    let reduced = reduce(a, [rows, n]);
+        long = a;
+        reflectors =
+            Some(qr::factorise(MatMut::new(&mut long, [m, n], m), MatMut::new(&mut square, [n, n], n)));
+        reduce(square, [n, n])
+    } else {
+        reduce(a, [m, n])
+    };
     let (mut d, mut e) = (reduced.diagonal.clone(), reduced.above.clone());
     match vectors {
         None => {
@@ -78,8 +79,8 @@ pub fn tall<T: Scalar>(
             } else {
                 reduced.transform_left(u.again());
             }
-            if let Some(reflectors) = reflectors {
-                reflectors.apply(u.block(0..m, 0..columns));
+            if let Some(reflectors) = &mut reflectors {
+                reflectors.apply(u.block(0..m, 0..columns), false);
             }
             reduced.transform_right(v);
         }

@@ -2,6 +2,7 @@
 //! `work` is about how long one matrix takes, in picoseconds.
 
 use super::each::{dispatch_scalar, each};
+use super::scalar::{copy, each_column};
 use super::triangular::Triangle;
 use super::{adjoint, cholesky, eigen, jacobi, lanes, lu, qr, svd, triangular, MatMut, MatRef, Scalar};
 use crate::tensor::{View, ViewMut};
@@ -24,15 +25,16 @@ pub fn cholesky(operands: &[View], results: &mut [ViewMut], work: usize, lower: 
         }), F64; F32);
     }
     dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], &[2]], results, work, |x, out| {
+        let out = &mut out.scalars[0];
         // Of the other triangle nothing is read, and what is there in the end is cleared.
         let rows = |j: usize| if lower { j..n } else { 0..j + 1 };
-        let out = &mut out.scalars[0];
-        (0..n).for_each(|j| out[j * n..][rows(j)].copy_from_slice(&x.scalars[0][j * n..][rows(j)]));
+        let x = &x.scalars[0];
+        each_column(out, n, |j, out| out[rows(j)].copy_from_slice(&x[j * n..][rows(j)]));
         let matrix = MatMut::new(out, [n, n], n);
         if cholesky::factorise(if lower { matrix } else { matrix.transposed() }).is_err() {
             return out.fill(T::of(f64::NAN));
         }
-        (0..n).for_each(|j| out[j * n..][if lower { 0..j } else { j + 1..n }].fill(T::ZERO));
+        each_column(out, n, |j, out| out[if lower { 0..j } else { j + 1..n }].fill(T::ZERO));
     }))
 }
 
@@ -141,14 +143,21 @@ pub fn qr(operands: &[View], results: &mut [ViewMut], work: usize) {
         if m == 0 {
             return;
         }
-        let a = &mut x.scalars[0];
-        let reflectors = qr::factorise(MatMut::new(a, [m, n], m));
-        for (j, r) in r.chunks_exact_mut(k.max(1)).enumerate() {
-            let rows = k.min(j + 1);
-            r[..rows].copy_from_slice(&a[j * m..][..rows]);
-            r[rows..].fill(T::ZERO);
+        // Reflectors lie where `q` will be. Columns on the right of a square are made parts of `r` in place.
+        let (count, x) = (m.min(n), MatRef::new(&x.scalars[0], [m, n], m));
+        let [mut first, mut others] = MatMut::new(q, [m, k], m).split_columns(count);
+        let [[square, mut right], [mut below, _]] = MatMut::new(r, [k, n], k).split(count, count);
+        copy(first.again(), x.block(0..m, 0..count));
+        below.fill(T::ZERO);
+        let mut reflectors = qr::factorise(first, square);
+        if n > m {
+            copy(right.again(), x.block(0..m, m..n));
+            reflectors.apply(right, true);
         }
-        reflectors.q(MatMut::new(q, [m, k], m));
+        others.fill(T::ZERO);
+        (0..k - count).for_each(|j| others.set(count + j, j, T::ONE));
+        reflectors.apply(others, false);
+        reflectors.into_q();
     }))
 }
 

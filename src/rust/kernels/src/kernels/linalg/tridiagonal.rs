@@ -5,6 +5,7 @@
 use super::reflector::{adjoint_of, apply, inner, reflector, total, triangle, LANES};
 use super::scalar::{multiply_lower, Real, Scalar};
 use super::view::{MatMut, MatRef};
+use crate::kernels::memory::room::Room;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
 use crate::kernels::threads::pool;
@@ -87,7 +88,7 @@ impl<T: Scalar> Tridiagonal<T> {
         const TOGETHER: usize = 64;
         let n = self.diagonal.len();
         let columns = z.columns();
-        let (last, mut room) = (n.saturating_sub(1), Vec::new());
+        let (last, mut room) = (n.saturating_sub(1), Room::default());
         for start in (0..last).step_by(TOGETHER).rev() {
             let end = last.min(start + TOGETHER);
             let rows = n - start - 1;

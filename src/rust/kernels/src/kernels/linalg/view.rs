@@ -235,7 +235,11 @@ impl<'a, T: Copy> MatMut<'a, T> {
     /// Writes one value everywhere.
     pub fn fill(&mut self, x: T) {
         for j in 0..self.columns() {
-            (0..self.rows()).for_each(|i| self.set(i, j, x));
+            if self.strides[0] == 1 {
+                self.column(j).fill(x);
+            } else {
+                (0..self.rows()).for_each(|i| self.set(i, j, x));
+            }
         }
     }
 }

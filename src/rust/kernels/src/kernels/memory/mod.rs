@@ -6,6 +6,7 @@ pub mod block_allocator;
 pub mod indexed;
 pub mod nontemporal;
 pub mod permute;
+pub mod room;
 
 use crate::growth::reserve;
 use crate::stop;
