@@ -77,6 +77,9 @@ impl Executable {
         if let Some(parted) = passes::parts(&graph, passes::LARGE)? {
             graph = parted;
         }
+        if let Some(joined) = passes::pads(&graph)? {
+            graph = joined;
+        }
         let plan = plan(&graph, given, control)?;
         let may_share = plan.steps.iter().any(may_share);
         let may_raise = graph.nodes().iter().any(|node| node.op.may_raise());

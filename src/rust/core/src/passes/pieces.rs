@@ -361,7 +361,7 @@ impl<'g> Demands<'g> {
 
 /// Whether the elements of a piece lie in rows that are read in place: it is contiguous, or its rows are no
 /// shorter than a vector.
-fn has_rows(piece: &StaticSlice, aval: &Aval) -> bool {
+pub(super) fn has_rows(piece: &StaticSlice, aval: &Aval) -> bool {
     let (shape, sizes) = (&aval.shape, sizes(piece));
     let mut run = 1;
     for (axis, &size) in shape.iter().enumerate() {
