@@ -55,6 +55,8 @@ pub enum Operation {
     Same,
     /// `y` where the mask `x` is true, else `z`.
     Select,
+    /// `y` where `x` is NaN and `y` is 0, else `x`: no formula has it.
+    ZeroForNan,
     /// Bitwise and.
     And,
     /// Bitwise or.

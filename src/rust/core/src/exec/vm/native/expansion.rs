@@ -139,11 +139,7 @@ impl Expansion {
             }
             Op::MulNoNan => {
                 let product = step(Operation::Mul, of, None);
-                let zero = self.literal(is_double, 0);
-                let at_zero = self.step((Operation::Same, false), &[of[1], zero], DType::I1, false, None);
-                let is_nan = self.step((Operation::Same, true), &[product; 2], DType::I1, false, None);
-                let mask = self.step((Operation::Both, false), &[at_zero, is_nan], DType::I1, false, None);
-                self.step((Operation::Select, false), &[mask, of[1], product], dtype, false, Some(result))
+                self.step((Operation::ZeroForNan, false), &[product, of[1]], dtype, false, Some(result))
             }
             Op::Max | Op::Min => self.extreme(micro.op == Op::Max, [of[0], of[1]], dtype, Some(result)),
             Op::Clamp => {

@@ -175,6 +175,16 @@ impl Emitter<'_> {
             Operation::Same => self.ordered(at, micro, float(FLOAT_EQ), false),
             Operation::Not => self.one(at, micro, NOT),
             Operation::Select => self.selection(at, micro),
+            Operation::ZeroForNan => {
+                // The comparison with itself is 0 where the operand is NaN, and all ones elsewhere, which is a
+                // NaN: where the other operand equals it, that is the result.
+                let (x, y) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
+                self.op(float(FLOAT_EQ), SCRATCH, x, Source::Register(x));
+                self.op(float(FLOAT_EQ), SCRATCH, y, Source::Register(SCRATCH));
+                let to = self.result(at);
+                self.choose(to, SCRATCH, y, x);
+                to
+            }
             Operation::Shl(by) => self.one(at, micro, shift_left(8 * width as u32, by)),
             Operation::Shr(0) => self.one(at, micro, LOAD),
             Operation::Shr(by) => self.one(at, micro, shift_right(8 * width as u32, by)),

@@ -52,7 +52,9 @@ pub const SHIFT_RIGHT_SIGNED: ByWidth = [None, None, Some(vector(1, 2, 0x46)), N
 
 /// Predicates of float comparisons: ordered or unordered, and quiet.
 pub const FLOAT_EQ: u8 = 0x00;
+pub const FLOAT_UNORDERED: u8 = 0x03;
 pub const FLOAT_NE: u8 = 0x04;
+pub const FLOAT_ORDERED: u8 = 0x07;
 pub const FLOAT_LT: u8 = 0x11;
 pub const FLOAT_LE: u8 = 0x12;
 

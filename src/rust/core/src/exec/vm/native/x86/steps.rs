@@ -52,6 +52,16 @@ impl Emitter<'_> {
                 to
             }
             Operation::Select => self.selection(at, micro),
+            Operation::ZeroForNan => {
+                // The comparison with itself is 0 where the operand is NaN, and all ones elsewhere, which is a
+                // NaN: where the other operand equals it, that is the result.
+                let (x, y, mask) =
+                    (self.register(micro.operands[0]), self.register(micro.operands[1]), self.take());
+                self.op_with(both(0xC2), mask, x, Source::Register(x), FLOAT_ORDERED);
+                self.op_with(both(0xC2), mask, y, Source::Register(mask), FLOAT_EQ);
+                self.op_with(BLEND, mask, x, Source::Register(y), mask << 4);
+                mask
+            }
             Operation::Shl(by) | Operation::Shr(by) => {
                 let left = matches!(operation, Operation::Shl(_));
                 let x = self.register(micro.operands[0]);

@@ -168,6 +168,25 @@ impl Emitter<'_> {
                 let compare = vector_wide(u8::from(is_double), 1, is_double, 0xC2);
                 self.compared(at, micro, compare, condition(operation, complement))
             }
+            Operation::ZeroForNan => {
+                // The instruction puts in what a table of 4 bits for each class of numbers says: of classes of
+                // the second operand zeros alone (class 2) are put in as they are (1).
+                const FIX: Vector = vector(1, 3, 0x54);
+                let (x, y) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
+                let compare = vector_wide(u8::from(is_double), 1, is_double, 0xC2);
+                let mask = self.take_mask();
+                self.op_with(compare, mask, x, Source::Register(x), FLOAT_UNORDERED);
+                let to = if self.dies(micro.operands[0], at) { x } else { self.take() };
+                if to != x {
+                    self.op(LOAD, to, 0, Source::Register(x));
+                }
+                let mut table = [0; 8];
+                table[1] = 1;
+                let table = self.everywhere(&table[..if is_double { 8 } else { 4 }]);
+                let lanes = Mask { register: mask, ..Mask::default() };
+                self.assembler.wide(FIX.with(is_double), to, y, table, Some(0), lanes);
+                to
+            }
             Operation::Both => self.masks_joined(at, micro, 0x41),
             Operation::Either => self.masks_joined(at, micro, 0x45),
             Operation::Not => {
