@@ -1,7 +1,8 @@
 # How vignettes write their figures: as PNG files with a palette of 128 colours, which are a third of those with 24 bits
 # for each pixel that png() writes.
 
-knitr::opts_chunk$set(dev = "bmp", fig.process = function(path) {
+# The paper is white, also where a site draws without one: bmp() would fill it with black.
+knitr::opts_chunk$set(dev = "bmp", dev.args = list(bg = "white"), fig.process = function(path) {
   bytes <- as.integer(readBin(path, "raw", file.size(path)))
   number <- function(at, size = 4L) sum(bytes[at + seq_len(size)] * 256^(seq_len(size) - 1L))
   depth <- number(28L, 2L)
