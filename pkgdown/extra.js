@@ -2,12 +2,12 @@
 const make = (name, props = {}) => Object.assign(document.createElement(name), props);
 
 const toc = document.getElementById("toc");
-const headings = document.querySelectorAll("main h2, main h3");
+const headings = [...document.querySelectorAll("main h2, main h3")]
+  .map((heading) => [heading, heading.id || heading.closest("[id]")?.id])
+  .filter(([, id]) => id && id !== "main");
 if (toc && headings.length > 1) {
   const list = make("ul");
-  for (const heading of headings) {
-    const id = heading.id || heading.closest("[id]")?.id;
-    if (!id || id === "main") continue;
+  for (const [heading, id] of headings) {
     const item = make("li", { className: heading.localName });
     const text = [...heading.childNodes].filter((x) => !x.classList?.contains("anchor"));
     item.append(make("a", { href: "#" + id, textContent: text.map((x) => x.textContent).join("").trim() }));

@@ -71,6 +71,12 @@ utils::assignInNamespace("CRAN_urls", no_urls, "downlit")
 
 # A page missing in the reference, an article in no group: pkgdown stops at both.
 pkg <- pkgdown::as_pkgdown(copy)
+# The list of articles says of each what README does.
+line <- '^[|] `vignette[(]"([a-z-]+)"[)]` [|] (.)(.*) [|]$'
+said <- grep(line, readLines("README.md", encoding = "UTF-8"), value = TRUE)
+said <- setNames(sub(line, "\\U\\2\\E\\3.", said, perl = TRUE), sub(line, "\\1", said))
+stopifnot(pkg$vignettes$name %in% names(said))
+pkg$vignettes$description <- unname(said[pkg$vignettes$name])
 if (!length(parts)) {
   unlink(out, recursive = TRUE)
   parts <- c("home", "reference", "articles", "news")
