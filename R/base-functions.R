@@ -91,7 +91,8 @@
 #'   the distinct rows, as an R value.
 #'
 #' @param x,a A tensor or a traced value.
-#' @param times,each,length.out,... As in base R: [rep()]; for the others, arguments of base R's function.
+#' @param times,length.out,... As in base R: [rep()], which also takes `each`; for the others, arguments of base
+#'   R's function.
 #' @param lag,differences,perm As in base R: [diff()], [aperm()].
 #' @param decreasing,na.last As in base R: [sort()]; `na.last` is `TRUE`, or `NA` with the same meaning.
 #' @param incomparables As in base R: [unique()].
@@ -154,7 +155,9 @@ rep_len.AnvilValue <- function(x, length.out) {
 #' @rdname base-functions
 #' @method rep.int AnvilValue
 #' @export
-rep.int.AnvilValue <- function(x, times) {
+# R CMD check of R 4.5 takes it for a method of rep() as well, which has `...`.
+rep.int.AnvilValue <- function(x, times, ...) {
+  check_dots(...)
   force(times)
   positions <- by_base(refused(rep.int(seq_along(x), times)))
   taken(x, positions)

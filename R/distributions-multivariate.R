@@ -80,6 +80,7 @@ normal_vector_density <- as_program(function(x, mean, matrix, by, log) {
 #' @param sigma,precision,chol The covariance matrix, its inverse, or the lower triangular factor: one of the
 #'   three.
 #' @param n Number of draws.
+#' @param log Whether the density is its logarithm: `TRUE` or `FALSE`.
 #' @return `nv_dmvnorm()`: a 0-d tensor for a vector, else one number for each row. `nv_rmvnorm()`: a list of
 #'   `state`, the next state, and `value`, draws in the `n` rows of a matrix.
 #' @section Errors: `anvil_error_shape` for a point or parameter of another shape; `anvil_error_arg` for a

@@ -104,6 +104,7 @@ distribution("censnorm",
 #'
 #' @inheritParams nv_dnorm
 #' @param a,b Ends of the truncated distribution; may be infinite.
+#' @param mean,sd Mean and standard deviation of the normal variable.
 #' @param left,right Ends of the censored distribution; may be infinite.
 #' @inherit nv_dnorm return
 #' @section Errors: As of [nv_dnorm()].

@@ -27,7 +27,7 @@ echo 'int main(void) { return 0; }' | ${compiler:-cc} -include stdio.h -x c -o /
   missing="${missing} gcc libc6-dev"
 
 packages=""
-if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr cli pillar vctrs"; fi
+if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr cli pillar vctrs Matrix"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
 if test "$1" = "site"; then packages="pkgdown knitr rmarkdown yaml xml2 bit64 cli pillar vctrs"; fi
 if test "$1" = "lint"; then packages="lintr"; fi
@@ -46,7 +46,7 @@ if test -n "${packages}"; then
     absent=$(Rscript --no-init-file -e 'for (p in commandArgs(TRUE)) if (system.file(package = p) == "") cat(p, "")' \
       ${packages})
   fi
-  for package in ${absent}; do missing="${missing} r-cran-${package}"; done
+  for package in $(echo "${absent}" | tr '[:upper:]' '[:lower:]'); do missing="${missing} r-cran-${package}"; done
 fi
 
 if ! cargo --version > /dev/null 2>&1 || ! rustc --version > /dev/null 2>&1; then
