@@ -1,6 +1,7 @@
 # Whether R sources are as .lintr asks for; prints what is not, and fails then. Files that were clean with the
 # same content, configuration and lintr are not read again: .lib, which `make clean` removes, has their list.
-# No name is defined in two files of the package, or in two helpers of its tests.
+# No name is defined in two files of the package, or in two helpers of its tests. Help pages describe the arguments of
+# the functions that they are about, and no others.
 files <- list.files(c("R", "tests"), "[.]R$", recursive = TRUE, full.names = TRUE)
 record <- ".lib/lint.rds"
 states <- paste(tools::md5sum(files), tools::md5sum(".lintr"), packageVersion("lintr"))
@@ -24,5 +25,7 @@ twice <- unlist(lapply(c("^R/", "^tests/testthat/helper"), function(pattern) {
   unique(names[duplicated(names)])
 }))
 if (length(twice)) cat("defined in two files:", toString(twice), "\n")
+undescribed <- utils::capture.output(print(tools::checkDocFiles(dir = ".")))
+cat(undescribed, sep = "\n")
 cat(sum(counts), "lints in", length(files), "R files,", length(todo), "of them new or changed\n")
-quit(status = as.integer(sum(counts) + length(twice) > 0L))
+quit(status = as.integer(sum(counts) + length(twice) + length(undescribed) > 0L))
