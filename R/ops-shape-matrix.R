@@ -186,6 +186,8 @@ rbind.AnvilValue <- function(..., deparse.level = parent.frame()$deparse.level %
 }
 
 bind_values <- function(how, values, given, level) {
+  # methods::cbind2() of R 4.5 passes -1, which means 0.
+  if (identical(level, -1L)) level <- 0
   if (!is_whole(level) || !level %in% 0:2) {
     abort_arg("deparse.level", "0, 1 or 2", describe(level))
   }

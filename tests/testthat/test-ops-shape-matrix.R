@@ -131,9 +131,10 @@ test_that("outer products are those of outer()", {
   expect_error(nv_outer(tx, ty, function(x) x), class = "anvil_error_arg", "`f`")
   expect_identical(outer(tx, ty), nv_outer(tx, ty))
   expect_identical(tx %o% ty, nv_outer(tx, ty))
-  # Base R's own, on tensors.
+  # Base R's own, on tensors: R 4.5 makes it of a product, which is an op.
   expect_identical(base::outer(tx, ty), outer(x, y))
-  expect_error(jit(function(x) base::outer(x, x))(tx), class = "anvil_error_concrete", "nv_outer")
+  traced <- tryCatch(as_array(jit(function(x) base::outer(x, x))(tx)), anvil_error_concrete = conditionMessage)
+  if (is.character(traced)) expect_match(traced, "nv_outer", fixed = TRUE) else expect_identical(traced, outer(x, x))
   expect_identical(as_array(jit(function(x, y) outer(x, y, "+"))(tx, ty)), outer(x, y, "+"))
 })
 
