@@ -59,7 +59,11 @@ list_dots <- function(...) {
 
 # The arguments of R's own print method, which R passes on to the elements of a list, as in
 # `print(list(x), digits = 3)`.
-taken_by <- function(generic, class = "default") setdiff(names(formals(getS3method(generic, class))), "...")
+taken_by <- function(generic, class = "default") {
+  known <- setdiff(names(formals(getS3method(generic, class))), "...")
+  # prettyNum() of R 4.6 gives it to format(), whose default method does not name it.
+  c(known, if (generic == "format") intersect("replace.zero", names(formals(prettyNum))))
+}
 
 # Called by functions that users call, see `saying_what_is_missing()`. An argument is missing too if it is a
 # variable of the caller's that was left out: the error says which.
