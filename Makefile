@@ -3,7 +3,7 @@ LIB := $(CURDIR)/.lib
 export R_LIBS := $(LIB)$(if $(R_LIBS),:$(R_LIBS))
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-cran check-r-next check-arm lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random site cheatsheet clean help deps-build deps-test deps-doc deps-lint
+.PHONY: all demo dev test test-rust test-r test-order doc generate install build check check-cran check-r-next check-arm lint lint-rust lint-r fuzz valgrind crosscheck crosscheck-values bench bench-random site cheatsheet clean help deps-build deps-test deps-cran deps-doc deps-lint
 # The steps build on each other, and cargo and R CMD INSTALL use all cores by themselves.
 .NOTPARALLEL:
 
@@ -37,7 +37,7 @@ help:
 	@echo "make cheatsheet man/figures/cheatsheet.svg and .pdf, after running the code that is on it"
 	@echo "make clean      remove everything that was built"
 
-deps-build deps-test deps-doc deps-lint:
+deps-build deps-test deps-cran deps-doc deps-lint:
 	@sh tools/install-deps.sh $(@:deps-%=%)
 
 demo: install
@@ -79,7 +79,9 @@ build: deps-test
 check: export NOT_CRAN := true
 check-cran: OPTIONS := --as-cran
 check-cran: export NOT_CRAN :=
-check check-cran: deps-test
+check: deps-test
+check-cran: deps-cran
+check check-cran:
 	dir=$$(mktemp -d) && sh tools/build-package.sh "$$dir" && cd "$$dir" && \
 	R CMD check --no-manual $(OPTIONS) anvil_*.tar.gz && \
 	! grep -E '^Status:.*(ERROR|WARNING)' anvil.Rcheck/00check.log && rm -Rf "$$dir"

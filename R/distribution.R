@@ -96,12 +96,12 @@ quantile_at <- function(row, p, parameters, lower, log) {
 # A function that is part of the open trace, or a program of its own: a formula has up to a few hundred ops,
 # each of which would be a call.
 as_program <- function(f, static = character()) {
-  program <- NULL
-  function(...) {
-    if (.Call(anvil_trace_depth) > 0L) return(f(...))
-    if (is.null(program)) program <<- jit(f, static)
+  # The first call makes it, and is one of it.
+  program <- function(...) {
+    program <<- jit(f, static)
     program(...)
   }
+  function(...) if (.Call(anvil_trace_depth) > 0L) f(...) else program(...)
 }
 
 run_formula <- function(kind, row, x, parameters, flags) {

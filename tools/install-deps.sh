@@ -2,6 +2,7 @@
 # Installs from Debian what is missing on this machine, and nothing when all is there.
 #   sh tools/install-deps.sh build   what installing anvil takes
 #   sh tools/install-deps.sh test    and its tests, vignettes and R CMD check
+#   sh tools/install-deps.sh cran    and what R CMD check --as-cran asks for besides
 #   sh tools/install-deps.sh doc     and its help pages
 #   sh tools/install-deps.sh site    and what makes the site and the cheat sheet
 #   sh tools/install-deps.sh lint    and what reads the R sources
@@ -27,6 +28,12 @@ echo 'int main(void) { return 0; }' | ${compiler:-cc} -include stdio.h -x c -o /
   missing="${missing} gcc libc6-dev"
 
 packages=""
+if test "$1" = "cran"; then
+  need checkbashisms devscripts
+  need qpdf qpdf
+  need tidy tidy
+  set -- test
+fi
 if test "$1" = "test"; then packages="testthat withr knitr rmarkdown bit64 callr cli pillar vctrs Matrix"; fi
 if test "$1" = "doc"; then packages="roxygen2"; fi
 if test "$1" = "site"; then packages="pkgdown knitr rmarkdown yaml xml2 bit64 cli pillar vctrs"; fi
