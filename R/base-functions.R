@@ -91,8 +91,8 @@
 #'   the distinct rows, as an R value.
 #'
 #' @param x,a A tensor or a traced value.
-#' @param times,length.out,... As in base R: [rep()], which also takes `each`; for the others, arguments of base
-#'   R's function.
+#' @param times,length.out,... As in base R: [rep()], which also takes `each`; for the others, arguments of
+#'   base R's function.
 #' @param lag,differences,perm As in base R: [diff()], [aperm()].
 #' @param decreasing,na.last As in base R: [sort()]; `na.last` is `TRUE`, or `NA` with the same meaning.
 #' @param incomparables As in base R: [unique()].

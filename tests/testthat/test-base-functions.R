@@ -76,10 +76,11 @@ exception <- function(except, dtype) {
 
 tolerances <- c(bf16 = 2e-2, f16 = 3e-3, f64 = 1e-12, c128 = 1e-12)
 
-# Whether a newer R takes another way, which a tensor or traced value refuses: what is distinct before what matches,
-# asplit() in C, pretty() of a double.
+# Whether a newer R takes another way, which a tensor or traced value refuses: what is distinct before what
+# matches, asplit() in C, pretty() of a double.
 changed <- function(row) {
-  since <- c(setdiff = "4.3", union = "4.3", intersect = "4.3", asplit = "4.5", pretty = "4.6")[row$`function`]
+  since <- c(setdiff = "4.3", union = "4.3", intersect = "4.3", asplit = "4.5", pretty = "4.6")
+  since <- since[row$`function`]
   !is.na(since) && getRversion() >= since
 }
 
@@ -158,7 +159,8 @@ wrong_in_a_trace <- function(row, f, dtype) {
     said <- conditionMessage(got)
     wrapped <- row$traced == "error" && grepl("selecting a method for function '['", said, fixed = TRUE)
     if (wrapped && grepl("A traced value has no elements yet", said, fixed = TRUE)) return()
-    expected <- inherits(eager, "error") || (row$traced == "-" || changed(row)) && inherits(got, "anvil_error")
+    ours <- row$traced == "-" || changed(row)
+    expected <- inherits(eager, "error") || ours && inherits(got, "anvil_error")
     return(if (!expected) conditionMessage(got))
   }
   if (got$is != row$traced) return(paste("is", got$is))

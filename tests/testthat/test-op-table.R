@@ -267,7 +267,8 @@ test_that("each function has one derivative in both modes, and batches are as on
 })
 
 test_that("each row has values of another system, or a test that says what holds instead", {
-  skip_if_not(file.exists(test_path("..", "testdata", "xla", "values.csv")), "the package has no values of XLA")
+  values <- test_path("..", "testdata", "xla", "values.csv")
+  skip_if_not(file.exists(values), "the package has no values of XLA")
   first <- function(...) {
     sub("-.*", "", utils::read.csv(test_path("..", "testdata", ...), comment.char = "#")[[1L]])
   }
