@@ -82,7 +82,7 @@ impl BoundPlan {
             let in_place = |i, j| match &step.action {
                 Action::Tiles(program) => program.in_place(i, j),
                 Action::Apply(op, _) => i == 0 && j == 0 && op.updates(),
-                Action::Copy | Action::Control(_) => false,
+                Action::Copy | Action::Frame(_) | Action::Control(_) => false,
             };
             self.table.bind(reads, writes, in_place);
             let mut lent = self.table.lend(memory);
@@ -134,6 +134,7 @@ impl BoundPlan {
                             let (x, out) = (&operands[0], &mut results[0]);
                             tile::copy(x, out)
                         }
+                        Action::Frame(frame) => frame.fill(&operands[0], &mut results[0]),
                         Action::Tiles(_) => unreachable!("programs are bound"),
                     })
                 }

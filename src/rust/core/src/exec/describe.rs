@@ -174,6 +174,11 @@ fn line(step: &Step, path: String) -> Line {
     };
     match &step.action {
         Action::Copy => Line { kind: "copy".into(), ..one },
+        Action::Frame(frame) => {
+            let bytes = frame.bytes(&step.results[0].0);
+            let (read, picoseconds) = (read.min(bytes), alone::moved(read.min(bytes) + bytes));
+            Line { kind: frame.name.into(), ops: vec![frame.name], read, written: bytes, picoseconds, ..one }
+        }
         // Its time is that of its regions, which read and write the slices of a repetition.
         Action::Control(control) => {
             Line { kind: control.name().into(), native: control.native().is_some(), ..one }

@@ -8,6 +8,9 @@ mod bound_plan;
 mod compile;
 pub mod control;
 pub mod describe;
+mod frame;
+mod frames;
+mod given;
 mod memory_plan;
 mod partition;
 mod place;
@@ -21,9 +24,9 @@ mod step;
 mod updates;
 pub mod vm;
 
+pub use given::Given;
 pub use memory_plan::MemoryPlan;
 pub use run::{Executable, Output};
-pub use updates::Given;
 
 use crate::error::Result;
 use crate::ops::Graph;

@@ -14,6 +14,7 @@
 //! than to load: each group that reads one computes it, and it is a unit of its own if anything else reads
 //! it.
 
+use super::given::Given;
 use super::schedule::{plans, Access, NodePlan, Schedule};
 use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
@@ -70,7 +71,7 @@ pub struct Units {
 }
 
 /// Partitions a graph into units.
-pub fn partition(graph: &Graph, views: &Views) -> Units {
+pub fn partition(graph: &Graph, views: &Views, given: Given) -> Units {
     let plans = plans(graph, views);
     let mut is_output = table(false, graph.values().count());
     graph.outputs().iter().for_each(|&v| is_output[views.root(v).index()] = true);
@@ -84,7 +85,7 @@ pub fn partition(graph: &Graph, views: &Views) -> Units {
         is_output,
         plans,
     };
-    for node in order(graph, &partition.plans) {
+    for node in order(graph, &partition.plans, &late(graph, views, given)) {
         stop::work(NODE);
         partition.put(node);
     }
@@ -106,16 +107,41 @@ fn maker(graph: &Graph, value: Value) -> Option<usize> {
     }
 }
 
+/// Nodes that replace elements of what later nodes of the graph read, too, and that come after these: then
+/// nothing is copied.
+fn late(graph: &Graph, views: &Views, given: Given) -> Vec<bool> {
+    let mut late = table(false, graph.nodes().len());
+    let mut is_read = table(false, graph.values().count());
+    graph.outputs().iter().for_each(|&v| is_read[views.root(v).index()] = true);
+    let outputs = is_read.clone();
+    for (number, node) in graph.nodes().iter().enumerate().rev() {
+        let first = node.operands.first().filter(|_| node.op.updates()).map(|&v| views.root(v));
+        late[number] = first.is_some_and(|root| {
+            let may = match graph.def(root) {
+                Def::Input(input) => given.overwrites(input),
+                Def::Result(made, _) => graph.nodes()[made].op.source().is_none(),
+                Def::Constant(_) | Def::Literal(_) => false,
+            };
+            may && is_read[root.index()] && !outputs[root.index()]
+        });
+        if !node.results.first().is_some_and(|&v| views.is_view(v)) {
+            node.operands.iter().for_each(|&v| is_read[views.root(v).index()] = true);
+        }
+    }
+    late
+}
+
 /// Nodes in the order in which they join units: that of the graph, but nodes that stand alone with small
-/// results come as early as possible, so that they do not separate groups. Nodes with an effect keep their
-/// order.
-fn order(graph: &Graph, plans: &[NodePlan]) -> Vec<usize> {
+/// results come as early as possible, so that they do not separate groups, and `late` ones before what reads
+/// them. Nodes with an effect keep their order.
+fn order(graph: &Graph, plans: &[NodePlan], late: &[bool]) -> Vec<usize> {
     let nodes = graph.nodes();
     let early = |number: usize| match plans[number].schedule {
         Schedule::View | Schedule::Source => true,
         Schedule::Alone => {
             let made: usize = nodes[number].results.iter().map(|&v| graph.aval(v).shape.size()).sum();
-            made <= TILE && !nodes[number].op.has_effect() && !nodes[number].op.has_regions()
+            let op = &nodes[number].op;
+            made <= TILE && !late[number] && !op.has_effect() && !op.has_regions()
         }
         _ => false,
     };
@@ -130,9 +156,25 @@ fn order(graph: &Graph, plans: &[NodePlan]) -> Vec<usize> {
     let mut ready: BinaryHeap<Reverse<usize>> =
         (0..nodes.len()).filter(|&n| missing[n] == 0 && early(n)).map(Reverse).collect();
     let (mut out, mut done) = (Vec::with_capacity(nodes.len()), table(false, nodes.len()));
-    for number in 0..nodes.len() {
-        // All nodes before it in the graph are done, its operands among them.
-        while let Some(next) = ready.pop().map(|Reverse(next)| next).or((!done[number]).then_some(number)) {
+    // All operands of a node are done before it, but for late ones.
+    let mut wanted = vec![];
+    let [soon, last] = [false, true].map(|is| (0..nodes.len()).filter(move |&n| late[n] == is));
+    for number in soon.chain(last) {
+        wanted.push(number);
+        loop {
+            let next = match (ready.pop(), wanted.last()) {
+                (Some(Reverse(next)), _) => next,
+                (None, None) => break,
+                (None, Some(&last)) => {
+                    let mut made = nodes[last].operands.iter().filter_map(|&v| maker(graph, v));
+                    if let Some(missing) = made.find(|&n| !done[n]) {
+                        wanted.push(missing);
+                        continue;
+                    }
+                    wanted.pop();
+                    last
+                }
+            };
             if std::mem::replace(&mut done[next], true) {
                 continue;
             }

@@ -7,6 +7,7 @@
 //! * An output is computed in its buffer.
 //! * Contiguous operands of a concatenation are computed in the place of its result, or copied there if no step
 //!   computes them, and the concatenation is no step.
+//! * What a pad or an update puts elements around is computed in the place of its result ([`super::frames`]).
 //! * All others share one arena; a place is free again after the last step that reads it.
 //! * A node's result is stored in its dtype: 16-bit floats are rounded after each op, as when the op runs
 //!   alone (`tests/halves.rs`). Where rounding changes no bit, as between a negation and a sum, f32 could be
@@ -18,20 +19,22 @@
 
 use super::arena::Arena;
 use super::compile::{compile, Compiled, Kept, Stored};
+use super::frames::Frames;
+use super::given::Given;
 use super::partition::{partition, Group, Unit, Units};
 use super::place::{Place, ARENA, INPUTS, LITERALS};
 use super::step::{Action, CompileControl, Plan, Prepared, Step};
-use super::updates::{Given, Updates};
+use super::updates::{fill_of, Updates};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::{push, table};
 use crate::kernels::memory::{AlignedBytes, Span};
-use crate::ops::{Graph, Op, Source};
+use crate::ops::{Graph, Op};
 use crate::passes::{Candidates, Views};
 use crate::shape::Shape;
 use crate::stop;
-use crate::tensor::{Aval, Layout, Literal};
+use crate::tensor::{Aval, Layout};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -42,8 +45,7 @@ use std::rc::Rc;
 /// # Errors
 /// Those of `control`.
 pub fn plan(graph: &Graph, given: Given, control: CompileControl) -> Result<Plan> {
-    let leaves = matches!(given, Given::Donated(_));
-    Planner { leaves, ..Planner::new(graph) }.run(given, control)
+    Planner::new(graph, given).run(given, control)
 }
 
 struct Planner<'a> {
@@ -68,6 +70,8 @@ struct Planner<'a> {
     read_on: OnceCell<Vec<bool>>,
     /// Roots that are updated in place.
     updates: Updates,
+    /// Roots that are computed in the place of a result that has a frame around them.
+    frames: Frames,
     /// Roots that are computed as part of another root, which has no step: the other, and the offset in it.
     parts: FxHashMap<Value, (Value, usize)>,
     arena: Arena,
@@ -77,7 +81,7 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(graph: &'a Graph) -> Planner<'a> {
+    fn new(graph: &'a Graph, given: Given) -> Planner<'a> {
         let count = graph.values().count();
         let plan = Plan {
             steps: vec![],
@@ -88,7 +92,7 @@ impl<'a> Planner<'a> {
             at_once: None,
         };
         let views = Views::of(graph);
-        let units = partition(graph, &views);
+        let units = partition(graph, &views, given);
         let (places, output_of, last_use) = (table(None, count), table(None, count), table(0, count));
         let (in_place, parts, arena) = (FxHashMap::default(), FxHashMap::default(), Arena::default());
         Planner {
@@ -104,10 +108,11 @@ impl<'a> Planner<'a> {
             whole: table(false, count),
             read_on: OnceCell::new(),
             updates: Updates::default(),
+            frames: Frames::default(),
             parts,
             arena,
             plan,
-            leaves: false,
+            leaves: matches!(given, Given::Donated(_)),
         }
     }
 
@@ -136,7 +141,9 @@ impl<'a> Planner<'a> {
             }
         }
         let Planner { graph, views, units, last_use, output_of, .. } = self;
-        self.updates = Updates::of(graph, views, units, last_use, output_of, given);
+        self.frames = Frames::of(graph, views, units, last_use, given);
+        self.updates =
+            Updates::of(graph, views, units, |v| self.frames.framed(v).is_some(), last_use, output_of, given);
         match given {
             Given::Donated(inputs) => self.donate(inputs),
             Given::Carried(_) => {
@@ -226,12 +233,15 @@ impl<'a> Planner<'a> {
                 Some(group) => self.group(number, &unit.nodes, group),
                 None if self.is_joined(&self.graph.nodes()[unit.nodes[0]]) => self.copy_parts(unit.nodes[0]),
                 None if self.is_unread(unit.nodes[0]) => {}
-                None => {
-                    for &result in unit.nodes.iter().flat_map(|&n| &self.graph.nodes()[n].results) {
-                        self.place_result(result);
+                None => match self.frames.around(self.graph, &self.graph.nodes()[unit.nodes[0]]) {
+                    Some(around) => self.frame(unit.nodes[0], around),
+                    None => {
+                        for &result in unit.nodes.iter().flat_map(|&n| &self.graph.nodes()[n].results) {
+                            self.place_result(result);
+                        }
+                        self.step(unit.nodes[0], control)?;
                     }
-                    self.step(unit.nodes[0], control)?;
-                }
+                },
             }
             self.release(number, &unit.nodes);
         }
@@ -311,7 +321,7 @@ impl<'a> Planner<'a> {
             let direct = |k: usize| {
                 // What is updated in place is there from its first value on.
                 let first = self.updates.chain(root(k)).last().unwrap_or(root(k));
-                let made = self.units.made[first.index()];
+                let made = self.units.made[self.frames.framed(first).unwrap_or(first).index()];
                 let is_late = late(k) && first == root(k) && !taken(k) && self.meets(first, value);
                 let after = begun(k) || unread || made > Some(free_after) || is_late;
                 self.output_of[root(k).index()] == Some(k) && after
@@ -365,6 +375,14 @@ impl<'a> Planner<'a> {
             self.put_in_place(value, operand);
             return;
         }
+        if let Some(inside) = self.frames.inside(value).cloned() {
+            if self.places[inside.whole.index()].is_none() {
+                self.place_result(inside.whole);
+            }
+            let whole = self.places[inside.whole.index()].clone().expect("placed above");
+            self.places[value.index()] = Some(inside.within(whole, self.graph.aval(value).dtype.bytes()));
+            return;
+        }
         let span = match (self.parts.get(&value).copied(), self.output_of[value.index()]) {
             (Some((whole, at)), _) => {
                 if self.places[whole.index()].is_none() {
@@ -411,6 +429,14 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
+    /// Copies the frame of a node's result, from an operand.
+    fn frame(&mut self, number: usize, around: Value) {
+        let node = &self.graph.nodes()[number];
+        let place = self.filled(&node.op, around).unwrap_or_else(|| self.place(around));
+        let step = self.frames.step(self.graph, node, place, self.place(node.results[0]).span);
+        step.into_iter().for_each(|step| push(&mut self.plan.steps, step));
+    }
+
     /// The place of an operand that is a fill, if the op reads the one element that it consists of.
     fn filled(&mut self, op: &Op, v: Value) -> Option<Place> {
         let fill = fill_of(self.graph, &self.views, v).filter(|_| op.updates())?;
@@ -441,8 +467,12 @@ impl<'a> Planner<'a> {
                 None => self.place_result(root),
             }
         }
-        let wanted: Vec<Kept> =
-            kept.iter().map(|&root| Kept { root, when: self.stored(root, group) }).collect();
+        let within = |root: Value| {
+            let inside = self.frames.inside(root).filter(|inside| !inside.is_contiguous())?;
+            Some((inside.shape.clone(), inside.layout.clone(), self.graph.aval(inside.whole).bytes()))
+        };
+        let wanted = |&root: &Value| Kept { root, when: self.stored(root, group), within: within(root) };
+        let wanted: Vec<Kept> = kept.iter().map(wanted).collect();
         let Compiled { program, operands, partials } =
             compile(self.graph, &self.views, &self.units.plans, nodes, group, &wanted, &|v| self.place(v));
         let mut results: Vec<(Aval, Span)> =
@@ -500,7 +530,9 @@ impl<'a> Planner<'a> {
     /// values are in the cache anyway.
     fn dying(&self, unit: usize, nodes: &[usize], result: Value) -> Option<Value> {
         const WORTH_IT: usize = 1 << 18;
-        let placed = self.output_of[result.index()].is_some() || self.parts.contains_key(&result);
+        let placed = self.output_of[result.index()].is_some()
+            || self.parts.contains_key(&result)
+            || self.frames.inside(result).is_some();
         if placed || self.graph.aval(result).bytes() < WORTH_IT {
             return None;
         }
@@ -556,6 +588,7 @@ impl<'a> Planner<'a> {
                 && self.output_of[root.index()].is_none()
                 && !self.given[root.index()]
                 && !self.parts.contains_key(&root)
+                && self.frames.inside(root).is_none()
             {
                 let Some(span) = &self.places[root.index()] else { continue };
                 if span.buffer == ARENA {
@@ -563,14 +596,5 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-    }
-}
-
-/// The element that a value consists of, if it is a fill.
-fn fill_of(graph: &Graph, views: &Views, v: Value) -> Option<Literal> {
-    let Def::Result(node, _) = graph.def(views.root(v)) else { return None };
-    match graph.nodes()[node].op.source()? {
-        Source::Fill(literal) => Some(literal),
-        Source::Count { .. } => None,
     }
 }

@@ -1,10 +1,10 @@
 //! Executables: graphs that are compiled once and run many times.
 
 use super::bound_plan::BoundPlan;
+use super::given::Given;
 use super::place::INPUTS;
 use super::plan::plan;
 use super::step::{regions, Action, CompileControl, Plan, Step};
-use super::updates::Given;
 use crate::error::Result;
 use crate::kernels::math::Level;
 use crate::kernels::memory::nontemporal::streamed;
@@ -205,7 +205,7 @@ fn may_share(step: &Step) -> bool {
     match &step.action {
         Action::Control(_) => true,
         Action::Tiles(program) => program.is_shared(),
-        Action::Apply(..) | Action::Copy => {
+        Action::Apply(..) | Action::Copy | Action::Frame(_) => {
             let made = step.results.iter().map(|(aval, _)| aval.shape.size());
             step.operands.iter().map(|(aval, _)| aval.shape.size()).chain(made).sum::<usize>() >= MIN_SHARED
         }

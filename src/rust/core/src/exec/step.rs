@@ -1,6 +1,7 @@
 //! Plans and their steps.
 
 use super::compile::Program;
+use super::frame::Frame;
 use super::place::Place;
 use crate::error::Result;
 use crate::kernels::memory::{AlignedBytes, Span};
@@ -19,6 +20,8 @@ pub enum Action {
     Tiles(Rc<Program>),
     /// Copies an operand of any layout into a dense output.
     Copy,
+    /// Copies an operand of any layout into the frame of a dense output, around what is computed inside.
+    Frame(Rc<Frame>),
     /// Runs a branch or a loop, on dense operands.
     Control(Rc<dyn Control>),
 }
@@ -91,7 +94,7 @@ impl Plan {
         let registers = |step: &Step| match &step.action {
             Action::Tiles(program) => program.registers(),
             Action::Control(control) => control.registers(),
-            Action::Apply(..) | Action::Copy => 0,
+            Action::Apply(..) | Action::Copy | Action::Frame(_) => 0,
         };
         self.registers = self.steps.iter().map(registers).max().unwrap_or(0);
         // Loops ask for themselves.

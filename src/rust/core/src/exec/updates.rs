@@ -2,28 +2,21 @@
 //! ([`OpDef::updates`](crate::ops::OpDef::updates)) writes these alone if nothing reads the operand again.
 //!
 //! Updates of updates are a *chain*: all its values have one place, that of its last. An input may be where a
-//! chain begins: one that is donated, or one that a loop carries, whose next value the chain is.
+//! chain begins: one that is donated, or one that a loop carries, whose next value the chain is, or which ends
+//! with the chain.
 
+use super::given::Given;
 use super::partition::{Unit, Units};
 use crate::graph::{Def, Value};
-use crate::ops::Graph;
+use crate::ops::{Graph, Source};
 use crate::passes::{Candidates, Views};
+use crate::tensor::Literal;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// The inputs whose memory outputs may take over.
-#[derive(Clone, Copy, Debug)]
-pub enum Given<'a> {
-    /// Those with these numbers are donated; outputs leave the engine.
-    Donated(&'a [usize]),
-    /// So many, the first, are carried by a loop: each is followed by the output of its number. Outputs stay
-    /// in the engine.
-    Carried(usize),
-}
 
 /// The chains of a graph.
 #[derive(Debug, Default)]
 pub struct Updates {
-    /// For each root that is updated in place, the root of the operand, unless that is an input.
+    /// For each root that is updated in place, the root of the operand, unless that is an input that goes on.
     of: FxHashMap<Value, Value>,
     /// Those operands.
     operands: FxHashSet<Value>,
@@ -33,12 +26,13 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// Finds chains. `last_use` gives the last unit that reads each root, `output_of` the output in whose
-    /// buffer it is computed.
+    /// Finds chains, without results that are `framed`: their updates are computed there. `last_use` gives the
+    /// last unit that reads each root, `output_of` the output in whose buffer it is computed.
     pub fn of(
         graph: &Graph,
         views: &Views,
         units: &Units,
+        framed: impl Fn(Value) -> bool,
         last_use: &[usize],
         output_of: &mut [Option<usize>],
         given: Given,
@@ -49,6 +43,9 @@ impl Updates {
             let node = &graph.nodes()[node];
             let (&first, rest) = node.operands.split_first().filter(|_| node.op.updates())?;
             let (result, root) = (node.results[0], views.root(first));
+            if framed(result) {
+                return None;
+            }
             let is_last = last_use[root.index()] == number && rest.iter().all(|&v| views.root(v) != root);
             // A fill is one element in memory.
             let is_source =
@@ -69,7 +66,10 @@ impl Updates {
                         given.fits(input, *k) && candidates.for_input(graph, input).binary_search(k).is_ok()
                     };
                     all.begun.extend(output.filter(fits).map(|k| (input, k)));
-                    continue;
+                    // The memory of a temporary value may be the input's.
+                    if output.is_some() || !given.is_spent(input) {
+                        continue;
+                    }
                 }
                 Def::Constant(_) | Def::Literal(_) => continue,
             }
@@ -95,11 +95,11 @@ impl Updates {
     }
 }
 
-impl Given<'_> {
-    fn fits(self, input: usize, output: usize) -> bool {
-        match self {
-            Given::Donated(inputs) => inputs.contains(&input),
-            Given::Carried(count) => input < count && output == input,
-        }
+/// The element that a value consists of, if it is a fill.
+pub fn fill_of(graph: &Graph, views: &Views, v: Value) -> Option<Literal> {
+    let Def::Result(node, _) = graph.def(views.root(v)) else { return None };
+    match graph.nodes()[node].op.source()? {
+        Source::Fill(literal) => Some(literal),
+        Source::Count { .. } => None,
     }
 }

@@ -166,6 +166,13 @@ pub trait OpDef {
     /// it. The other operands, none of which lies there, have any layout. `eval` is a copy and this.
     fn update(&self, _others: &[View], _out: &mut ViewMut) {}
 
+    /// Where an operand lies in its result as it is, if all elements around it, its *frame*, are those of another
+    /// operand at the same place, or the one that this has. Operands are of these types; the elements of some
+    /// are known.
+    fn framed(&self, _operands: &[&Aval], _known: &[Option<Literal>]) -> Option<Framed> {
+        None
+    }
+
     /// The axis along which it concatenates its operands, if it does.
     fn joined(&self) -> Option<Axis> {
         None
@@ -347,6 +354,16 @@ pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form)
     form.takes(operands)?;
     let op = family.iter().find(|op| op.row().name == form.op);
     op.copied().ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))
+}
+
+/// An operand that lies in the result as it is, with a frame around it.
+pub struct Framed {
+    /// The operand.
+    pub inside: usize,
+    /// The one whose elements are around it.
+    pub around: usize,
+    /// The index of its first element, along each axis.
+    pub start: Vec<usize>,
 }
 
 /// A kernel that computes tiles of a result from the whole first operand.

@@ -2,7 +2,7 @@
 
 use super::attrs::{vector, Attrs};
 use super::check::Check;
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
+use super::contract::{simplified, Form, Framed, Linear, OpDef, Promotion, Role, Simplified};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Batched, Vjp};
@@ -32,6 +32,17 @@ fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Where a window begins, if its start indices are known and raise no error.
+fn known(starts: &[Option<Literal>], sizes: &[usize], shape: &Shape, check: &Check) -> Option<Vec<usize>> {
+    let first = |(axis, start): (usize, &Option<Literal>)| {
+        let start = (*start)?;
+        let index = dispatch_int!(start.dtype(), T => position(start.get::<T>()));
+        let at = index.clamp(0, (shape[axis] - sizes[axis]) as i64);
+        (at == index || !check.raises()).then_some(at as usize)
+    };
+    starts.iter().enumerate().map(first).collect()
 }
 
 /// Checks that a window lies within a shape.
@@ -135,16 +146,12 @@ impl OpDef for DynamicSlice {
     /// At positions that are known it is a static slice.
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         let shape = b.graph().aval(operands[0]).shape.clone();
-        let mut start = vec![];
-        for (axis, &v) in operands[1..].iter().enumerate() {
-            let Def::Literal(literal) = b.graph().def(v) else { return Ok(None) };
-            let index = dispatch_int!(literal.dtype(), T => position(literal.get::<T>()));
-            let at = index.clamp(0, (shape[axis] - self.sizes[axis]) as i64);
-            if at != index && self.check.raises() {
-                return Ok(None);
-            }
-            start.push(at as usize);
-        }
+        let literal = |&v: &Value| match b.graph().def(v) {
+            Def::Literal(literal) => Some(literal),
+            _ => None,
+        };
+        let starts: Vec<Option<Literal>> = operands[1..].iter().map(literal).collect();
+        let Some(start) = known(&starts, &self.sizes, &shape, &self.check) else { return Ok(None) };
         let limit = start.iter().zip(&self.sizes).map(|(at, size)| at + size).collect();
         let stride = vec![1; start.len()];
         simplified(b.node1(StaticSlice { start, limit, stride }, &operands[..1])?)
@@ -260,6 +267,11 @@ impl OpDef for DynamicUpdateSlice {
 
     fn updates(&self) -> bool {
         true
+    }
+
+    fn framed(&self, operands: &[&Aval], literals: &[Option<Literal>]) -> Option<Framed> {
+        let start = known(&literals[2..], &operands[1].shape, &operands[0].shape, &self.check)?;
+        Some(Framed { inside: 1, around: 0, start })
     }
 
     fn update(&self, others: &[View], out: &mut ViewMut) {

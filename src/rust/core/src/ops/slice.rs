@@ -1,7 +1,7 @@
 //! Slices at positions known while tracing, reversal, padding. Slices and reversals are views.
 
 use super::attrs::{vector, Attr, Attrs};
-use super::contract::{Form, Linear, OpDef, Promotion, Role};
+use super::contract::{Form, Framed, Linear, OpDef, Promotion, Role};
 use super::derive::Var;
 use super::lower::{axes, list, signature, Lowering};
 use super::rules::{Batch, Vjp};
@@ -341,6 +341,12 @@ impl OpDef for Pad {
 
     fn rearranges(&self) -> bool {
         true
+    }
+
+    fn framed(&self, _operands: &[&Aval], _known: &[Option<Literal>]) -> Option<Framed> {
+        let plain = self.interior.iter().all(|&n| n == 0) && self.high.iter().all(|&n| n >= 0);
+        let start = self.low.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
+        plain.then_some(Framed { inside: 0, around: 1, start })
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {

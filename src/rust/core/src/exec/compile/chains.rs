@@ -202,6 +202,12 @@ fn in_place(links: &[Link], drafts: &[Draft], values: &[Virtual]) -> FxHashMap<u
     kept.into_iter().map(|(at, _)| (drafts[at].result, at)).collect()
 }
 
+/// Whether an instruction stores its operand into runs that are gone over together with these.
+fn joins(runs: &[(usize, Runs)], draft: &Draft) -> bool {
+    let all = |into: &Runs| Runs::are_joint(runs.iter().map(|(_, runs)| runs).chain([into]));
+    draft.into.as_ref().is_some_and(all)
+}
+
 /// The chain of a link that reads some values where they lie; `None` if it is no gain.
 fn joined(
     link: &Link,
@@ -248,8 +254,9 @@ fn joined(
             let (inside, outside) = &mut readers[value];
             *inside += usize::from(own);
             if !own {
-                // The only outside reader, if it copies the value past the caches.
-                *outside = Some(if outside.is_none() && draft.past { Some(at) } else { None });
+                // The only outside reader, if it copies the value past the caches, or into runs.
+                let stores = draft.past || draft.into.is_some();
+                *outside = Some(if outside.is_none() && stores { Some(at) } else { None });
             }
         }
     }
@@ -258,13 +265,20 @@ fn joined(
     let long = || Runs::long_enough(runs.iter().map(|(_, runs)| runs), chain.width);
     let past = !folds || long();
     for result in link.members.iter().map(|&at| drafts[at].result) {
-        match readers[result] {
-            (_, Some(Some(copy))) if past && values[result].location == Location::Register => {
+        let copy = readers[result].1.flatten().filter(|_| values[result].location == Location::Register);
+        match (readers[result], copy) {
+            (_, Some(copy)) if drafts[copy].past && past => {
                 chain.past.push(numbers[result]);
                 writes.push(drafts[copy].result);
                 copies.push(copy);
             }
-            (inside, None) if values[result].location == Location::Register && inside > 0 => continue,
+            (_, Some(copy)) if joins(&runs, &drafts[copy]) => {
+                // Results come after what is read.
+                runs.extend(drafts[copy].into.clone().map(|into| (reads.len() + writes.len(), into)));
+                writes.push(drafts[copy].result);
+                copies.push(copy);
+            }
+            ((inside, None), _) if values[result].location == Location::Register && inside > 0 => continue,
             _ => writes.push(result),
         }
         chain.outputs.push(numbers[result]);

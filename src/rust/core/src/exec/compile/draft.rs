@@ -49,6 +49,8 @@ pub struct Draft {
     pub past: bool,
     /// Where its operand lies, if it gathers one that native code can read in place.
     pub runs: Option<Runs>,
+    /// Where its result lies, if it stores its operand where native code can do so itself.
+    pub into: Option<Runs>,
 }
 
 /// An instruction, final but for registers.
@@ -87,7 +89,7 @@ impl Draft {
 
     /// A draft that does this work.
     pub fn of(make: Make, operands: Vec<usize>, result: usize) -> Draft {
-        let (ring, native, runs) = (None, None, None);
-        Draft { make, operands, result, folded: false, phase: 0, ring, native, past: false, runs }
+        let (ring, native, runs, into) = (None, None, None, None);
+        Draft { make, operands, result, folded: false, phase: 0, ring, native, past: false, runs, into }
     }
 }

@@ -24,12 +24,14 @@ const STORED: usize = 28;
 const GATHERED: usize = 1_000;
 
 /// A result that is stored in memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Kept {
     /// The value.
     pub root: Value,
     /// When it is stored.
     pub when: Stored,
+    /// Where in its place its elements lie, if not side by side: a shape, a layout, and the bytes of the place.
+    pub within: Option<(Shape, Layout, usize)>,
 }
 
 /// When and how a kept result is stored.
@@ -125,7 +127,9 @@ pub fn compile(
                 folds.push(Folded { finish, partials: partial, result: k });
                 Location::Result(partial)
             }
-            (_, Some(k)) if kept[k].when == Stored::Made || plan.is_block() => Location::Result(k),
+            (_, Some(k)) if kept[k].within.is_none() && kept[k].when == Stored::Made || plan.is_block() => {
+                Location::Result(k)
+            }
             _ => Location::Register,
         };
         let dtype = graph.aval(result).dtype;
@@ -153,6 +157,13 @@ pub fn compile(
     }
     for (value, number, dtype) in stores {
         let result = compiler.value(Location::Result(number), dtype);
+        if let Some((shape, layout, bytes)) = kept[number].within.clone() {
+            let (joint, lines) = merged(&shape, &layout);
+            let into = Runs::of(&joint, &lines, dtype.bytes());
+            let make = move || Kernel::place(dtype, shape, layout, bytes);
+            compiler.each.push(Draft { into, ..Draft::new(make, vec![value], result) });
+            continue;
+        }
         let past = kept[number].when == Stored::Past;
         let make = move || if past { Kernel::stream(dtype) } else { Kernel::copy(dtype) };
         let folded = phased && compiler.values[value].pinned;

@@ -12,7 +12,7 @@ use crate::kernels::random::Draw;
 use crate::kernels::reductions::carrier::Carrier;
 use crate::kernels::reductions::fold::{segments, tile, Fold};
 use crate::kernels::reductions::partials::PARTIAL;
-use crate::kernels::tile::{gather, repeat_each};
+use crate::kernels::tile::{gather, repeat_each, runs};
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
 use std::fmt;
@@ -153,6 +153,25 @@ impl Kernel {
     fn gather_of<T: Element>(shape: Shape, layout: Layout) -> Kernel {
         let run = Box::new(move |w: &Window| gather::<T>(w.whole(0), &shape, &layout, w.range(), w.write()));
         Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], tile_of::<T>())
+    }
+
+    /// Stores the tile in a stream of so many bytes, in which a value of this shape lies so.
+    pub fn place(dtype: DType, shape: Shape, layout: Layout, bytes: usize) -> Kernel {
+        by_width!(dtype, T => Kernel::place_of::<T>(shape, layout, bytes))
+    }
+
+    fn place_of<T: Element>(shape: Shape, layout: Layout, bytes: usize) -> Kernel {
+        let along = shape.iter().zip(&layout.strides).map(|(&size, &stride)| (size - 1) * stride as usize);
+        let last = layout.offset + along.sum::<usize>();
+        assert!(
+            layout.strides[0] == 1 && (last + 1) * size_of::<T>() <= bytes,
+            "a value outside of its stream"
+        );
+        let run = Box::new(move |w: &Window| {
+            let x = w.read::<T>(0);
+            runs(&shape, &layout, w.range(), |at, first, _, len| w.put(first, &x[at..at + len]));
+        });
+        Kernel::new(run, [tile_of::<T>(), Extent::Unused, Extent::Unused], Extent::Bytes(bytes))
     }
 
     /// One element of a stream, as a constant. Runs before the first tile.
@@ -355,5 +374,14 @@ impl Window<'_> {
         // SAFETY: as for operands. Other threads make other tiles, and what is read whole is written by
         // nobody.
         unsafe { std::slice::from_raw_parts_mut(pointer, n) }
+    }
+
+    /// Copies elements to the result, from one of its elements on: within the kernel's extent.
+    fn put<T: Element>(&self, first: usize, x: &[T]) {
+        let pointer = self.write.cast::<T>();
+        assert!(pointer.is_aligned(), "a result is not aligned");
+        // SAFETY: as for `folded`: the place of these elements, which no other tile has, is within the extent
+        // (`Kernel::place`).
+        unsafe { std::slice::from_raw_parts_mut(pointer.add(first), x.len()) }.copy_from_slice(x);
     }
 }

@@ -337,7 +337,8 @@ impl Binder<'_> {
         // Arguments that are read come first.
         for (number, (argument, &slot)) in arguments.iter().zip(slots).enumerate() {
             if let Some((_, runs)) = runs.iter().find(|(at, _)| *at == number) {
-                assert!(runs.repeated() == argument.repeated && !argument.written, "code reads other runs");
+                let written = argument.written;
+                assert!(runs.repeated() == argument.repeated && !(written && runs.repeated()), "other runs");
                 let within = runs.bytes();
                 let (address, bytes) = if runs.are_folds() {
                     let Cut { len, segment, .. } = self.code.cut;
@@ -346,7 +347,10 @@ impl Binder<'_> {
                     assert!(own && !folded, "a tile has no such folds");
                     self.locate(slot, Extent::Fold(argument.width), false, false)
                 } else {
-                    let (address, bytes) = self.locate(slot, Extent::Whole, folded, false);
+                    let extent = if written { Extent::Bytes(0) } else { Extent::Whole };
+                    let (address, bytes) = self.locate(slot, extent, folded, written);
+                    let apart = |other: &Bytes| self.are_apart(bytes, *other);
+                    assert!(!written || touched.iter().all(apart), "an instruction writes what it reads");
                     let there = within.start >= 0 && within.end <= bytes.2 as isize;
                     assert!(there, "runs outside of their stream");
                     (address, bytes)

@@ -1,5 +1,5 @@
-//! Values in memory that native code reads in place though they are not dense: they lie in *runs* of elements
-//! side by side, or of one element that is repeated, such as the columns of what is broadcast.
+//! Values in memory that native code reads, or writes, in place though they are not dense: they lie in *runs* of
+//! elements side by side, or of one element that is repeated, such as the columns of what is broadcast.
 
 use super::native::{Argument, Chain, Nest, MAX_ARGUMENTS, MAX_AXES};
 use crate::shape::Shape;
