@@ -1,7 +1,7 @@
 //! The frame of a value: all of its elements but those of a window, which are made by another step.
 
 use crate::kernels::cast::{self, by_width};
-use crate::kernels::tile::{gather, runs};
+use crate::kernels::tile::{copy_run, gather, runs};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::ops::Range;
@@ -36,12 +36,7 @@ impl Frame {
                 });
             } else if x.layout.is_dense(shape) {
                 let data = &data[x.layout.offset..][..out.len()];
-                // They are usually one or two, for which a call of a function that copies would take longer.
-                self.gaps(out.len(), |gap| match (&mut out[gap.clone()], &data[gap]) {
-                    ([x], [a]) => *x = *a,
-                    ([x, y], [a, b]) => (*x, *y) = (*a, *b),
-                    (out, data) => out.copy_from_slice(data),
-                });
+                self.gaps(out.len(), |gap| copy_run(&data[gap.clone()], &mut out[gap]));
             } else {
                 self.gaps(out.len(), |gap| gather(data, shape, x.layout, gap.clone(), &mut out[gap]));
             }

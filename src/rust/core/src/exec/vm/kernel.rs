@@ -12,7 +12,7 @@ use crate::kernels::random::Draw;
 use crate::kernels::reductions::carrier::Carrier;
 use crate::kernels::reductions::fold::{segments, tile, Fold};
 use crate::kernels::reductions::partials::PARTIAL;
-use crate::kernels::tile::{gather, repeat_each, runs};
+use crate::kernels::tile::{copy_run, gather, repeat_each, runs};
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
 use std::fmt;
@@ -382,6 +382,6 @@ impl Window<'_> {
         assert!(pointer.is_aligned(), "a result is not aligned");
         // SAFETY: as for `folded`: the place of these elements, which no other tile has, is within the extent
         // (`Kernel::place`).
-        unsafe { std::slice::from_raw_parts_mut(pointer.add(first), x.len()) }.copy_from_slice(x);
+        copy_run(x, unsafe { std::slice::from_raw_parts_mut(pointer.add(first), x.len()) });
     }
 }

@@ -12,7 +12,7 @@ use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::kernels::{cast, tile};
 use crate::stop;
-use crate::tensor::{View, ViewMut};
+use crate::tensor::{Layout, View, ViewMut};
 use std::ops::Range;
 
 /// The table's entry for a window that is left out.
@@ -254,6 +254,15 @@ pub fn store_at(steps: &[isize], position: isize, from: &View, out: &mut ViewMut
             place(axes, (x, offset), (cast::slice_mut::<T>(out.data), position))
         });
     }
+    if let (Some(1), true) = (steps.first(), from.layout.strides.iter().all(|&stride| stride == 0)) {
+        return by_width!(from.dtype, T => {
+            let (x, out) = (cast::slice::<T>(from.data)[from.layout.offset], cast::slice_mut::<T>(out.data));
+            let to = Layout { strides: steps.to_vec(), offset: position as usize };
+            for range in tile::tiles(from.shape.size()) {
+                tile::runs(from.shape, &to, range, |_, first, _, len| out[first..first + len].fill(x));
+            }
+        });
+    }
     let walk = Walk::new(from.shape.iter().zip(steps).map(|(&n, &step)| (n, Stride::Memory(step))));
     store(&walk, &Starts { count: 1, find: &|_, starts| starts.fill(position), places: None }, from, out);
 }
@@ -415,7 +424,6 @@ mod tests {
     use crate::dtype::DType;
     use crate::kernels::elementwise::Binary;
     use crate::shape::Shape;
-    use crate::tensor::Layout;
 
     #[test]
     fn axes_in_one_line_are_joined() {
@@ -448,5 +456,20 @@ mod tests {
         let starts = Starts { count: 3, find: &starts, places: None };
         combine(&walk, &starts, &from, &mut target, &Binary::add.pair(DType::I32).unwrap());
         assert_eq!(sum, [0, 1, 2, 3, 4, 5, 18, 21, 24, 9, 10, 11]);
+    }
+
+    #[test]
+    fn one_element_is_stored_in_rows_of_any_length() {
+        for (rows, columns, start) in [(300, 5, 0), (7, 90, 1), (1, 400, 2)] {
+            let (shape, whole) = (Shape::from([rows, columns]), Shape::from([rows + 3, columns]));
+            let mut out = vec![0i32; whole.size()];
+            let layout = Layout { strides: vec![0, 0], offset: 1 };
+            let from =
+                View { dtype: DType::I32, shape: &shape, layout: &layout, data: cast::bytes(&[5i32, 7]) };
+            let target = &mut ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut out) };
+            store_at(&[1, rows as isize + 3], start as isize, &from, target);
+            let inside = |i: usize| (start..start + rows).contains(&(i % (rows + 3)));
+            assert!((0..out.len()).all(|i| out[i] == if inside(i) { 7 } else { 0 }));
+        }
     }
 }
