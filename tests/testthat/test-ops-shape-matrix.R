@@ -131,14 +131,13 @@ test_that("outer products are those of outer()", {
   expect_error(nv_outer(tx, ty, function(x) x), class = "anvil_error_arg", "`f`")
   expect_identical(outer(tx, ty), nv_outer(tx, ty))
   expect_identical(tx %o% ty, nv_outer(tx, ty))
-  # Base R's own, on tensors: R 4.5 makes it of a product, which is an op.
+  # Base R's own, on tensors, is a product: an op where tcrossprod() is generic (R 4.4).
   expect_identical(base::outer(tx, ty), outer(x, y))
   products <- jit(function(x) base::outer(x, x))
-  traced <- tryCatch(as_array(products(tx)), anvil_error_concrete = conditionMessage)
-  if (is.character(traced)) {
-    expect_match(traced, "nv_outer", fixed = TRUE)
+  if (is.primitive(tcrossprod)) {
+    expect_identical(as_array(products(tx)), outer(x, x))
   } else {
-    expect_identical(traced, outer(x, x))
+    expect_error(products(tx), class = "anvil_error_concrete", "nv_outer")
   }
   expect_identical(as_array(jit(function(x, y) outer(x, y, "+"))(tx, ty)), outer(x, y, "+"))
 })

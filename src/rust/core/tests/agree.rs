@@ -14,7 +14,7 @@ use anvil_core::ops::{
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
-use common::{aligned, asking, disagreement, random_tensor, Rng};
+use common::{aligned, asking, disagreement, random_inputs, random_tensor, Rng};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -89,8 +89,7 @@ fn elementwise_ops_agree_in_every_layout() {
                         .collect();
                     let Ok(result) = b.node1(op.clone(), &operands) else { continue };
                     let graph = b.finish(vec![result]);
-                    let inputs: Vec<_> =
-                        graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+                    let inputs = random_inputs(&mut rng, &graph);
                     if let Some(what) = disagreement(&graph, &inputs, &[], &[0]) {
                         panic!("{} on {dtype}{shape} {arrangements:?}: {what}", op.name());
                     }

@@ -12,7 +12,7 @@ use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{Binary, BroadcastInDim, Builder, Cumulative, Graph, Op, Reduction, Unary};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
-use common::{disagreement, random_tensor, Rng};
+use common::{disagreement, random_inputs, Rng};
 
 const BY: [Cumulation; 5] =
     [Cumulation::Sum, Cumulation::Prod, Cumulation::Max, Cumulation::Min, Cumulation::LogSumExp];
@@ -59,7 +59,7 @@ fn sum(b: &mut Builder, x: Value) -> Value {
 /// names of the kinds of its steps.
 fn kinds(graph: &Graph, seed: u64) -> Vec<String> {
     let mut rng = Rng::new(seed);
-    let inputs: Vec<_> = graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+    let inputs = random_inputs(&mut rng, graph);
     let all: Vec<usize> = (0..inputs.len()).collect();
     for number in [1, 3] {
         want(Some(number)).unwrap();

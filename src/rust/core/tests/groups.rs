@@ -6,7 +6,6 @@ mod common;
 use anvil_core::dtype::DType;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
-use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
@@ -14,7 +13,7 @@ use anvil_core::ops::{
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
-use common::{disagreement, random_tensor, Rng};
+use common::{disagreement, random_inputs, Rng};
 
 fn shape(sizes: &[usize]) -> Shape {
     Shape::try_new(sizes.to_vec()).unwrap()
@@ -50,8 +49,7 @@ fn number(b: &mut Builder, dtype: DType, x: f64, sizes: &[usize]) -> Value {
 /// Holds a program to the reference, with every input given away and with none; gives the text of its plan.
 fn agrees(graph: &Graph, seed: u64) -> String {
     let mut rng = Rng::new(seed);
-    let inputs: Vec<AlignedBytes> =
-        graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+    let inputs = random_inputs(&mut rng, graph);
     let all: Vec<usize> = (0..inputs.len()).collect();
     for donated in [&all[..], &[]] {
         if let Some(what) = disagreement(graph, &inputs, &[], donated) {

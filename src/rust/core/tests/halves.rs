@@ -11,7 +11,7 @@ use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::{Binary, Builder, Convert, Op, Reduction, Unary};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::Aval;
-use common::{aligned, disagreement, first_difference, random_tensor, Rng};
+use common::{aligned, disagreement, first_difference, random_inputs, random_tensor, Rng};
 
 const HALVES: [DType; 2] = [DType::BF16, DType::F16];
 
@@ -132,7 +132,7 @@ fn chains_of_ops_round_after_each() {
         }
         let last = convert(&mut wide, *wide_pool.last().unwrap(), dtype);
         let (graph, wide) = (b.finish(vec![*pool.last().unwrap()]), wide.finish(vec![last]));
-        let inputs: Vec<_> = graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+        let inputs = random_inputs(&mut rng, &graph);
         if let Some(what) = disagreement(&graph, &inputs, &[], &[0]) {
             panic!("seed {seed}: {what}");
         }

@@ -6,14 +6,13 @@ use anvil_core::apply::Applier;
 use anvil_core::dtype::promote::rules;
 use anvil_core::dtype::DType;
 use anvil_core::exec::Executable;
-use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::attrs::Attrs;
 use anvil_core::ops::{rows, Binary, BroadcastInDim, Builder, Convert, Op, Reduction, Reverse, Unary};
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::Aval;
-use common::{disagreement, random_tensor, Rng};
+use common::{disagreement, random_inputs, Rng};
 
 #[test]
 fn every_elementwise_op_reads_tiles_of_whole_rows() {
@@ -38,8 +37,7 @@ fn every_elementwise_op_reads_tiles_of_whole_rows() {
             let sum = b.node1(Op::Unary(Unary::negate), &[sum]).unwrap();
             let graph = b.finish([made, vec![sum]].concat());
             let mut rng = Rng::new(1);
-            let inputs: Vec<AlignedBytes> =
-                graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+            let inputs = random_inputs(&mut rng, &graph);
             if let Some(what) = disagreement(&graph, &inputs, &[], &[]) {
                 panic!("{} of {dtype}: {what}", row.name);
             }
@@ -87,8 +85,7 @@ fn long_runs_are_read_in_place() {
                     _ => vec![last, top],
                 };
                 let graph = b.finish(outputs);
-                let inputs: Vec<AlignedBytes> =
-                    graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+                let inputs = random_inputs(&mut rng, &graph);
                 let donated: Vec<usize> = (0..4).filter(|_| rng.one_in(2)).collect();
                 if let Some(what) = disagreement(&graph, &inputs, &[], &donated) {
                     panic!("{rows} x {columns} {dtype}, {narrow}: {what}\n{graph}");

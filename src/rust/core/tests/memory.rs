@@ -7,7 +7,7 @@ use anvil_core::graph::{Def, Value};
 use anvil_core::kernels::threads::want;
 use anvil_core::ops::Graph;
 use common::large::program;
-use common::{random_tensor, Rng};
+use common::{random_inputs, Rng};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -38,7 +38,7 @@ static ALLOCATOR: Counting = Counting;
 /// Peak of a first and a second run, inputs and outputs included, and what the plan says.
 fn peaks(graph: &Graph, seed: u64) -> ([usize; 2], usize) {
     let mut rng = Rng::new(seed);
-    let inputs: Vec<_> = graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+    let inputs = random_inputs(&mut rng, graph);
     let inputs: Vec<Option<&[u8]>> = inputs.iter().map(|x| Some(x.as_slice())).collect();
     let given: usize = graph.inputs().iter().map(|&v| graph.aval(v).bytes()).sum();
     let before = NOW.load(SeqCst);

@@ -7,12 +7,11 @@ use anvil_core::dtype::{DType, Ranked};
 use anvil_core::exec::reference::evaluate;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
-use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::*;
 use anvil_core::passes::pads;
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
-use common::{disagreement, random_tensor, Rng};
+use common::{disagreement, random_inputs, Rng};
 use std::sync::Arc;
 
 fn node(b: &mut Builder, op: impl Into<Op>, operands: &[Value]) -> Value {
@@ -67,8 +66,7 @@ fn random_pads_of_one_value_agree_with_the_reference() {
         outputs.extend(rng.one_in(4).then_some(x));
         outputs.extend(rng.one_in(4).then_some(pads_of_x[0]));
         let graph = b.finish(outputs);
-        let inputs: Vec<AlignedBytes> =
-            graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+        let inputs = random_inputs(&mut rng, &graph);
         if let Some(what) = disagreement(&graph, &inputs, &[], &[]) {
             panic!("seed {seed}: {what}\n{graph}");
         }
@@ -196,8 +194,7 @@ fn random_values_in_frames_agree_with_the_reference() {
         let mut outputs = vec![values[values.len() - 1]];
         outputs.extend(rng.one_in(2).then(|| *rng.choose(&values)));
         let graph = b.finish(outputs);
-        let inputs: Vec<AlignedBytes> =
-            graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+        let inputs = random_inputs(&mut rng, &graph);
         for donated in [&[][..], &[0], &[1, 0]] {
             if let Some(what) = disagreement(&graph, &inputs, &[], donated) {
                 panic!("seed {seed}: {what}\n{graph}");

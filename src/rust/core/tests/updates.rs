@@ -6,11 +6,10 @@ mod common;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
-use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::ops::*;
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
-use common::{disagreement, random_tensor, Rng};
+use common::{disagreement, random_inputs, Rng};
 use std::sync::Arc;
 
 const ROWS: usize = 40;
@@ -133,8 +132,7 @@ fn random_updates_agree_with_the_reference() {
         outputs.extend(rng.one_in(2).then_some(sum));
         outputs.extend(rng.one_in(4).then_some(x[0]));
         let graph = b.finish(outputs);
-        let inputs: Vec<AlignedBytes> =
-            graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+        let inputs = random_inputs(&mut rng, &graph);
         for donated in [&[][..], &[0], &[1, 0]] {
             if let Some(what) = disagreement(&graph, &inputs, &[], donated) {
                 panic!("seed {seed}: {what}\n{graph}");
@@ -203,8 +201,7 @@ fn a_list_of_updates_is_the_same_in_any_number_of_shares() {
         let out = node(&mut b, scatter, &[x, at, new]);
         let graph = b.finish(vec![out]);
         let mut rng = Rng::new(places as u64);
-        let mut inputs: Vec<AlignedBytes> =
-            graph.inputs().iter().map(|&v| random_tensor(&mut rng, graph.aval(v))).collect();
+        let mut inputs = random_inputs(&mut rng, &graph);
         let position = |i: usize| match step {
             // Sorted, in runs.
             0 => i * places / count,

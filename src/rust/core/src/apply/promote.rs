@@ -25,10 +25,7 @@ impl Applier<'_> {
         let operand = operands[i];
         let aval = self.aval(operand);
         let (stored, own, array) = (aval.dtype, aval.ranked(), aval.shape.rank() > 0);
-        let literal = match self.builder.graph().def(operand) {
-            Def::Literal(literal) => Some(literal),
-            _ => None,
-        };
+        let literal = self.builder.graph().literal(operand);
         let value =
             if stored == to.stored() && literal.is_none() { operand } else { self.cast(operand, to)? };
         if let Some(log) = &mut self.log {

@@ -122,11 +122,7 @@ impl Frames {
 
 /// Where an operand lies in the result of a node, with a frame around it.
 fn framed(graph: &Graph, node: &Node<Op>) -> Option<Framed> {
-    let literal = |v: &Value| match graph.def(*v) {
-        Def::Literal(literal) => Some(literal),
-        _ => None,
-    };
-    let known: Vec<Option<Literal>> = node.operands.iter().map(literal).collect();
+    let known: Vec<Option<Literal>> = node.operands.iter().map(|&v| graph.literal(v)).collect();
     let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
     node.op.framed(&types, &known)
 }

@@ -107,6 +107,14 @@ impl<O> Graph<O> {
         self.values[value.index()].1
     }
 
+    /// The literal that a value is, if it is one.
+    pub fn literal(&self, value: Value) -> Option<Literal> {
+        match self.def(value) {
+            Def::Literal(literal) => Some(literal),
+            Def::Input(_) | Def::Result(..) | Def::Constant(_) => None,
+        }
+    }
+
     /// The node that makes a value, if one does.
     pub fn made_by(&self, value: Value) -> Option<&Node<O>> {
         match self.def(value) {

@@ -409,10 +409,7 @@ impl<'m, 'b> Var<'m, 'b> {
             }
             _ => self.value,
         };
-        match graph.def(source) {
-            Def::Literal(literal) => Some(literal.get()),
-            _ => None,
-        }
+        graph.literal(source).map(|literal| literal.get())
     }
 }
 

@@ -12,7 +12,7 @@ use super::{written, Builder, Gather, Op, Row, Scatter, Update, Windows};
 use crate::dtype::{dispatch_int, DType, Element, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::graph::{Def, Value};
+use crate::graph::Value;
 use crate::kernels::cast;
 use crate::kernels::memory::indexed::store_at;
 use crate::kernels::tile::copy;
@@ -146,11 +146,7 @@ impl OpDef for DynamicSlice {
     /// At positions that are known it is a static slice.
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         let shape = b.graph().aval(operands[0]).shape.clone();
-        let literal = |&v: &Value| match b.graph().def(v) {
-            Def::Literal(literal) => Some(literal),
-            _ => None,
-        };
-        let starts: Vec<Option<Literal>> = operands[1..].iter().map(literal).collect();
+        let starts: Vec<Option<Literal>> = operands[1..].iter().map(|&v| b.graph().literal(v)).collect();
         let Some(start) = known(&starts, &self.sizes, &shape, &self.check) else { return Ok(None) };
         let limit = start.iter().zip(&self.sizes).map(|(at, size)| at + size).collect();
         let stride = vec![1; start.len()];

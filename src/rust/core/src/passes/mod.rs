@@ -200,13 +200,7 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
     if op.has_regions() || op.has_effect() {
         return Ok(None);
     }
-    let literals: Option<Vec<Literal>> = operands
-        .iter()
-        .map(|&v| match b.graph().def(v) {
-            Def::Literal(literal) => Some(literal),
-            _ => None,
-        })
-        .collect();
+    let literals: Option<Vec<Literal>> = operands.iter().map(|&v| b.graph().literal(v)).collect();
     let Some(literals) = literals.filter(|l| !l.is_empty()) else { return Ok(None) };
     let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
     let types = op.infer(&avals.iter().collect::<Vec<_>>())?;

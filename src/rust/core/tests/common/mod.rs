@@ -119,6 +119,11 @@ pub fn random_tensor(rng: &mut Rng, aval: &Aval) -> AlignedBytes {
     aligned(&bytes)
 }
 
+/// Random inputs of a graph.
+pub fn random_inputs(rng: &mut Rng, graph: &Graph) -> Vec<AlignedBytes> {
+    graph.inputs().iter().map(|&v| random_tensor(rng, graph.aval(v))).collect()
+}
+
 /// The first element in which two tensors differ; NaN is the same as any NaN, -0 is not 0.
 pub fn first_difference(dtype: DType, x: &[u8], y: &[u8]) -> Option<String> {
     assert_eq!(x.len(), y.len(), "tensors of one size");

@@ -55,7 +55,8 @@ pub enum Operation {
     Same,
     /// `y` where the mask `x` is true, else `z`.
     Select,
-    /// `y` where `x` is NaN and `y` is 0, else `x`: no formula has it.
+    /// `y` where `x` is NaN and `y` is 0, else `x`: no formula has it. The comparison of `x` with itself has the
+    /// bits of 0 where `x` is NaN, and elsewhere those of a NaN: `y` where it equals that, which takes no zero.
     ZeroForNan,
     /// Bitwise and.
     And,

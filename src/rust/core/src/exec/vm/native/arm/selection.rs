@@ -176,8 +176,6 @@ impl Emitter<'_> {
             Operation::Not => self.one(at, micro, NOT),
             Operation::Select => self.selection(at, micro),
             Operation::ZeroForNan => {
-                // The comparison with itself is 0 where the operand is NaN, and all ones elsewhere, which is a
-                // NaN: where the other operand equals it, that is the result.
                 let (x, y) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
                 self.op(float(FLOAT_EQ), SCRATCH, x, Source::Register(x));
                 self.op(float(FLOAT_EQ), SCRATCH, y, Source::Register(SCRATCH));

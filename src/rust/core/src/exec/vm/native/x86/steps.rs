@@ -53,8 +53,6 @@ impl Emitter<'_> {
             }
             Operation::Select => self.selection(at, micro),
             Operation::ZeroForNan => {
-                // The comparison with itself is 0 where the operand is NaN, and all ones elsewhere, which is a
-                // NaN: where the other operand equals it, that is the result.
                 let (x, y, mask) =
                     (self.register(micro.operands[0]), self.register(micro.operands[1]), self.take());
                 self.op_with(both(0xC2), mask, x, Source::Register(x), FLOAT_ORDERED);

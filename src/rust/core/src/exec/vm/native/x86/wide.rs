@@ -159,13 +159,13 @@ impl Emitter<'_> {
         is_double: bool,
     ) -> Option<u8> {
         let logic = |opcode: u8| vector_wide(1, 1, is_double, opcode);
+        let compare = vector_wide(u8::from(is_double), 1, is_double, 0xC2);
         Some(match operation {
             Operation::And => self.both(at, micro, logic(0xDB), true),
             Operation::Or => self.both(at, micro, logic(0xEB), true),
             Operation::Xor => self.both(at, micro, logic(0xEF), true),
             Operation::NotAnd => self.both(at, micro, logic(0xDF), false),
             Operation::Lt | Operation::Le | Operation::Same => {
-                let compare = vector_wide(u8::from(is_double), 1, is_double, 0xC2);
                 self.compared(at, micro, compare, condition(operation, complement))
             }
             Operation::ZeroForNan => {
@@ -173,7 +173,6 @@ impl Emitter<'_> {
                 // the second operand zeros alone (class 2) are put in as they are (1).
                 const FIX: Vector = vector(1, 3, 0x54);
                 let (x, y) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
-                let compare = vector_wide(u8::from(is_double), 1, is_double, 0xC2);
                 let mask = self.take_mask();
                 self.op_with(compare, mask, x, Source::Register(x), FLOAT_UNORDERED);
                 let to = if self.dies(micro.operands[0], at) { x } else { self.take() };
