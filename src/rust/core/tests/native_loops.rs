@@ -240,16 +240,78 @@ fn what_is_carried_changes_places() {
     );
 }
 
-/// The first function reads what is carried for the last time, and the second one leaves the iteration.
+/// Guards are true of some numbers: kernels compute these, while registers and the stack hold others.
+#[test]
+fn functions_of_numbers_that_their_formulas_are_not_for() {
+    for dtype in ["f64", "f32"] {
+        let ty = format!("{dtype}[]");
+        let large = if dtype == "f64" { "1e300" } else { "1e30" };
+        let mut body = format!(
+            "%1: {dtype}[] = sin(%x0)
+             %2: {dtype}[] = mul(%x2, {large}:{dtype})
+             %3: {dtype}[] = sin(%2)
+             %4: {dtype}[] = cos(%2)
+             %5: {dtype}[] = exp(%2)
+             %6: {dtype}[] = logistic(%5)
+             %7: {dtype}[] = add(%3, %x1)
+             %8: {dtype}[] = floor(%x2)
+             %9: {dtype}[] = abs(%x0)
+             %10: {dtype}[] = pow(%9, %8)
+             %11: {dtype}[] = pow(%9, %x2)
+             %12: {dtype}[] = pow(3:{dtype}, %8)
+             %13: {dtype}[] = log(%x2)
+             %14: {dtype}[] = log1p(%x2)
+"
+        );
+        // As many as there are registers for, and more.
+        let mut sum = "%1".to_string();
+        for i in 0..20 {
+            body += &format!(
+                "             %{}: {dtype}[] = mul(%x2, %{})\n             %{}: {dtype}[] = log(%{})\n",
+                20 + i,
+                if i == 0 { 14 } else { 19 + i },
+                50 + i,
+                20 + i
+            );
+        }
+        for i in 0..20 {
+            body += &format!("             %{}: {dtype}[] = sub({sum}, %{})\n", 80 + i, 50 + (7 * i) % 20);
+            sum = format!("%{}", 80 + i);
+        }
+        let made = [ty.as_str(); 10];
+        let gives = format!("%1, %7, %4, %5, %6, %10, %11, %12, %13, %14, %39, {sum}");
+        scans(&[&ty, &ty], &[&ty], &[], &body, &gives, &made);
+    }
+}
+
+/// Kernels are called where there is no formula, on elements in registers.
+#[test]
+fn functions_without_formulas_are_called_on_numbers() {
+    for dtype in ["f64", "f32"] {
+        let ty = format!("{dtype}[]");
+        let body = format!(
+            "%1: {dtype}[] = lgamma(%x0)
+             %2: {dtype}[] = digamma(%x2)
+             %3: {dtype}[] = add(%1, %2)
+             %4: {dtype}[] = erfc(%3)
+             %5: {dtype}[] = mul(%4, %x3)
+             %6: {dtype}[] = mul(%x0, %x1)
+             %7: {dtype}[] = sub(%6, %5)"
+        );
+        scans(&[&ty, &ty], &[&ty], &[&ty], &body, "%4, %7, %2, %5", &[&ty, &ty]);
+    }
+}
+
+/// A function reads what is carried for the last time, and then what cannot be read leaves the iteration.
 #[test]
 fn what_is_carried_is_as_it_was_where_an_iteration_is_left() {
     scans(
         &["f64[]", "f64[]"],
-        &["f64[]"],
-        &[],
+        &["i32[]"],
+        &["f64[200]"],
         "%1: f64[] = sin(%x0)
-         %2: f64[] = mul(%x2, 1e300:f64)
-         %3: f64[] = sin(%2)
+         %2: f64[1] = dynamic_slice [slice_sizes = 1, mode = \"clip\"] (%x3, %x2)
+         %3: f64[] = reshape [shape = c(), order = \"column\"] (%2)
          %4: f64[] = add(%3, %x1)",
         "%1, %4, %4",
         &["f64[]"],

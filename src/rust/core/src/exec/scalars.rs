@@ -37,6 +37,9 @@ const STEP: usize = 1_000;
 const FORMULA: usize = 500;
 const CALL: usize = 40_000;
 
+/// That of a function of numbers that has no formula, in steps of a formula.
+const CALLED: usize = 40;
+
 /// That of a step which waits for no other (measured on an AMD EPYC, Zen 5).
 const APART: usize = 300;
 
@@ -260,7 +263,11 @@ impl Lowering<'_> {
         }
         let op = node.op.instruction().filter(|&op| from.last().is_some_and(|&d| native::loop_has(op, d)))?;
         let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
-        let steps = native::steps(op, result.dtype) * result.shape.size();
+        let steps = match (op, native::steps(op, result.dtype)) {
+            (native::Op::Function(_) | native::Op::Function2(_), 0) => CALLED,
+            (_, steps) => steps,
+        };
+        let steps = steps * result.shape.size();
         self.formulas += steps;
         if self.formulas > MAX_FORMULAS {
             return None;

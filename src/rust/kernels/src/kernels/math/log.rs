@@ -263,7 +263,8 @@ pub(super) fn log_in_parts<V: Lanes>(x: V) -> (V, V) {
 #[inline(always)]
 pub(super) fn pow<V: Lanes>(x: V, y: V) -> V {
     let short = is_short(y);
-    if !V::any(!short) {
+    // The formula is that of the other exponents.
+    if V::any(short) && !V::any(!short) {
         return short_power(x, y);
     }
     let power = pow_of_log(x, y);
@@ -310,7 +311,8 @@ fn pow_careful<V: Lanes>(x: V, y: V) -> V {
 #[inline(always)]
 pub(super) fn pow_single<V: Singles>(x: V, y: V) -> V {
     let short = is_short(y);
-    if !V::any(!short) {
+    // The formula is that of the other exponents.
+    if V::any(short) && !V::any(!short) {
         return short_power(x, y);
     }
     let power = by_doubles!(pow_by_log, x, y);

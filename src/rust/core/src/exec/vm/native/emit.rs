@@ -472,8 +472,17 @@ impl<'c> Emitter<'c> {
         self.call_kernel(&call, &slots, count, room, masks);
         let to = self.take();
         let result = *slots.last().expect("there is one for the result");
-        self.whole(LOAD, to, result);
+        self.load_made(to, result, is_double);
         to
+    }
+
+    /// Loads what a kernel has written to a slot: a load of more would wait until that is in the cache.
+    pub(super) fn load_made(&mut self, to: u8, slot: i32, is_double: bool) {
+        if self.long() {
+            self.whole(LOAD, to, slot);
+        } else {
+            self.load(to, Source::Stack(slot), if is_double { DType::F64 } else { DType::F32 });
+        }
     }
 
     /// Puts a value that is a literal into the pool, booleans as masks.

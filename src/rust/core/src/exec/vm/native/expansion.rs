@@ -42,13 +42,22 @@ pub fn expand(chain: &Chain) -> Expanded {
     Expanded { chain: to.chain, upper, careful }
 }
 
+/// What tells a step from others: its operation or the complement, its operands, and the half that it is on.
+type Key = (Operation, bool, [usize; 3], bool);
+
+fn key((operation, complement): (Operation, bool), operands: &[usize], upper: bool) -> Key {
+    let mut all = [usize::MAX; 3];
+    all[..operands.len()].copy_from_slice(operands);
+    (operation, complement, all, upper)
+}
+
 /// An expansion under way.
 pub struct Expansion {
     /// What it is so far.
     pub chain: Chain,
     upper: Vec<bool>,
-    /// Results of steps: of an operation or its complement, of these operands, on the lower or upper half.
-    known: FxHashMap<(Operation, bool, [usize; 3], bool), usize>,
+    /// Results of steps.
+    known: FxHashMap<Key, usize>,
     literals: FxHashMap<(bool, u64), usize>,
     /// Masks that are guarded.
     masks: Vec<usize>,
@@ -72,6 +81,22 @@ impl Expansion {
             Some(formula) => self.formula(formula, micro),
             None => self.plain(micro),
         }
+    }
+
+    /// The mask of where a guard of the op that was added is true, in the place of its guards: there its result
+    /// is another than that of its last step.
+    pub fn guarded(&mut self, micro: &MicroOp) -> Option<usize> {
+        let masks = std::mem::take(&mut self.masks);
+        if masks.is_empty() {
+            return None;
+        }
+        self.chain.ops.retain(|micro| !matches!(micro.op, Op::Guard(_)));
+        let last = self.chain.ops.iter().rfind(|made| made.result == micro.result);
+        if let Some(MicroOp { op: Op::Step(operation), operands, .. }) = last {
+            self.known.remove(&key((*operation, false), operands, false));
+        }
+        let either = (Operation::Either, false);
+        masks.into_iter().reduce(|x, y| self.step(either, &[x, y], DType::I1, false, None))
     }
 
     fn push(&mut self, micro: MicroOp, upper: bool) {
@@ -271,9 +296,7 @@ impl Expansion {
         upper: bool,
         result: Option<usize>,
     ) -> usize {
-        let mut key = [usize::MAX; 3];
-        key[..operands.len()].copy_from_slice(operands);
-        let key = (operation, complement, key, upper);
+        let key = key((operation, complement), operands, upper);
         if let (Some(&known), None) = (self.known.get(&key), result) {
             return known;
         }

@@ -1,11 +1,14 @@
 //! Code generation for loops on few numbers ([`loops`](super::loops)).
 
+use super::calls;
 use super::chain::{Chain, MicroOp, Op, Origin};
 use super::coverage::is_integer;
 use super::emit::{Emitter, Lanes, Location, REGISTERS};
-use super::expansion::{self, Expansion};
+use super::expansion::Expansion;
 use super::loops::{Carried, Load, Loop, Place, Step, LEAST};
-use super::machine::{Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, LOADED, NARROW_REGISTERS, STORE};
+use super::machine::{
+    Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, LOADED, NARROW_REGISTERS, ROOM, STORE,
+};
 use super::uses::Uses;
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
@@ -32,7 +35,7 @@ fn width(dtype: DType) -> usize {
 pub fn has(op: Op, dtype: DType) -> bool {
     match op {
         Op::Convert(to) => converts(dtype, to),
-        Op::Function(_) | Op::Function2(_) => expansion::formula(op, dtype).is_some(),
+        Op::Function(_) | Op::Function2(_) => matches!(dtype, DType::F32 | DType::F64),
         _ => super::coverage::has(op, dtype),
     }
 }
@@ -58,6 +61,9 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
     for (at, step) in steps.iter().enumerate() {
         match step {
             Step::Op(op) => reads.extend(op.operands.iter().map(|&v| (at, v))),
+            Step::Instead(mask, op) => {
+                reads.extend([mask, &op.result].into_iter().chain(&op.operands).map(|&v| (at, v)));
+            }
             Step::Store(v, _) => reads.push((at, *v)),
             Step::Load(load) => reads.extend(load.starts.iter().map(|&(v, ..)| (at, v))),
             Step::Call(_) => {}
@@ -71,7 +77,8 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
     let mut emitter = Emitter::new(&chain, uses, false);
     emitter.lanes = Lanes::One;
     emitter.upper = vec![false; end];
-    LoopEmitter { emitter, looped, steps: &steps, function, sites, exits: vec![], pinned: vec![] }.emit()
+    let (exits, rare, pinned) = (vec![], vec![], vec![]);
+    LoopEmitter { emitter, looped, steps: &steps, function, sites, exits, rare, saved: 0, pinned }.emit()
 }
 
 /// The elements and steps of a loop, with functions as the steps of their formulas. For `tiny` numbers products
@@ -85,6 +92,7 @@ fn expanded(looped: &Loop, tiny: bool) -> (Chain, Vec<Step>) {
         match step {
             Step::Op(op) => {
                 expansion.op(op);
+                let mask = expansion.guarded(op);
                 let mut ops = std::mem::take(&mut expansion.chain.ops);
                 for op in ops.iter_mut().filter(|micro| tiny && micro.op == Op::Step(Operation::Mul)) {
                     let is_double = expansion.chain.values[op.result].dtype == DType::F64;
@@ -93,6 +101,7 @@ fn expanded(looped: &Loop, tiny: bool) -> (Chain, Vec<Step>) {
                     op.operands.push(expansion.literal(is_double, sign));
                 }
                 steps.extend(ops.into_iter().map(Step::Op));
+                steps.extend(mask.map(|mask| Step::Instead(mask, op.clone())));
             }
             other => steps.push(other.clone()),
         }
@@ -108,8 +117,26 @@ struct LoopEmitter<'a> {
     sites: &'a [usize],
     /// Jumps out of the loop.
     exits: Vec<Jump>,
+    /// Calls that are rare, whose code is behind that of the loop.
+    rare: Vec<Rare>,
+    /// The first stack slot of those for registers during such a call, and then for its operands.
+    saved: usize,
     /// Carried elements that have a register, with it.
     pinned: Vec<(usize, u8)>,
+}
+
+/// A function that a kernel computes where its guards say so.
+struct Rare {
+    jump: Jump,
+    /// Where the loop goes on.
+    back: usize,
+    op: MicroOp,
+    /// The values that registers hold before, and those that they hold where the loop goes on.
+    held: [[Option<usize>; REGISTERS]; 2],
+    /// The register of the result.
+    result: u8,
+    /// Where the operands and the result are in memory.
+    locations: Vec<Location>,
 }
 
 impl LoopEmitter<'_> {
@@ -131,6 +158,7 @@ impl LoopEmitter<'_> {
         self.leave();
         self.emitter.assembler.left();
         self.emitter.assembler.end(ADDRESSES.len());
+        self.rare_calls();
         self.emitter.assembler.set_stack(frame, LITERAL * self.emitter.most);
         self.emitter.assembler.finish()
     }
@@ -163,7 +191,9 @@ impl LoopEmitter<'_> {
             e.store_slot(register, slot);
             e.locations[v] = Location::Stack(slot);
         }
-        e.fixed = self.looped.carried.len();
+        e.room = self.looped.carried.len();
+        self.saved = e.room + ROOM;
+        e.fixed = self.saved + NARROW_REGISTERS + 3;
         e.most = e.fixed;
         e.pinned = self.looped.carried.len().min(MAX_PINNED);
         e.held = [None; REGISTERS];
@@ -194,14 +224,16 @@ impl LoopEmitter<'_> {
             self.emitter.locked = [false; REGISTERS];
             self.emitter.at = at;
             match step {
-                // Where its formula is not the function, another executor takes the iteration.
-                Step::Op(MicroOp { op: Op::Guard(is_double), operands, .. }) => {
-                    self.emitter.guard(operands[0], *is_double);
-                    self.exits.append(&mut self.emitter.exits);
-                    self.emitter.free_after(at);
-                }
+                Step::Instead(mask, op) => self.instead(at, *mask, op),
                 Step::Op(op) => {
+                    let is_called = matches!(op.op, Op::Function(_) | Op::Function2(_));
+                    if is_called {
+                        self.unpin();
+                    }
                     let register = self.emitter.element(at, op);
+                    if is_called {
+                        self.reload();
+                    }
                     self.emitter.free_after(at);
                     let used = !self.emitter.uses[op.result].is_empty();
                     self.emitter.held[register as usize] = used.then_some(op.result);
@@ -215,6 +247,57 @@ impl LoopEmitter<'_> {
             }
         }
         self.next();
+    }
+
+    /// Goes to a call of the kernel if a mask is true.
+    fn instead(&mut self, at: usize, mask: usize, op: &MicroOp) {
+        let e = &mut self.emitter;
+        let result = e.register(op.result);
+        e.guard(mask, true);
+        let jump = e.exits.pop().expect("a guard jumps");
+        let locations = op.operands.iter().chain([&op.result]).map(|&v| e.locations[v]).collect();
+        let (back, before) = (e.assembler.here(), e.held);
+        e.free_after(at);
+        self.rare.push(Rare { jump, back, op: op.clone(), held: [before, e.held], result, locations });
+    }
+
+    /// The calls that the loop seldom goes to. Registers are on the stack meanwhile.
+    fn rare_calls(&mut self) {
+        let (saved, e) = (self.saved, &mut self.emitter);
+        for Rare { jump, back, op, held: [before, after], result, locations } in self.rare.drain(..) {
+            e.assembler.land(jump);
+            let dtype = e.chain.values[op.result].dtype;
+            let is_kept = |&r: &usize| after[r].is_some() && r != usize::from(result);
+            let kept: Vec<usize> = (0..NARROW_REGISTERS).filter(is_kept).collect();
+            kept.iter().for_each(|&r| e.store_slot(r as u8, saved + r));
+            let first = saved + NARROW_REGISTERS;
+            let mut far = vec![];
+            for (i, &v) in op.operands.iter().enumerate() {
+                match before.iter().position(|&held| held == Some(v)) {
+                    Some(register) => e.store_slot(register as u8, first + i),
+                    None => far.push((v, i)),
+                }
+            }
+            for (v, i) in far {
+                e.locations[v] = locations[i];
+                match (e.in_memory(v), locations[i]) {
+                    (Some(source), _) => e.load_from(result, source, dtype == DType::F64),
+                    (None, Location::Placed(place)) => e.load_placed(result, place, dtype),
+                    _ => unreachable!("an operand is somewhere"),
+                }
+                e.store_slot(result, first + i);
+            }
+            let slots: Vec<i32> = (0..=op.operands.len()).map(|i| e.slot(first + i)).collect();
+            let call = calls::of(op.op, dtype == DType::F64).expect("a function has a kernel");
+            let (room, made) = (e.slot(e.room), slots[op.operands.len()]);
+            e.call_kernel(&call, &slots, 1, room, room);
+            e.load_made(result, made, dtype == DType::F64);
+            if let Some(&Location::Stack(slot)) = locations.last() {
+                e.store_slot(result, slot);
+            }
+            kept.iter().for_each(|&r| e.load_slot(r as u8, saved + r));
+            e.assembler.jump_to(back);
+        }
     }
 
     fn load(&mut self, at: usize, load: &Load) {

@@ -29,6 +29,9 @@ pub struct Place {
 pub enum Step {
     /// An op.
     Op(MicroOp),
+    /// Where a mask is true, the result of a function by its kernel, in the place of that by its formula: what
+    /// guards become.
+    Instead(usize, MicroOp),
     /// Stores an element.
     Store(usize, Place),
     /// Loads elements at a position that is computed.

@@ -5,7 +5,8 @@
 //! intermediate results in registers. The ops are IEEE operations, and integer ones that wrap, in the order
 //! of the ops: nothing is contracted, so that the bits are those of the kernels. Functions such as the
 //! exponential are the steps of their [formulas](crate::kernels::math::formula), which are those of the
-//! kernels; a vector in which a guard is true is computed again, with calls of the kernels.
+//! kernels; a vector in which a guard is true is computed again, with calls of the kernels, as is a number in a
+//! loop.
 //!
 //! Code is for x86-64 with AVX2 and for 64-bit ARM, at levels of [`math`](crate::kernels::math) that use their
 //! vectors; at that of AVX-512 chains on elements of 4 and 8 bytes have its vectors. Elsewhere, and where the
