@@ -37,6 +37,13 @@ fn bend<V: Lanes>(r: V) -> V {
     r * r * q
 }
 
+/// `e^r`.
+#[inline(always)]
+fn power_of_rest<V: Lanes>(r: V) -> V {
+    let q = if V::DOUBLE { polynomial(r, &c::EXP) } else { polynomial(r, &c::EXP_SINGLE) };
+    V::of(1.0) + (r * r).mul_add(q, r)
+}
+
 /// As [`bend`], accurate relative to `e^r - 1`.
 #[inline(always)]
 fn bend_from_one<V: Lanes>(r: V) -> V {
@@ -77,16 +84,14 @@ pub(super) fn exp<V: Lanes>(x: V) -> V {
 #[inline(always)]
 pub(super) fn exp_near<V: Lanes>(x: V) -> V {
     let Reduced { bits, r, .. } = reduce(x);
-    let y = V::of(1.0) + (r + bend(r));
-    y.add_bits(bits.shl(V::FRACTION))
+    power_of_rest(r).add_bits(bits.shl(V::FRACTION))
 }
 
 /// As [`exp`], everywhere.
 #[inline(always)]
 pub(super) fn exp_careful<V: Lanes>(x: V) -> V {
     let Reduced { n, r, .. } = reduce(within_range(x));
-    let y = V::of(1.0) + (r + bend(r));
-    x.keep_nan(y.scale(n))
+    x.keep_nan(power_of_rest(r).scale(n))
 }
 
 /// `2^x`. Less than 1 ulp.
@@ -224,6 +229,6 @@ pub(super) fn exp_of_sum<V: Lanes>(x: V, low: V) -> (V, V) {
 pub(super) fn exp2_short<V: Lanes>(x: V) -> V {
     let (n, bits) = x.whole();
     let r = x - n;
-    let y = V::of(1.0) + r * r.mul_add(horner(r, &c::EXP2_SHORT), V::of(std::f64::consts::LN_2));
+    let y = V::of(1.0) + r * r.mul_add(polynomial(r, &c::EXP2_SHORT), V::of(std::f64::consts::LN_2));
     y.add_bits(bits.shl(V::FRACTION))
 }

@@ -152,9 +152,15 @@ fn digamma_of<V: Lanes, const SHORT: bool>(x: V) -> V {
         // Next to a pole the quotient of the two is as good as this, which needs no more digits than there
         // are.
         let is_next = distance.lt(V::of(1e-9));
-        let pole = V::select(is_next, V::of(1.0), V::of(PI[0]) * cosine) / V::select(is_next, distance, sine);
+        let (product, lost) = two_product(V::of(PI[0]), cosine);
+        let under = V::select(is_next, distance, sine);
+        let pole = V::select(is_next, V::of(1.0), product) / under;
+        // The rounding errors of the quotient of the two count where `y` cancels the pole.
+        let rest = (pole.neg_mul_add(sine, product) + cosine.mul_add(V::of(PI[1]), lost)) / sine;
+        let rest = V::select(is_next, zero, rest);
         // Above a whole number in size is below it.
-        y = V::select(is_below, y + pole.copysign(from_pole), y);
+        let sign = V::sign_mask().and(from_pole);
+        y = V::select(is_below, (y + pole.xor(sign)) + rest.xor(sign), y);
         y = V::select(x.same(zero) | (is_below & distance.same(zero)), V::of(f64::NAN), y);
     }
     x.keep_nan(y)

@@ -71,16 +71,52 @@ pub(in crate::kernels) trait Lanes:
 
     // ---- made of these
 
-    /// Polynomial by Horner's rule, of the coefficients `first`, `first + step` and so on, constant first.
+    /// [`horner`].
     #[inline(always)]
-    fn powers<const N: usize>(self, coefficients: &[f64; N], first: usize, step: usize) -> Self {
-        let mut at = N - 1 - (N - 1 - first) % step;
+    fn horner<const N: usize>(self, coefficients: &[f64; N]) -> Self {
+        let mut at = N - 1;
         let mut sum = Self::of(coefficients[at]);
-        while at > first {
-            at -= step;
+        while at > 0 {
+            at -= 1;
             sum = sum.mul_add(self, Self::of(coefficients[at]));
         }
         sum
+    }
+
+    /// [`polynomial`].
+    #[inline(always)]
+    fn polynomial<const N: usize>(self, coefficients: &[f64; N]) -> Self {
+        let square = self * self;
+        let fourth = square * square;
+        let mut at = (N - 1) / 4 * 4;
+        let mut sum = self.four(square, coefficients, at);
+        while at > 0 {
+            at -= 4;
+            sum = sum.mul_add(fourth, self.four(square, coefficients, at));
+        }
+        sum
+    }
+
+    /// The polynomial of the four coefficients, or those that are left, from `at` on.
+    #[inline(always)]
+    fn four<const N: usize>(self, square: Self, coefficients: &[f64; N], at: usize) -> Self {
+        let low = self.two(coefficients, at);
+        if at + 2 < N {
+            self.two(coefficients, at + 2).mul_add(square, low)
+        } else {
+            low
+        }
+    }
+
+    /// As [`Lanes::four`], of two.
+    #[inline(always)]
+    fn two<const N: usize>(self, coefficients: &[f64; N], at: usize) -> Self {
+        let low = Self::of(coefficients[at]);
+        if at + 1 < N {
+            Self::of(coefficients[at + 1]).mul_add(self, low)
+        } else {
+            low
+        }
     }
 
     /// Number of bits.
@@ -184,25 +220,18 @@ pub(in crate::kernels) trait Singles: Lanes {
     fn narrow(low: Self::Double, high: Self::Double) -> Self;
 }
 
-/// Every other coefficient from `first` on, as a polynomial in `square`.
-#[inline(always)]
-fn every_other<V: Lanes, const N: usize>(square: V, coefficients: &[f64; N], first: usize) -> V {
-    square.powers(coefficients, first, 2)
-}
-
-/// Polynomial with these coefficients, constant first: Horner's scheme for even and for odd powers, so that
-/// neither half waits for the other.
+/// Polynomial with these coefficients, constant first: four at a time by Estrin's scheme, and Horner's for these,
+/// so that few operations wait for one another.
 #[inline(always)]
 pub(super) fn polynomial<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
-    let square = x * x;
-    every_other(square, coefficients, 1).mul_add(x, every_other(square, coefficients, 0))
+    x.polynomial(coefficients)
 }
 
 /// As [`polynomial`], by Horner's scheme for all powers: fewer operations, and the smallest error where `x`
 /// is not small.
 #[inline(always)]
 pub(super) fn horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
-    x.powers(coefficients, 0, 1)
+    x.horner(coefficients)
 }
 
 /// The rounded sum and its rounding error (fast two-sum, Dekker); for `|x| >= |y|`, or numbers that are far

@@ -90,7 +90,7 @@ fn log_short<V: Lanes>(x: V) -> V {
     let (k, f) = split(x);
     let s = f / (V::of(2.0) + f);
     let z = s * s;
-    k.mul_add(V::of(std::f64::consts::LN_2), s.mul_add(z * horner(z, &c::LOG_SHORT), s + s))
+    k.mul_add(V::of(std::f64::consts::LN_2), s.mul_add(z * polynomial(z, &c::LOG_SHORT), s + s))
 }
 
 /// Natural logarithm as doubles need it, or as singles that are computed as doubles do.

@@ -142,18 +142,53 @@ fn inline_emulated64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [
     })
 }
 
-/// [`Lanes::powers`] of doubles: called as a whole, which is one call in place of one for each coefficient.
+/// [`Lanes::horner`] of doubles: called as a whole, which is one call in place of one for each coefficient.
 /// For singles that takes longer.
 #[inline(never)]
-fn powers64<const N: usize>(x: [f64; N], coefficients: &[f64], first: usize, step: usize) -> [f64; N] {
-    let mut terms = coefficients[first..].iter().step_by(step).rev().map(|&c| [c; N]);
-    let last = terms.next().expect("a polynomial has coefficients");
-    terms.fold(last, |sum, c| if HAS_FUSED { fused64(sum, x, c) } else { inline_emulated64(sum, x, c) })
+fn horner64<const N: usize>(x: [f64; N], coefficients: &[f64]) -> [f64; N] {
+    let terms = coefficients.iter().rev().map(|&c| [c; N]);
+    terms.reduce(|sum, c| either64(sum, x, c)).expect("a polynomial has coefficients")
+}
+
+/// As [`horner64`], [`Lanes::polynomial`].
+#[inline(never)]
+fn polynomial64<const N: usize>(x: [f64; N], coefficients: &[f64]) -> [f64; N] {
+    let square = x.map(|x| x * x);
+    let fourth = square.map(|x| x * x);
+    // The polynomials of pairs, then of fours, then of all.
+    let mut terms: [[f64; N]; MOST] = [[0.0; N]; MOST];
+    let mut count = 0;
+    for pair in coefficients.chunks(2) {
+        terms[count] =
+            pair.iter().rev().map(|&c| [c; N]).reduce(|high, low| either64(high, x, low)).expect("one");
+        count += 1;
+    }
+    let mut fours = 0;
+    for at in (0..count).step_by(2) {
+        let low = terms[at];
+        terms[fours] = if at + 1 < count { either64(terms[at + 1], square, low) } else { low };
+        fours += 1;
+    }
+    let terms = terms[..fours].iter().rev().copied();
+    terms.reduce(|sum, four| either64(sum, fourth, four)).expect("a polynomial has coefficients")
+}
+
+/// Pairs of coefficients, at most.
+const MOST: usize = 16;
+
+/// [`fused64`], or its emulation.
+#[inline(always)]
+fn either64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
+    if HAS_FUSED {
+        fused64(x, y, z)
+    } else {
+        inline_emulated64(x, y, z)
+    }
 }
 
 /// All methods of a vector type, element by element.
 macro_rules! lanes {
-    ($vector:ident, $n:literal, $scalar:ident, $bits:ident, $double:literal, $fused:ident $(, $powers:ident)?) => {
+    ($vector:ident, $n:literal, $scalar:ident, $bits:ident, $double:literal, $fused:ident $(, $horner:ident, $polynomial:ident)?) => {
         impl $vector {
             #[inline(always)]
             fn zip(self, y: Self, f: impl Fn($scalar, $scalar) -> $scalar) -> Self {
@@ -227,8 +262,12 @@ macro_rules! lanes {
             }
             $(
                 #[inline(always)]
-                fn powers<const N: usize>(self, coefficients: &[f64; N], first: usize, step: usize) -> Self {
-                    Self($powers(self.0, coefficients, first, step))
+                fn horner<const N: usize>(self, coefficients: &[f64; N]) -> Self {
+                    Self($horner(self.0, coefficients))
+                }
+                #[inline(always)]
+                fn polynomial<const N: usize>(self, coefficients: &[f64; N]) -> Self {
+                    Self($polynomial(self.0, coefficients))
                 }
             )?
             #[inline(always)]
@@ -292,7 +331,7 @@ macro_rules! lanes {
     };
 }
 lanes! { F32x4, 4, f32, u32, false, fused32 }
-lanes! { F64x2, 2, f64, u64, true, fused64, powers64 }
+lanes! { F64x2, 2, f64, u64, true, fused64, horner64, polynomial64 }
 
 impl Wide for F64x2 {
     #[inline(always)]
