@@ -42,6 +42,10 @@ test_that("a loop on numbers is in native code, and its line says how long a rep
   # A repetition takes as long in either: what is stacked is not its own.
   expect_identical(short$microseconds, long$microseconds)
   expect_lt(short$microseconds[1L], 1)
+  # Functions without a formula are called from there.
+  special <- function(s) nv_for(100L, s, function(i, s) nv_erfcx(nv_erfcx(nv_erfcx(s))))
+  special <- explain_plan(special, nv_abstract("f32", integer()))
+  expect_identical(special$native[1L], has_native)
   wide <- explain_plan(function(x) nv_for(3L, x, function(i, z) z * 2), nv_abstract("f32", 1000))
   expect_false(any(wide$native))
 })

@@ -43,6 +43,9 @@ const CALLED: usize = 40;
 /// That of a step which waits for no other (measured on an AMD EPYC, Zen 5).
 const APART: usize = 300;
 
+/// Elements of values that are not faster on vectors, whatever the estimate of the plan says.
+const NARROW: usize = 4;
+
 /// The types and roles of a loop's values.
 #[derive(Debug)]
 pub(super) struct Roles {
@@ -99,6 +102,7 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
         calls: vec![],
         scratch: 0,
         formulas: 0,
+        longest: 0,
         scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
     };
     to.looped.chain.width = 8;
@@ -111,7 +115,8 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
     }
     to.outputs(roles)?;
     let reads = to.looped.reads.iter().filter(|(_, place)| place.moves).count();
-    if APART * (to.looped.steps.len() + reads + to.formulas) + CALL * to.calls.len() > plan {
+    let apart = APART * (to.looped.steps.len() + reads + to.formulas) + CALL * to.calls.len();
+    if to.longest > NARROW && apart > plan {
         return None;
     }
     let (scratch, work) = (to.scratch, to.looped.steps.len() + 100 * to.calls.len() + 1);
@@ -132,6 +137,8 @@ struct Lowering<'a> {
     scratch: usize,
     /// Steps of the formulas of functions.
     formulas: usize,
+    /// Elements of the longest result of a node.
+    longest: usize,
     /// The number of the argument that is scratch memory: the last one.
     scratch_argument: usize,
 }
@@ -228,6 +235,7 @@ impl Lowering<'_> {
         if results.iter().any(|aval| !is_native(aval.dtype) || aval.shape.size() > MAX_ELEMENTS) {
             return None;
         }
+        self.longest = results.iter().map(|aval| aval.shape.size()).fold(self.longest, usize::max);
         let made = self.replaced(node, &results[0]);
         match made {
             Some(elements) => self.held[node.results[0].index()] = Some(Held::Elements(elements)),
