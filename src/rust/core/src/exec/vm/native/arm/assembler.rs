@@ -99,8 +99,8 @@ pub(super) const STACK: u8 = 31;
 pub(super) const ZERO: u8 = 31;
 
 /// Slots of the stack, of a vector each, for the registers that a call may change.
-pub const ROOM: usize = KEPT.len() / 2;
-const KEPT: [u8; 14] = [COUNT, INDEX, POSITION, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13];
+pub const ROOM: usize = KEPT.len().div_ceil(2);
+const KEPT: [u8; 15] = [COUNT, INDEX, POSITION, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, TABLE];
 
 /// Bytes of the stack of a function, at most: Windows makes it longer by a page at a time, as it is touched.
 const MAX_STACK: usize = if cfg!(windows) { 3072 } else { 1 << 30 };
@@ -388,8 +388,8 @@ impl Assembler {
     }
 
     /// Calls a function of C with an object, the addresses of slots of the stack, and a number. No register
-    /// for vectors keeps its value; those of the loop and of addresses do, in the slots from `room` on
-    /// ([`ROOM`]).
+    /// for vectors keeps its value; those of the loop, the table and addresses do, in the slots from `room`
+    /// on ([`ROOM`]).
     pub fn call(&mut self, function: usize, object: usize, slots: &[i32], number: usize, room: i32) {
         self.kept(STORE_WORD, room);
         self.number(0, object as u64);

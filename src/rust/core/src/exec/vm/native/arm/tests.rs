@@ -284,6 +284,7 @@ fn other_instructions_are_those_of_their_text() {
             ("str x11, [sp, 136]", 0xF900_47EB),
             ("str x12, [sp, 144]", 0xF900_4BEC),
             ("str x13, [sp, 152]", 0xF900_4FED),
+            ("str x0, [sp, 160]", 0xF900_53E0),
             ("movz x0, 5", 0xD280_00A0),
             ("movz x1, 16", 0xD280_0201),
             ("add x1, sp, x1", 0x8B21_63E1),
@@ -308,6 +309,7 @@ fn other_instructions_are_those_of_their_text() {
             ("ldr x11, [sp, 136]", 0xF940_47EB),
             ("ldr x12, [sp, 144]", 0xF940_4BEC),
             ("ldr x13, [sp, 152]", 0xF940_4FED),
+            ("ldr x0, [sp, 160]", 0xF940_53E0),
         ],
     );
     check(|a| a.first(), &[("movz x9, 0", 0xD280_0009)]);
