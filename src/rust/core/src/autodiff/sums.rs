@@ -2,11 +2,11 @@
 //! elsewhere. It is added to that part of the sum of the others, and no whole values are made for it.
 
 use crate::error::Result;
-use crate::graph::{Def, Value};
+use crate::graph::Value;
 use crate::kernels::tile::TILE;
+use crate::ops::create::uniform;
 use crate::ops::{
-    Binary, BroadcastInDim, Builder, Check, DynamicSlice, DynamicUpdateSlice, Pad, Scatter, Source,
-    StaticSlice, Update,
+    Binary, Builder, Check, DynamicSlice, DynamicUpdateSlice, Pad, Scatter, StaticSlice, Update,
 };
 use crate::tensor::Literal;
 
@@ -84,13 +84,5 @@ fn part(b: &Builder, v: Value) -> Option<Part> {
 
 /// Whether all elements of a value are known to be (positive) zeros.
 fn is_zero(b: &Builder, v: Value) -> bool {
-    let zero = |literal: Literal| literal.to_bytes().iter().all(|&byte| byte == 0);
-    match b.graph().def(v) {
-        Def::Literal(literal) => zero(literal),
-        Def::Result(..) => b.graph().made_by(v).is_some_and(|node| match node.op.source() {
-            Some(Source::Fill(literal)) => zero(literal),
-            _ => node.op.get::<BroadcastInDim>().is_some() && is_zero(b, node.operands[0]),
-        }),
-        Def::Input(_) | Def::Constant(_) => false,
-    }
+    uniform(b.graph(), v).is_some_and(|literal| literal.to_bytes().iter().all(|&byte| byte == 0))
 }

@@ -7,14 +7,15 @@
 //! Complex numbers follow JAX: the gradient of a real function of `x + iy` is its derivative by `x` minus `i`
 //! times that by `y`, so that holomorphic ops have one rule for real and complex numbers.
 
+use super::create::uniform;
 use super::layout::Order;
 use super::{
-    Binary, BitcastConvert, BroadcastInDim, Builder, Compare, Concatenate, Convert, Fill, Graph, MakeComplex,
-    Op, Pad, Part, Predicate, Reduction, Reshape, StaticSlice, Ternary, Transpose, Unary,
+    Binary, BitcastConvert, BroadcastInDim, Builder, Compare, Concatenate, Convert, Graph, MakeComplex, Op,
+    Pad, Part, Predicate, Reduction, Reshape, StaticSlice, Ternary, Transpose, Unary,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::graph::{Def, Value};
+use crate::graph::Value;
 use crate::kernels::reductions::fold::Fold;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
@@ -397,19 +398,7 @@ impl<'m, 'b> Var<'m, 'b> {
     /// The number that all its elements equal, if it is known.
     pub(crate) fn known(self) -> Option<Complex<f64>> {
         let builder = self.math.builder.borrow();
-        let graph = builder.graph();
-        let source = match graph.def(self.value) {
-            Def::Result(node, _) => {
-                let node = &graph.nodes()[node];
-                if let Some(fill) = node.op.get::<Fill>() {
-                    return Some(fill.value.get());
-                }
-                node.op.get::<BroadcastInDim>()?;
-                node.operands[0]
-            }
-            _ => self.value,
-        };
-        graph.literal(source).map(|literal| literal.get())
+        uniform(builder.graph(), self.value).map(|literal| literal.get())
     }
 }
 

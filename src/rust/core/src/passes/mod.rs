@@ -32,7 +32,8 @@ use crate::graph::{Def, Value};
 use crate::growth::table;
 use crate::kernels::memory::AlignedBytes;
 use crate::ops::contract::Simplified;
-use crate::ops::{Builder, Convert, Custom, Graph, Op};
+use crate::ops::create::uniform;
+use crate::ops::{BroadcastInDim, Builder, Convert, Custom, Graph, Op};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
@@ -195,17 +196,19 @@ fn rewrite(b: &mut Builder, op: &Op, operands: &[Value], read: &[bool]) -> Resul
     }
 }
 
-/// Computes a node whose operands are all literals and whose result is a scalar.
+/// Computes a node whose operands are all literals, if its result is a scalar or an element's value everywhere.
 fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
     if op.has_regions() || op.has_effect() {
         return Ok(None);
     }
-    let literals: Option<Vec<Literal>> = operands.iter().map(|&v| b.graph().literal(v)).collect();
+    let literals: Option<Vec<Literal>> = operands.iter().map(|&v| uniform(b.graph(), v)).collect();
     let Some(literals) = literals.filter(|l| !l.is_empty()) else { return Ok(None) };
     let avals: Vec<Aval> = operands.iter().map(|&v| b.graph().aval(v).clone()).collect();
     let types = op.infer(&avals.iter().collect::<Vec<_>>())?;
     let [aval] = types.as_slice() else { return Ok(None) };
-    if aval.shape.rank() > 0 {
+    let from: Vec<DType> = literals.iter().map(|literal| literal.dtype()).collect();
+    let scalars = avals.iter().all(|aval| aval.shape.rank() == 0);
+    if !(op.is_elementwise(&from) || scalars && aval.shape.rank() == 0) {
         return Ok(None);
     }
     let (shape, layout) = (Shape::scalar(), Layout::dense(&Shape::scalar()));
@@ -224,5 +227,9 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
         .collect();
     let mut out = AlignedBytes::zeroed(aval.dtype.bytes());
     op.eval(&views, &mut [ViewMut { dtype: aval.dtype, shape: &shape, data: out.as_mut_slice() }]);
-    Ok(Some(b.literal(Literal::from_bytes(aval.dtype, out.as_slice()), aval.ambiguous)))
+    let made = b.literal(Literal::from_bytes(aval.dtype, out.as_slice()), aval.ambiguous);
+    if aval.shape.rank() == 0 {
+        return Ok(Some(made));
+    }
+    b.node1(BroadcastInDim { shape: aval.shape.clone(), axes: vec![] }, &[made]).map(Some)
 }
