@@ -3,13 +3,14 @@
 
 mod common;
 
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, DotGeneral, Graph, Op, Reduction, StaticSlice, Transpose, Unary,
+    Binary, BroadcastInDim, Builder, Compare, DotGeneral, Graph, Iota, Op, Reduction, StaticSlice, Transpose,
+    Unary,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
@@ -293,6 +294,49 @@ fn lines_across_columns_in_phases() {
         out.extend([x, scaled, last]);
         let text = agrees(&b.finish(out), seed as u64);
         assert!(!in_phases || steps(&text) <= 2, "{text}");
+    }
+}
+
+/// Lines of more than a tile, rows that are no whole blocks of them, squares of deviations, and operands that are
+/// packed from any layout: transposed, repeated along columns or along rows, part of another, counts.
+#[test]
+fn lines_of_many_columns_in_phases() {
+    for (seed, sizes) in [[577, 3700], [2100, 1001]].into_iter().enumerate() {
+        // From 16 MB on.
+        for (dtype, sizes) in [(DType::F64, sizes), (DType::F32, [sizes[0], 2 * sizes[1]])] {
+            let mut b = Builder::default();
+            let x = input(&mut b, dtype, &sizes);
+            let mean = reduce(&mut b, Fold::Sum, x, &[1]);
+            let squares = reduce(&mut b, Fold::Squares, x, &[1]);
+            let spread = |b: &mut Builder, x| broadcast(b, x, &sizes, &[0]);
+            let n = number(&mut b, dtype, sizes[1] as f64, &sizes[..1]);
+            let mean = binary(&mut b, Binary::div, mean, n);
+            let deviation = unary(&mut b, Unary::sqrt, squares);
+            let (shift, scale) = (spread(&mut b, mean), spread(&mut b, deviation));
+            let centred = binary(&mut b, Binary::sub, x, shift);
+            let scaled = binary(&mut b, Binary::div, centred, scale);
+            let text = agrees(&b.finish(vec![scaled, squares]), seed as u64);
+            assert_eq!(steps(&text), 1, "{text}");
+        }
+        let mut b = Builder::default();
+        let (x, y) = (input(&mut b, DType::F64, &sizes), input(&mut b, DType::F64, &[sizes[1], sizes[0]]));
+        let (row, column) = (input(&mut b, DType::F64, &sizes[1..]), input(&mut b, DType::F64, &sizes[..1]));
+        let long = input(&mut b, DType::F64, &[sizes[0] + 3, sizes[1]]);
+        let turned = transpose(&mut b, y, &[1, 0]);
+        let row = broadcast(&mut b, row, &sizes, &[1]);
+        let column = broadcast(&mut b, column, &sizes, &[0]);
+        let limit = vec![sizes[0] + 2, sizes[1]];
+        let part = b.node1(StaticSlice { start: vec![2, 0], limit, stride: vec![1; 2] }, &[long]).unwrap();
+        let count = Iota { axis: Axis(1), to: Ranked::known(DType::F64), shape: shape(&sizes), start: 0 };
+        let count = b.node1(count, &[]).unwrap();
+        let sum = [turned, row, column, part, count].into_iter().fold(x, |x, y| {
+            let least = binary(&mut b, Binary::min, x, y);
+            binary(&mut b, Binary::add, least, y)
+        });
+        let mut out = over_lines(&mut b, sum, &sizes, DType::F64);
+        let last = binary(&mut b, Binary::mul, out[0], row);
+        out.extend([sum, binary(&mut b, Binary::sub, last, turned)]);
+        agrees(&b.finish(out), seed as u64);
     }
 }
 

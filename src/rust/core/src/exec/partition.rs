@@ -255,6 +255,11 @@ impl Partition<'_> {
         }
     }
 
+    /// Bytes of an element.
+    fn width(&self, value: Value) -> usize {
+        self.graph.aval(value).dtype.bytes()
+    }
+
     /// What a group folds into each element of this value, if the group can read it.
     fn row(&self, root: Value) -> Option<Folded> {
         let maker = self.maker(root)?;
@@ -263,7 +268,8 @@ impl Partition<'_> {
         }
         let group = self.open.get(self.unit_of[maker])?.group?;
         let size = self.graph.aval(root).shape.size();
-        if let Some(rows) = group.schedule.lines(group.len) {
+        let folded = *self.graph.nodes()[maker].operands.first()?;
+        if let Some(rows) = group.schedule.lines(group.len, self.width(folded)) {
             return (size == rows).then_some(Folded::Lines(rows));
         }
         let segment = group.schedule.row()?;
@@ -308,11 +314,11 @@ impl Partition<'_> {
         let NodePlan { schedule, len, .. } = self.plans[node];
         match schedule {
             Schedule::View | Schedule::Source => return,
-            Schedule::Across(_) | Schedule::Columns(_) => return self.put_with_maker(node),
-            Schedule::Map | Schedule::Segments(_) | Schedule::Cumulative { .. } => {}
-            Schedule::Rows(_) | Schedule::Lines(_) | Schedule::Blocks(_) | Schedule::Alone => {
-                return self.begin(node)
+            Schedule::Across(_) | Schedule::Lines(_) | Schedule::Columns(_) => {
+                return self.put_with_maker(node)
             }
+            Schedule::Map | Schedule::Segments(_) | Schedule::Cumulative { .. } => {}
+            Schedule::Rows(_) | Schedule::Blocks(_) | Schedule::Alone => return self.begin(node),
         }
         let whole = self.plans[node].reads_whole(0);
         if let (Schedule::Map, false, Some(unit)) = (schedule, whole, self.row_of(node)) {
@@ -360,10 +366,27 @@ impl Partition<'_> {
         let in_time = of(true).all(|v| self.in_memory(v) <= unit);
         let in_place = self.is_in(made, unit) && self.views.is_whole(made);
         if alike && in_time && in_place && self.fits(node, unit) {
-            self.join(node, unit);
-        } else {
-            self.begin(node);
+            return self.join(node, unit);
         }
+        match self.lines_of(node, made) {
+            Some(unit) => self.join(node, unit),
+            None => self.begin(node),
+        }
+    }
+
+    /// The group of lines that reads the operand of a fold of the same lines, if the node can be done there.
+    fn lines_of(&self, node: usize, operand: Value) -> Option<usize> {
+        let NodePlan { schedule, len, .. } = self.plans[node];
+        let rows = schedule.packed(len).and_then(|_| schedule.lines(len, self.width(operand)))?;
+        let root = self.views.root(operand);
+        let first = self.in_memory(operand);
+        let groups = self.by_len.get(&len).map_or(&[][..], Vec::as_slice);
+        let tried = groups.iter().rev().take_while(|&&unit| unit >= first).take(TRIES);
+        let alike = |unit: &usize| {
+            let lines = self.open[*unit].group.and_then(|group| group.schedule.packed(group.len));
+            lines == Some(rows) && self.open[*unit].reads.contains(&root) && self.fits(node, *unit)
+        };
+        tried.copied().find(alike)
     }
 
     /// Values that a node would read from memory in this unit and no other node of it reads.
@@ -485,8 +508,10 @@ impl Partition<'_> {
         let mut kept = self.is_output;
         // A cumulation by itself reads its operand twice and shares it better; a fold across columns reads
         // longer runs.
-        let alone =
-            |node: usize| plans[node].cumulates() || matches!(plans[node].schedule, Schedule::Across(_));
+        let alone = |node: usize| {
+            plans[node].cumulates()
+                || matches!(plans[node].schedule, Schedule::Across(_) | Schedule::Lines(_))
+        };
         let one = |unit: &Open| matches!(unit.nodes[..], [node] if alone(node));
         let is_group = |unit: &Open| unit.group.is_some() && !unit.nodes.is_empty() && !one(unit);
         let grouped: Vec<bool> = open.iter().map(is_group).collect();

@@ -69,6 +69,7 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Dra
                     reads,
                     writes,
                     folded: link.folded,
+                    by_column: false,
                     phase: link.phase,
                     past: false,
                 });

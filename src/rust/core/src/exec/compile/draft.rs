@@ -39,6 +39,8 @@ pub struct Draft {
     pub result: usize,
     /// Whether it works on the folds of segments, with an element for each segment.
     pub folded: bool,
+    /// Whether it runs on each column of a tile of lines: it knows elements by their numbers.
+    pub by_column: bool,
     /// The phase in which it runs, if the group has such.
     pub phase: usize,
     /// Its operation in a pair of instructions.
@@ -60,6 +62,8 @@ pub struct Item {
     pub writes: Vec<usize>,
     pub folded: bool,
     /// As of the draft.
+    pub by_column: bool,
+    /// As of the draft.
     pub phase: usize,
     /// As of the draft.
     pub past: bool,
@@ -76,8 +80,8 @@ pub enum Make {
 
 impl From<Draft> for Item {
     fn from(draft: Draft) -> Item {
-        let Draft { make, operands, result, folded, phase, past, .. } = draft;
-        Item { make, reads: operands, writes: vec![result], folded, phase, past }
+        let Draft { make, operands, result, folded, by_column, phase, past, .. } = draft;
+        Item { make, reads: operands, writes: vec![result], folded, by_column, phase, past }
     }
 }
 
@@ -89,7 +93,18 @@ impl Draft {
 
     /// A draft that does this work.
     pub fn of(make: Make, operands: Vec<usize>, result: usize) -> Draft {
-        let (ring, native, runs, into) = (None, None, None, None);
-        Draft { make, operands, result, folded: false, phase: 0, ring, native, past: false, runs, into }
+        Draft {
+            make,
+            operands,
+            result,
+            folded: false,
+            by_column: false,
+            phase: 0,
+            ring: None,
+            native: None,
+            past: false,
+            runs: None,
+            into: None,
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! in memory ([`vm`]).
 
 use super::asked::Asked;
+use super::lines;
 use super::node::{Body, NodePlan, Schedule};
 use crate::exec::vm;
 use crate::kernels::reductions::accumulators::Accumulators;
@@ -16,17 +17,20 @@ const MIN_ELEMENTS: usize = 1 << 16;
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
     let (fold, axes) = at.node.op.fold()?;
-    let (rows, len) = (rows(at.shape(0), fold, axes)?, at.shape(0).size());
+    let (rows, len) = (rows(at.shape(0), axes)?, at.shape(0).size());
     let plan = |schedule| NodePlan { schedule, len, access: at.by_element(), product: None, cost: at.each() };
+    // Squares of deviations are made of whole tiles.
+    let is_whole = fold == Fold::Squares;
+    if is_whole {
+        let is_packed = lines::are_packed(len, rows) && lines::pay(len, rows, at.from[0].bytes());
+        return is_packed.then(|| plan(Schedule::Lines(rows)));
+    }
     (len >= MIN_ELEMENTS).then(|| plan(Schedule::Across(rows)))
 }
 
 /// The results of a reduction over the last axes of a dense operand of this shape, each of elements at the
-/// same index of a column. `None` for other axes, and for a fold that has no accumulators.
-fn rows(shape: &Shape, fold: Fold, axes: &[Axis]) -> Option<usize> {
-    if fold == Fold::Squares {
-        return None;
-    }
+/// same index of a column. `None` for other axes.
+fn rows(shape: &Shape, axes: &[Axis]) -> Option<usize> {
     let left = shape.rank() - axes.len();
     let trailing = axes.iter().enumerate().all(|(i, axis)| axis.0 == left + i);
     let rows: usize = shape.iter().take(left).product();

@@ -71,10 +71,10 @@ impl NodePlan {
             Schedule::Map => map::body(self, at),
             Schedule::Segments(_) => segments::body(at),
             Schedule::Cumulative { .. } => cumulative::body(at),
-            Schedule::Across(_) => across::body(at),
+            Schedule::Across(_) | Schedule::Lines(_) => across::body(at),
             Schedule::Columns(_) => columns::body(self),
             Schedule::Blocks(_) => blocks::body(self),
-            Schedule::Rows(_) | Schedule::Lines(_) | Schedule::View | Schedule::Source | Schedule::Alone => {
+            Schedule::Rows(_) | Schedule::View | Schedule::Source | Schedule::Alone => {
                 unreachable!("no group has nodes of this schedule")
             }
         }
@@ -84,7 +84,9 @@ impl NodePlan {
     pub fn partial(&self, graph: &Graph, views: &Views, number: usize) -> Option<(Box<dyn Finish>, usize)> {
         let at = &Asked::new(graph, views, number);
         match self.schedule {
-            Schedule::Segments(_) | Schedule::Across(_) => Some(segments::partial(self, at)),
+            Schedule::Segments(_) | Schedule::Across(_) | Schedule::Lines(_) => {
+                Some(segments::partial(self, at))
+            }
             Schedule::Columns(_) => Some(columns::partial(self)),
             _ => None,
         }
@@ -108,6 +110,7 @@ impl Schedule {
             Schedule::Map => map::with(self),
             Schedule::Segments(segment) | Schedule::Columns(segment) => segments::with(self, segment),
             Schedule::Across(rows) => across::with(self, rows),
+            Schedule::Lines(rows) => across::with(self, rows).map(lines::of),
             _ => None,
         }
     }
@@ -118,7 +121,7 @@ impl Schedule {
         match self {
             Schedule::Cumulative { segment, reverse } => cumulative::of(len, segment, reverse),
             Schedule::Map | Schedule::Segments(_) | Schedule::Blocks(_) => self,
-            Schedule::Across(rows) if lines::are_lines(len, rows) => self,
+            Schedule::Across(rows) | Schedule::Lines(rows) if lines::are_lines(len, rows) => self,
             _ => Schedule::Alone,
         }
     }
@@ -144,13 +147,20 @@ impl Schedule {
         self.segment().filter(rows::is_row)
     }
 
-    /// The number of lines across the columns of a group of so many elements, if it can read the results of
-    /// its folds.
-    pub fn lines(self, len: usize) -> Option<usize> {
+    /// The number of lines across the columns of a group of so many elements, of so many bytes, if it can read the
+    /// results of its folds.
+    pub fn lines(self, len: usize, width: usize) -> Option<usize> {
+        self.rows().filter(|&rows| lines::are_lines(len, rows) && lines::pay(len, rows, width))
+    }
+
+    /// The number of lines across the columns of a group of so many elements, if its tiles are copies of them.
+    pub fn packed(self, len: usize) -> Option<usize> {
+        self.rows().filter(|&rows| lines::are_packed(len, rows))
+    }
+
+    fn rows(self) -> Option<usize> {
         match self {
-            Schedule::Across(rows) | Schedule::Lines(rows) => {
-                Some(rows).filter(|&rows| lines::are_lines(len, rows))
-            }
+            Schedule::Across(rows) | Schedule::Lines(rows) => Some(rows),
             _ => None,
         }
     }

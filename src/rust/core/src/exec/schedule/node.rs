@@ -29,7 +29,7 @@ pub enum Schedule {
     },
     /// One element from those at the same index of all columns, each of so many.
     Across(usize),
-    /// As [`Schedule::Across`], and the group reads the results. Of groups only.
+    /// As [`Schedule::Across`], by whole lines: the group reads the results, or the fold takes whole tiles.
     Lines(usize),
     /// The product of a matrix in memory and a vector of so many elements. Of nodes only.
     Columns(usize),
@@ -73,7 +73,10 @@ impl NodePlan {
 
     /// Whether it reduces tiles to fewer elements.
     pub fn folds(&self) -> bool {
-        matches!(self.schedule, Schedule::Segments(_) | Schedule::Across(_) | Schedule::Columns(_))
+        matches!(
+            self.schedule,
+            Schedule::Segments(_) | Schedule::Across(_) | Schedule::Lines(_) | Schedule::Columns(_)
+        )
     }
 
     /// Whether it cumulates tiles.

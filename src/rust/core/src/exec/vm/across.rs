@@ -79,7 +79,7 @@ fn piece(
             let start = column * across.rows + first;
             stop::work(n);
             // SAFETY: by `with_room`; no other piece has these elements.
-            unsafe { room.run_on(&Tile { elements: start..start + n, segments: 0..0 }) };
+            unsafe { room.run_on(&Tile { elements: start..start + n, segments: 0..0, rows: 0 }) };
             each(&mut |fold, bytes, [operand, _]| {
                 // SAFETY: as many elements were checked to be there, and what writes them is done.
                 let x = unsafe {

@@ -35,6 +35,8 @@ pub struct Instruction {
     /// Whether it works on the folds of segments, with an element for each segment of the tile, which has
     /// whole segments.
     pub folded: bool,
+    /// Whether it runs column by column: it knows elements by their numbers.
+    pub by_column: bool,
     /// The phase of its lines in which it runs.
     pub phase: usize,
 }
@@ -57,6 +59,8 @@ pub struct Phased {
     pub rows: usize,
     /// Phases.
     pub count: usize,
+    /// Whether tiles are copies of rows of several columns, not those of one column in their place.
+    pub packed: bool,
 }
 
 /// One fold.

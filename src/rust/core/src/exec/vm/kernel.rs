@@ -333,6 +333,8 @@ pub struct Window<'w> {
     pub(super) whole: [usize; 2],
     pub(super) start: usize,
     pub(super) len: usize,
+    /// Rows of a tile of lines.
+    pub(super) rows: usize,
     pub(super) cut: &'w Cut,
 }
 

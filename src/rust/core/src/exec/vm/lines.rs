@@ -4,7 +4,7 @@
 //! Lanes and tiles of a fold are those of [`reduce`](crate::kernels::reductions::reduce), and so are its
 //! bits.
 
-use super::binding::Binding;
+use super::binding::{Address, Binding};
 use super::code::{Across, Code, Folding, Phased};
 use super::resolve::{Room, Tile, ALIGN};
 use crate::kernels::memory::Streams;
@@ -64,7 +64,7 @@ impl Lines<'_> {
 
     /// Runs a phase of some rows.
     fn phase(&self, room: &Room, memory: &mut [u8], bytes: usize, phase: usize, rows: &Range<usize>) {
-        let none = Tile { elements: 0..0, segments: rows.clone() };
+        let none = Tile { elements: 0..0, segments: rows.clone(), rows: rows.len() };
         // SAFETY: by `with_room`; no other piece has these rows.
         unsafe { room.run_some(&none, |instruction| instruction.phase == phase && instruction.folded) };
         let folds = || self.across.folds.iter().zip(&room.binding.folds).enumerate();
@@ -75,9 +75,18 @@ impl Lines<'_> {
             return;
         }
         let n = rows.len();
-        // Columns side by side are one tile.
-        let many = if n == self.across.rows { room.code.cut.longest() / n } else { 1 };
-        let many = if many > LANES { many / LANES * LANES } else { many.max(1) };
+        // So many columns are one tile, as many as there are lanes, or a whole number of times more.
+        let together = self.phased.packed || n == self.across.rows;
+        let many = if together { room.code.cut.longest() / n } else { 1 };
+        let many = if many > LANES { many / LANES * LANES } else { many };
+        // The elements of a fold, in a stream those from one on, kept ones from another.
+        let elements_of = |fold: &Folding, operand: &Address, start: usize, from: usize, count: usize| {
+            // SAFETY: as many elements were checked to be there, and what writes them is done.
+            unsafe {
+                let at = operand.at(room.bases, start, 0, from);
+                std::slice::from_raw_parts(at.cast_const(), count * fold.width)
+            }
+        };
         for tile in 0..self.tiles() {
             let columns = tile * TILE..((tile + 1) * TILE).min(self.columns);
             let lanes = columns.len().min(LANES);
@@ -90,30 +99,36 @@ impl Lines<'_> {
                 let start = column * self.across.rows + rows.start;
                 stop::work(n * count);
                 // What is kept of the rows is counted from the first of their elements.
-                let elements = Tile { elements: start..start + n * count, segments: column * n..0 };
+                let elements = Tile { elements: start..start + n * count, segments: column * n..0, rows: n };
                 // SAFETY: as above.
                 unsafe { room.run_some(&elements, of_tiles) };
                 for (i, (fold, [operand, _])) in of_phase() {
+                    if fold.accumulators.tiles.is_some() {
+                        continue;
+                    }
                     let accumulators = &mut memory[i * bytes..][..lanes * n * fold.accumulators.width];
-                    // SAFETY: as many elements were checked to be there, and what writes them is done.
-                    let x = unsafe {
-                        let at = operand.at(room.bases, start, 0, column * n);
-                        std::slice::from_raw_parts(at.cast_const(), n * count * fold.width)
-                    };
+                    let x = elements_of(fold, operand, start, column * n, n * count);
                     fold.add(accumulators, x, n, (column - columns.start) % LANES);
                 }
             }
-            for (i, (fold, _)) in of_phase() {
+            for (i, (fold, [operand, _])) in of_phase() {
                 let [first, second, _] = self.parts(fold, n);
                 let (accumulators, rest) = memory[i * bytes..][..bytes].split_at_mut(first);
                 let accumulators = &mut accumulators[..lanes * n * fold.accumulators.width];
                 let (results, partials) = rest.split_at_mut(second);
                 let several = self.tiles() > 1;
-                (fold.accumulators.finish)(accumulators, n, several, &mut |row, made| {
+                let mut take = |row: usize, made: &[u8]| {
                     let at = if several { row * self.tiles() + tile } else { row } * made.len();
                     let out = if several { &mut *partials } else { &mut *results };
                     out[at..at + made.len()].copy_from_slice(made);
-                });
+                };
+                match &fold.accumulators.tiles {
+                    Some(tiles) => {
+                        let x = elements_of(fold, operand, 0, columns.start * n, n * columns.len());
+                        tiles(x, n, several, &mut take);
+                    }
+                    None => (fold.accumulators.finish)(accumulators, n, several, &mut take),
+                }
             }
         }
         for (i, (fold, [_, result])) in of_phase() {

@@ -12,6 +12,7 @@ mod chained;
 mod code;
 mod cut;
 mod kernel;
+mod line_copies;
 mod lines;
 pub mod native;
 mod product_blocks;

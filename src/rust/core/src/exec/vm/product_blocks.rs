@@ -70,7 +70,7 @@ pub(super) fn run(blocks: &Blocks, code: &Code, binding: &Binding, streams: &Str
     pool::for_each_piece(columns.div_ceil(each), shared, |piece| {
         let elements = piece * each * blocks.rows..((piece + 1) * each).min(columns) * blocks.rows;
         code.with_room(binding, streams, 0, |room, _| {
-            let tile = |elements: Range<usize>| Tile { elements, segments: 0..0 };
+            let tile = |elements: Range<usize>| Tile { elements, segments: 0..0, rows: 0 };
             // SAFETY: by `with_room`; no other piece has these elements.
             unsafe {
                 room.calls(&blocks.product, product, &tile(elements.clone()), |call| call.run());

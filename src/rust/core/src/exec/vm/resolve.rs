@@ -135,13 +135,21 @@ impl<'c> Room<'c, '_> {
         }
     }
 
+    /// The elements between some rows of a column and those of the next, if it is one of lines.
+    fn between_columns(&self, rows: usize) -> usize {
+        match &self.code.walk {
+            Walk::Across(across) => across.rows - rows,
+            _ => 0,
+        }
+    }
+
     /// The calls of an instruction for a tile: one, or one for each chunk of the tile if it reads constants.
     #[inline]
     pub(super) fn calls(
         &self,
         instruction: &'c Instruction,
         resolved: &Resolved,
-        Tile { elements, segments }: &Tile,
+        Tile { elements, segments, rows }: &Tile,
         mut call: impl FnMut(&Call<'c>),
     ) {
         let range = if instruction.folded { segments } else { elements };
@@ -152,14 +160,18 @@ impl<'c> Room<'c, '_> {
             ) => {
                 let fold = segments.start;
                 let n = copies.unwrap_or(range.len());
-                let mut at = 0;
+                let chunk = if instruction.by_column { *rows } else { chunk };
+                let (mut at, mut first) = (0, range.start);
                 while at < n {
                     let len = (n - at).min(chunk);
                     // SAFETY: a room has the bases that its binding is of.
-                    let locate = |x: &Address| unsafe { x.at(self.bases, range.start, at, fold) };
+                    let locate = |x: &Address| unsafe { x.at(self.bases, first, at, fold) };
                     let reads = [x, y, z].map(|x| locate(x).cast_const());
-                    let (start, cut) = (range.start + at, &self.code.cut);
-                    let window = Window { reads, write: locate(write), whole, start, len, cut };
+                    let (start, rows, cut) = (first + at, *rows, &self.code.cut);
+                    let window = Window { reads, write: locate(write), whole, start, len, rows, cut };
+                    if instruction.by_column {
+                        first += self.between_columns(len);
+                    }
                     call(&Call::Kernel(&*kernel.run, window));
                     at += len;
                 }
@@ -200,6 +212,8 @@ impl<'c> Room<'c, '_> {
 pub(super) struct Tile {
     pub(super) elements: Range<usize>,
     pub(super) segments: Range<usize>,
+    /// Of lines, the rows: elements are those of one column after the other, from that of the first on.
+    pub(super) rows: usize,
 }
 
 impl Tile {
@@ -211,7 +225,7 @@ impl Tile {
         } else {
             elements.start / segment..elements.end / segment
         };
-        Tile { elements, segments }
+        Tile { elements, segments, rows: 0 }
     }
 }
 

@@ -162,7 +162,12 @@ fn list(room: &Room, is_first: bool, calls: &mut Vec<Call<'static>>) {
     let mut add =
         |call: &Call| calls.push(unsafe { std::mem::transmute::<Call, Call<'static>>(call.clone()) });
     if let (Walk::Blocks(blocks), Some(product)) = (&code.walk, &binding.product) {
-        room.calls(&blocks.product, product, &Tile { elements: 0..code.cut.len, segments: 0..0 }, &mut add);
+        room.calls(
+            &blocks.product,
+            product,
+            &Tile { elements: 0..code.cut.len, segments: 0..0, rows: 0 },
+            &mut add,
+        );
     }
     let tile = Tile::new(&code.cut, 0);
     let before = code.before.iter().zip(&binding.before).filter(|(instruction, _)| !fills(instruction));
