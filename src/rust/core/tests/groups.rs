@@ -235,6 +235,26 @@ fn an_outer_product_of_each_example_is_written_in_its_order() {
     assert!(!text.contains("copy") && !text.contains("dot_general"), "{text}");
 }
 
+/// What is small becomes large in the group that adds it up, whatever comes between: `x + 2 y z'`, of which the
+/// product is written the other way round, where its columns are short.
+#[test]
+fn outer_products_are_computed_where_they_are_read() {
+    let sizes = [5000, 6];
+    let mut b = Builder::default();
+    let [x, y, z] = [&sizes[..], &sizes[..1], &sizes[1..]].map(|sizes| input(&mut b, DType::F64, sizes));
+    let op = DotGeneral { contracting: [vec![], vec![]], batching: [vec![], vec![]], batch_last: false };
+    let product = b.node1(op, &[z, y]).unwrap();
+    let turned = transpose(&mut b, product, &[1, 0]);
+    let twice = binary(&mut b, Binary::add, turned, turned);
+    // The group of the sums of `x` alone comes between.
+    let sums = reduce(&mut b, Fold::Sum, x, &[0]);
+    let spread = broadcast(&mut b, sums, &sizes, &[1]);
+    let centred = binary(&mut b, Binary::sub, x, spread);
+    let made = binary(&mut b, Binary::add, centred, twice);
+    let text = agrees(&b.finish(vec![made]), 5);
+    assert!(steps(&text) == 1 && !text.contains("dot_general"), "{text}");
+}
+
 /// Softmax, and standardised elements with their means, over the last axis.
 fn over_lines(b: &mut Builder, x: Value, sizes: &[usize], dtype: DType) -> Vec<Value> {
     over(b, x, sizes, dtype, sizes.len() - 1)

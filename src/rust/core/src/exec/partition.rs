@@ -23,7 +23,7 @@ use crate::ops::{Graph, Source};
 use crate::passes::Views;
 use crate::stop;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 /// Values in memory that a group reads, at most: a processor does not prefetch for more.
 const MAX_STREAMS: usize = 16;
@@ -37,6 +37,9 @@ const TRIES: usize = 4;
 /// Units that a node may move back to join a group of large values, at most: its result is in memory from
 /// then on.
 const NEAR: usize = 4;
+
+/// Nodes that move together to the group of what reads them, at most.
+const MAX_BRANCH: usize = 8;
 
 /// A part of a graph that is executed as a whole.
 #[derive(Clone, Debug)]
@@ -460,21 +463,15 @@ impl Partition<'_> {
         }
     }
 
-    /// Moves a node to the first group that reads it, if nothing in its own does and its operands are in
-    /// memory anyway.
+    /// Moves a node to the first group that reads it, with what it alone reads of its own, if nothing else there
+    /// reads these and their operands are in memory anyway.
     fn sink(&mut self, node: usize) {
-        // Elementwise nodes alone are moved.
-        let plan = &self.plans[node];
-        if plan.schedule != Schedule::Map || plan.reads_any_whole() {
+        if !self.moves(node) {
             return;
         }
-        let (len, from) = (plan.len, self.unit_of[node]);
-        let result = self.graph.nodes()[node].results[0];
-        if self.is_output[result.index()] {
-            return;
-        }
+        let (from, result) = (self.unit_of[node], self.graph.nodes()[node].results[0]);
         let Some(to) = self.readers[node].iter().map(|&reader| self.unit_of[reader]).min() else { return };
-        let alike = self.open[to].group.is_some_and(|group| group.len == len);
+        let alike = self.open[to].group.is_some_and(|group| group.len == self.plans[node].len);
         if to <= from || !alike || !self.fits(node, to) {
             return;
         }
@@ -486,21 +483,50 @@ impl Partition<'_> {
                 |(i, &v): (usize, &Value)| self.views.is_whole(v) && !self.plans[reader].reads_whole(i);
             self.unit_of[reader] != to || reads.into_iter().all(in_place)
         };
-        let product = |v: Value| {
-            self.maker(self.views.root(v))
-                .is_some_and(|n| matches!(self.plans[n].schedule, Schedule::Blocks(_)))
-        };
-        let kept = |v: &Value| !self.is_in(*v, from) || self.is_source(*v) || product(*v);
-        if !self.readers[node].iter().all(|reader| whole(&reader)) || !nodes[node].operands.iter().all(kept) {
+        let all_whole = self.readers[node].iter().all(|reader| whole(&reader));
+        let Some(branch) = self.branch(node).filter(|_| all_whole) else { return };
+        let made = |v: &Value| self.maker(*v).is_some_and(|n| branch.contains(&n));
+        let read: BTreeSet<Value> =
+            branch.iter().flat_map(|&n| self.new_reads(n, to)).filter(|v| !made(v)).collect();
+        let (open, only) = (&self.open[to], self.readers[node].iter().all(|&reader| self.unit_of[reader] == to));
+        let fits = open.nodes.len() + branch.len() <= MAX_NODES && open.reads.len() + read.len() <= MAX_STREAMS;
+        if !fits || read.len() > 1 + usize::from(only) {
             return;
         }
-        let only = self.readers[node].iter().all(|&reader| self.unit_of[reader] == to);
-        if self.new_reads(node, to).len() > 1 + usize::from(only) {
-            return;
-        }
-        self.open[from].nodes.retain(|&n| n != node);
-        self.join(node, to);
+        self.open[from].nodes.retain(|n| !branch.contains(n));
+        branch.iter().for_each(|&n| self.join(n, to));
         self.open[to].reads.retain(|&root| root != result);
+    }
+
+    /// Whether a node can move to another group: it is elementwise, and no output.
+    fn moves(&self, node: usize) -> bool {
+        let (plan, result) = (&self.plans[node], self.graph.nodes()[node].results.first());
+        let is_output = result.is_none_or(|v| self.is_output[v.index()]);
+        plan.schedule == Schedule::Map && !plan.reads_any_whole() && !is_output
+    }
+
+    /// A node, and those that move with it to another group: what only these read. In the order of the graph.
+    /// `None` if they read something else that is in no memory before that group.
+    fn branch(&self, node: usize) -> Option<Vec<usize>> {
+        let (from, nodes) = (self.unit_of[node], self.graph.nodes());
+        let (mut branch, mut next) = (vec![node], 0);
+        while let Some(&reader) = branch.get(next) {
+            for &v in &nodes[reader].operands {
+                let Some(made) = self.maker(self.views.root(v)).filter(|_| self.is_in(v, from)) else { continue };
+                let product = matches!(self.plans[made].schedule, Schedule::Blocks(_));
+                if product || self.is_source(v) || branch.contains(&made) {
+                    continue;
+                }
+                let hidden = self.views.is_whole(v) && self.readers[made].iter().all(|&r| r == reader);
+                if !hidden || !self.moves(made) || branch.len() >= MAX_BRANCH {
+                    return None;
+                }
+                branch.push(made);
+            }
+            next += 1;
+        }
+        branch.sort_unstable();
+        Some(branch)
     }
 
     fn finish(self) -> Units {
