@@ -139,6 +139,30 @@ test_that("singular matrices warn outside of programs, and name the column", {
   expect_false(all(is.finite(values(out))))
 })
 
+test_that("a bad matrix of a batch spoils no other one", {
+  set.seed(2)
+  put <- function(at, value) function(x) `[<-`(x, at, at, value)
+  spoil <- list(identity, put(3, -1), put(2, NaN), put(1, Inf), function(x) 0 * x)
+  matrices <- lapply(rep(1:5, 5), \(i) spoil[[i]](tcrossprod(matrix(rnorm(16), 4))))
+  batch <- aperm(simplify2array(matrices), c(3, 1, 2))
+  right <- array(rnorm(length(matrices) * 4), c(length(matrices), 4, 1))
+  lower <- jit(\(x) nv_chol(x))
+  solved <- jit(\(x, y) nv_triangular_solve(x, y))
+  for (dtype in c("f32", "f64")) {
+    x <- nv_tensor(batch, dtype = dtype)
+    y <- nv_tensor(right, dtype = dtype)
+    factors <- as.array(lower(x))
+    solutions <- as.array(solved(x, y))
+    for (i in seq_along(matrices)) {
+      one <- nv_tensor(matrices[[i]], dtype = dtype)
+      side <- nv_tensor(matrix(right[i, , ], 4), dtype = dtype)
+      expect_identical(factors[i, , ], as.array(lower(one)))
+      expect_identical(solutions[i, , 1], c(as.array(solved(one, side))))
+    }
+    expect_identical(which(!apply(factors, 1, anyNA)), seq(1L, length(matrices), 5L))
+  }
+})
+
 test_that("bad input is a classed error", {
   expect_error(nv_solve(f64(tall), f64(tall)), "square", class = "anvil_error_shape")
   expect_error(nv_solve(f64(square), f64(tall)), class = "anvil_error_shape")

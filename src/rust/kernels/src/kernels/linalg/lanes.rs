@@ -236,7 +236,7 @@ impl<T: Real> Loop for Cholesky<'_, T> {
     #[inline(always)]
     fn run(self) {
         let Cholesky { a, n } = self;
-        let mut fails = [false; LANES];
+        let (mut least, mut spoiled) = ([T::ONE; LANES], [T::ZERO; LANES]);
         for j in 0..n {
             for k in 0..j {
                 let factor = a[j + k * n];
@@ -247,7 +247,8 @@ impl<T: Real> Loop for Cholesky<'_, T> {
                 }
             }
             let pivot = a[j + j * n];
-            (0..LANES).for_each(|l| fails[l] |= !((pivot[l] > T::ZERO) & pivot[l].is_finite()));
+            (0..LANES).for_each(|l| least[l] = if pivot[l] < least[l] { pivot[l] } else { least[l] });
+            (0..LANES).for_each(|l| spoiled[l] += pivot[l] * T::ZERO);
             let root = pivot.map(Real::root);
             let inverse = root.map(|root| T::ONE / root);
             a[j + j * n] = root;
@@ -256,12 +257,21 @@ impl<T: Real> Loop for Cholesky<'_, T> {
             }
             a[j * n..j * n + j].fill([T::ZERO; LANES]);
         }
+        let spoiled = not_finite(&spoiled);
+        let fails: [bool; LANES] = std::array::from_fn(|l| (least[l] <= T::ZERO) | spoiled[l]);
         if fails.contains(&true) {
             for x in a {
                 (0..LANES).filter(|&l| fails[l]).for_each(|l| x[l] = T::of(f64::NAN));
             }
         }
     }
+}
+
+/// Whether one of the numbers was not finite of which this is the sum, each times 0. Vectors of the processor have no
+/// instruction that asks for it.
+#[inline(always)]
+fn not_finite<T: Real>(sum: &Lane<T>) -> [bool; LANES] {
+    sum.map(|x| x != T::ZERO)
 }
 
 /// LU factors of the matrices `a [m, n]`, and the numbers of the rows that are exchanged, as
@@ -371,13 +381,14 @@ impl<T: Real> Loop for Solve<'_, T> {
         let [down, across] = if transposed { [n, 1] } else { [1, n] };
         let row = |i: usize| if triangle.lower { i } else { n - 1 - i };
         let mut inverse = [[T::ONE; LANES]; SMALL];
-        let mut divides = [false; LANES];
+        let mut spoiled = [T::ZERO; LANES];
         if !triangle.unit {
             for (i, inverse) in inverse.iter_mut().enumerate().take(n) {
                 *inverse = a[row(i) * (n + 1)].map(|x| T::ONE / x);
-                (0..LANES).for_each(|l| divides[l] |= !inverse[l].is_finite());
+                (0..LANES).for_each(|l| spoiled[l] += inverse[l] * T::ZERO);
             }
         }
+        let divides = not_finite(&spoiled);
         let divides_any = divides.contains(&true);
         for x in x.chunks_exact_mut(n) {
             for i in 0..n {
