@@ -60,7 +60,7 @@ list_dots <- function(...) {
 # The arguments of R's own print method, which R passes on to the elements of a list, as in
 # `print(list(x), digits = 3)`.
 taken_by <- function(generic, class = "default") {
-  known <- setdiff(names(formals(getS3method(generic, class))), "...")
+  known <- setdiff(names(formals(utils::getS3method(generic, class))), "...")
   # prettyNum() of R 4.6 gives it to format(), whose default method does not name it.
   c(known, if (generic == "format") intersect("replace.zero", names(formals(prettyNum))))
 }

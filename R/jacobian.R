@@ -111,7 +111,7 @@ with_blocks <- function(f, wrt, flat, derive) {
     named <- function(x) {
       if (inherits(x, "AnvilTensor")) matrix(as_array(x), nrow(x), dimnames = names) else with_names(x, names)
     }
-    if (is.list(found)) modifyList(found, list(hessian = named(found$hessian))) else named(found)
+    if (is.list(found)) utils::modifyList(found, list(hessian = named(found$hessian))) else named(found)
   })
 }
 
