@@ -13,6 +13,7 @@ mod incomplete_gamma;
 mod integrals;
 mod inverse;
 mod lambert;
+mod memo;
 mod parts;
 mod quadrature;
 mod zeta;

@@ -1,9 +1,11 @@
 //! The regularised incomplete beta function: DLMF 8.17.
 
-use super::double::{two_product, two_sum, Double, HALF_LOG_2_PI};
+use super::double::{two_sum, Double, HALF_LOG_2_PI};
 use super::inverse::{Target, ENOUGH, STEPS};
+use super::memo::Memo;
 use super::parts::{
-    digamma_less_log, exp_bend, gamma1p, lgamma1p, log_bend, log_power, stirling, Part, Product, Tails, FAR,
+    digamma_less_log, exp_bend, gamma1p, lgamma1p, log_bend, log_power, log_ratio, stirling, times, Part,
+    Product, Tails, FAR,
 };
 use super::quadrature::{integral, means, Exponent};
 use crate::kernels::math::gamma_coefficients::STIRLING;
@@ -27,32 +29,20 @@ impl Point {
 
     /// `x^a y^b / (a B(a, b))`. The powers are of quotients near 1 at the mean.
     fn prefix(self) -> Product {
+        let Point { a, b, .. } = self;
+        let ([x, y], Constants { rest, factor, .. }) = (self.logs(), constants(a, b));
+        Product { log: times(x, a) + times(y, b) + rest, factor }
+    }
+
+    /// The logarithms of `x` and `y`, over their means if the parameters are from [`FAR`] on.
+    fn logs(self) -> [Double; 2] {
         let Point { a, b, x, y } = self;
-        let sum = two_sum(a, b);
-        match (a >= FAR, b >= FAR) {
-            (true, true) => {
-                let log = log_power(x * sum, a.into(), a) + log_power(y * sum, b.into(), b) - HALF_LOG_2_PI;
-                let rest = stirling(sum.0) - stirling(a) - stirling(b);
-                Product { log: log + rest.into(), factor: (b / sum.0).sqrt() / a.sqrt() }
-            }
-            (false, true) => {
-                let log = log_power(x * sum, 1.0.into(), a) + log_power(y * sum, b.into(), b) - a.into();
-                let rest = stirling(sum.0) - stirling(b);
-                Product { log: log + rest.into(), factor: (b / sum.0).sqrt() / gamma1p(a.into()) }
-            }
-            (true, false) => {
-                let log = log_power(x * sum, a.into(), a) + log_power(y * sum, 1.0.into(), b) - b.into();
-                let rest = stirling(sum.0) - stirling(a);
-                // gamma(b) = gamma(b + 1) / b
-                Product { log: log + rest.into(), factor: (b / a) * (a / sum.0).sqrt() / gamma1p(b.into()) }
-            }
-            (false, false) => {
-                let log = log_power(x, 1.0.into(), a) + log_power(y, 1.0.into(), b);
-                // gamma(a + b) / gamma(b) with gamma(z) = gamma(z + 1) / z
-                let quotient = gamma1p(sum) / gamma1p(b.into()) * (b / sum.0);
-                Product { log, factor: quotient / gamma1p(a.into()) }
-            }
+        if a < FAR && b < FAR {
+            return [log_ratio(x, 1.0.into()), log_ratio(y, 1.0.into())];
         }
+        let sum = two_sum(a, b);
+        let log = |x: Double, a: f64| log_ratio(x * sum, if a < FAR { 1.0 } else { a }.into());
+        [log(x, a), log(y, b)]
     }
 
     /// The sum of `(a + b)_n / (a + 1)_n x^n`, DLMF 8.17.8, and the derivatives of its logarithm with respect to
@@ -126,6 +116,51 @@ impl Point {
         let slope = (y * a.into() - x * b.into()).value().max(0.0);
         Beta { a, sum: a + b, x: x.0, y: y.0, slope }
     }
+}
+
+/// What depends on the parameters alone.
+#[derive(Clone, Copy)]
+struct Constants {
+    /// The prefix is the factor times the exponential of this and of the powers of [`Point::logs`].
+    rest: Double,
+    factor: f64,
+    /// The logarithm of the density less `(a - 1)` and `(b - 1)` times the logarithms.
+    density: Double,
+}
+
+fn constants(a: f64, b: f64) -> Constants {
+    thread_local!(static CONSTANTS: Memo<Constants> = const { Memo::new() });
+    CONSTANTS.with(|constants| constants.get(a, b, new_constants))
+}
+
+fn new_constants(a: f64, b: f64) -> Constants {
+    let sum = two_sum(a, b);
+    let (rest, factor) = match (a >= FAR, b >= FAR) {
+        (true, true) => {
+            let rest = stirling(sum.0) - stirling(a) - stirling(b);
+            (-HALF_LOG_2_PI + rest.into(), (b / sum.0).sqrt() / a.sqrt())
+        }
+        (false, true) => {
+            let rest = stirling(sum.0) - stirling(b);
+            (Double::from(rest) - a.into(), (b / sum.0).sqrt() / gamma1p(a.into()))
+        }
+        (true, false) => {
+            let rest = stirling(sum.0) - stirling(a);
+            // gamma(b) = gamma(b + 1) / b
+            (Double::from(rest) - b.into(), (b / a) * (a / sum.0).sqrt() / gamma1p(b.into()))
+        }
+        (false, false) => {
+            // gamma(a + b) / gamma(b) with gamma(z) = gamma(z + 1) / z
+            let quotient = gamma1p(sum) / gamma1p(b.into()) * (b / sum.0);
+            (0.0.into(), quotient / gamma1p(a.into()))
+        }
+    };
+    let mut density = rest + Double::from(factor * a).log();
+    if a >= FAR || b >= FAR {
+        let mean = |a: f64| log_ratio(sum, if a < FAR { 1.0 } else { a }.into());
+        density = density + mean(a) + mean(b);
+    }
+    Constants { rest, factor, density }
 }
 
 /// `log(gamma(b + a) / gamma(b))` for `a` below 1, accurate relative to `a`: DLMF 5.5.1 and 5.11.1, with each
@@ -353,7 +388,7 @@ pub fn log_beta_density(a: f64, b: f64, x: f64) -> f64 {
         };
     }
     let point = Point { a, b, x: x.into(), y: two_sum(1.0, -x) };
-    let Product { log, factor } = point.prefix();
-    let rest = Double::from(factor * a).log() - (two_product(x, point.y.0) + two_product(x, point.y.1)).log();
-    (log + rest).value()
+    let ([x, y], constants) = (point.logs(), constants(a, b));
+    let powers = (times(x, a) - x) + (times(y, b) - y);
+    (powers + constants.density).value()
 }

@@ -2,8 +2,10 @@
 
 use super::double::{two_product, two_sum, Double, HALF_LOG_2_PI};
 use super::inverse::{Target, ENOUGH, STEPS};
+use super::memo::Memo;
 use super::parts::{
-    digamma_less_log, exp_bend, gamma1p, lgamma, lgamma1p, log_power, stirling, Part, Product, Tails, FAR,
+    digamma_less_log, exp_bend, gamma1p, lgamma, lgamma1p, log, log_power, log_ratio, stirling, times, Part,
+    Product, Tails, FAR,
 };
 use super::quadrature::{integral, means, Exponent};
 
@@ -212,10 +214,28 @@ pub fn log_gamma_density(a: f64, x: f64) -> f64 {
     if x == f64::INFINITY || a == f64::INFINITY {
         return f64::NEG_INFINITY;
     }
-    let Product { log, factor } = prefix(a, x);
-    let ratio = Double::from(a) / x.into();
-    if !(1e-290..1e290).contains(&ratio.0) {
-        return Product { log, factor }.log() + libm::log(a) - libm::log(x);
+    if a < FAR {
+        let log = log(x.into());
+        return (times(log, a) - log - x.into() + constant(a)).value();
     }
-    (log + Double::from(factor).log() + ratio.log()).value()
+    if !(1e-290..1e290).contains(&(x / a)) {
+        return prefix(a, x).log() + libm::log(a) - libm::log(x);
+    }
+    let log = log_ratio(x.into(), a.into());
+    (times(log, a) - log + two_sum(a, -x) + constant(a)).value()
+}
+
+/// What the logarithm of the density is more than `(a - 1) log(x) - x`, or from [`FAR`] on than
+/// `(a - 1) log(x / a) + a - x`.
+fn constant(a: f64) -> Double {
+    thread_local!(static CONSTANTS: Memo<Double> = const { Memo::new() });
+    let of = |a: f64, _| {
+        let log = Double::from(a).log();
+        if a < FAR {
+            log - Double::from(gamma1p(a.into())).log()
+        } else {
+            -HALF_LOG_2_PI - stirling(a).into() - Double(0.5 * log.0, 0.5 * log.1)
+        }
+    };
+    CONSTANTS.with(|constants| constants.get(a, 0.0, of))
 }

@@ -1,6 +1,7 @@
 //! What functions of the gamma and beta families are made of.
 
 use super::double::{two_product, two_sum, Double};
+use super::memo::Memo;
 use crate::kernels::math::gamma_coefficients as c;
 use crate::kernels::math::special_coefficients::LGAMMA_ONE;
 use crate::kernels::math::{single, DIGAMMA, GAMMA, LGAMMA};
@@ -27,6 +28,11 @@ pub(super) fn gamma(x: f64) -> f64 {
 
 /// `gamma(1 + x)` for `x >= 0`, without the rounding of the sum.
 pub(super) fn gamma1p(x: Double) -> f64 {
+    thread_local!(static VALUES: Memo<f64> = const { Memo::new() });
+    VALUES.with(|values| values.get(x.0, x.1, |high, low| new_gamma1p(Double(high, low))))
+}
+
+fn new_gamma1p(x: Double) -> f64 {
     let value = if x.0 < 1.0 { gamma(1.0 + x.0) } else { x.0 * gamma(x.0) };
     if x.1 == 0.0 {
         value
@@ -67,16 +73,32 @@ pub(super) fn digamma_less_log(x: f64) -> f64 {
     -(0.5 / x + u * horner(u, &series))
 }
 
+/// `2 / (k + 2)!`, the powers of `(e^x - 1 - x) / (x^2 / 2)`.
+const EXP_BEND: [f64; 15] = {
+    let (mut c, mut k) = ([1.0; 15], 1);
+    while k < c.len() {
+        c[k] = c[k - 1] / (k + 2) as f64;
+        k += 1;
+    }
+    c
+};
+
+/// `1 / (2 k + 3)`, the powers of `(atanh(r) / r - 1) / r^2` in `r^2`.
+const ATANH: [f64; 17] = {
+    let (mut c, mut k) = ([0.0; 17], 0);
+    while k < c.len() {
+        c[k] = 1.0 / (2 * k + 3) as f64;
+        k += 1;
+    }
+    c
+};
+
 /// `e^x - 1 - x`.
 pub(super) fn exp_bend(x: f64) -> f64 {
     if x.abs() > 0.5 {
         return libm::expm1(x) - x;
     }
-    let mut sum = 0.0;
-    for k in (3..17).rev() {
-        sum = (sum + 1.0) * x / f64::from(k);
-    }
-    0.5 * x * x * (1.0 + sum)
+    0.5 * x * x * horner(x, &EXP_BEND)
 }
 
 /// `log(1 + x) - x`.
@@ -87,22 +109,37 @@ pub(super) fn log_bend(x: f64) -> f64 {
     // log(1 + x) = 2 atanh(r).
     let r = x / (2.0 + x);
     let z = r * r;
-    let mut sum = 0.0;
-    for k in (1..18).rev() {
-        sum = sum * z + 1.0 / f64::from(2 * k + 1);
-    }
-    r * (2.0 * z * sum - x)
+    r * (2.0 * z * horner(z, &ATANH) - x)
 }
 
-/// The quotient of two numbers of twice the digits, and its logarithm times a number.
-pub(super) fn log_power(over: Double, under: Double, exponent: f64) -> Double {
-    let ratio = over / under;
+/// The logarithm of the quotient of two numbers of twice the digits.
+pub(super) fn log_ratio(over: Double, under: Double) -> Double {
+    let is_one = under == Double(1.0, 0.0);
+    let ratio = if is_one { over } else { over / under };
     if ratio.0 <= 0.0 || !ratio.0.is_finite() {
-        return Double::from(exponent * libm::log(ratio.0));
+        return Double::from(libm::log(ratio.0));
     }
-    let log = ratio.log();
+    log(ratio)
+}
+
+/// The logarithm of a positive number.
+pub(super) fn log(x: Double) -> Double {
+    thread_local!(static LOGS: Memo<Double> = const { Memo::new() });
+    LOGS.with(|logs| logs.get(x.0, x.1, |high, low| Double(high, low).log()))
+}
+
+/// A logarithm times a number, which may be infinite both.
+pub(super) fn times(log: Double, exponent: f64) -> Double {
+    if !log.0.is_finite() {
+        return Double::from(exponent * log.0);
+    }
     let product = two_product(log.0, exponent);
     two_sum(product.0, product.1 + log.1 * exponent)
+}
+
+/// As [`log_ratio`], times a number.
+pub(super) fn log_power(over: Double, under: Double, exponent: f64) -> Double {
+    times(log_ratio(over, under), exponent)
 }
 
 /// `e^log` times a factor.

@@ -1,0 +1,59 @@
+//! Values of functions that are asked for again and again: the parameters of a distribution are the same for many
+//! elements, and counts are few.
+
+use std::cell::Cell;
+
+/// Values that are kept, a power of 2.
+const KEPT: usize = 64;
+
+/// The values of a function of two numbers at some points, each in the place that its point hashes to.
+pub(super) struct Memo<T> {
+    entries: [Cell<Option<([u64; 2], T)>>; KEPT],
+}
+
+impl<T: Copy> Memo<T> {
+    pub const fn new() -> Memo<T> {
+        Memo { entries: [const { Cell::new(None) }; KEPT] }
+    }
+
+    /// The value at a point, made if it is not kept.
+    #[inline]
+    pub fn get(&self, x: f64, y: f64, make: impl FnOnce(f64, f64) -> T) -> T {
+        let point = [x.to_bits(), y.to_bits()];
+        let hash = (point[0] ^ point[1].rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let entry = &self.entries[(hash >> (64 - KEPT.trailing_zeros())) as usize];
+        match entry.get() {
+            Some((at, value)) if at == point => value,
+            _ => {
+                let value = make(x, y);
+                entry.set(Some((point, value)));
+                value
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_those_of_the_function() {
+        let memo = Memo::new();
+        let made = Cell::new(0);
+        for i in 0..3000 {
+            let (x, y) = (f64::from(i % 500) * 0.25, f64::from(i % 7));
+            let value = memo.get(x, y, |x, y| {
+                made.set(made.get() + 1);
+                x - 2.0 * y
+            });
+            assert_eq!(value, x - 2.0 * y);
+        }
+        let before = made.get();
+        for _ in 0..10 {
+            memo.get(0.5, -0.0, |x, y| x - 2.0 * y);
+            memo.get(0.5, -0.0, |_, _| unreachable!("it is kept"));
+        }
+        assert!(before > 500 && before <= 3000);
+    }
+}
