@@ -82,7 +82,7 @@ impl BoundPlan {
             let in_place = |i, j| match &step.action {
                 Action::Tiles(program) => program.in_place(i, j),
                 Action::Apply(op, _) => i == 0 && j == 0 && op.updates(),
-                Action::Copy | Action::Frame(_) | Action::Control(_) => false,
+                Action::Copy { .. } | Action::Frame(_) | Action::Control(_) => false,
             };
             self.table.bind(reads, writes, in_place);
             let mut lent = self.table.lend(memory);
@@ -130,10 +130,8 @@ impl BoundPlan {
                     self.lists.with(step, lent.streams(number), |operands, results| match action {
                         Action::Apply(_, op) => op.run(operands, results),
                         Action::Control(control) => control.run(operands, results, registers),
-                        Action::Copy => {
-                            let (x, out) = (&operands[0], &mut results[0]);
-                            tile::copy(x, out)
-                        }
+                        Action::Copy { past: true } => tile::stream(&operands[0], &mut results[0]),
+                        Action::Copy { .. } => tile::copy(&operands[0], &mut results[0]),
                         Action::Frame(frame) => frame.fill(&operands[0], &mut results[0]),
                         Action::Tiles(_) => unreachable!("programs are bound"),
                     })
@@ -149,7 +147,7 @@ impl How {
         const MAX_MOVED: usize = 1 << 14;
         match (&step.action, step.operands.as_slice(), step.results.as_slice()) {
             (Action::Tiles(program), ..) => How::Tiles(Box::new(program.unbound())),
-            (Action::Copy, [(aval, from)], [(_, to)])
+            (Action::Copy { .. }, [(aval, from)], [(_, to)])
                 if from.layout.is_dense(&aval.shape)
                     && from.layout.offset == 0
                     && from.span.range.len() == to.range.len()

@@ -173,7 +173,7 @@ fn line(step: &Step, path: String) -> Line {
         native: false,
     };
     match &step.action {
-        Action::Copy => Line { kind: "copy".into(), ..one },
+        Action::Copy { .. } => Line { kind: "copy".into(), ..one },
         Action::Frame(frame) => {
             let bytes = frame.bytes(&step.results[0].0);
             let (read, picoseconds) = (read.min(bytes), alone::moved(read.min(bytes) + bytes));

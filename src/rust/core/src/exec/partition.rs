@@ -488,8 +488,9 @@ impl Partition<'_> {
         let made = |v: &Value| self.maker(*v).is_some_and(|n| branch.contains(&n));
         let read: BTreeSet<Value> =
             branch.iter().flat_map(|&n| self.new_reads(n, to)).filter(|v| !made(v)).collect();
-        let (open, only) = (&self.open[to], self.readers[node].iter().all(|&reader| self.unit_of[reader] == to));
-        let fits = open.nodes.len() + branch.len() <= MAX_NODES && open.reads.len() + read.len() <= MAX_STREAMS;
+        let only = self.readers[node].iter().all(|&reader| self.unit_of[reader] == to);
+        let Open { nodes, reads, .. } = &self.open[to];
+        let fits = nodes.len() + branch.len() <= MAX_NODES && reads.len() + read.len() <= MAX_STREAMS;
         if !fits || read.len() > 1 + usize::from(only) {
             return;
         }
@@ -512,9 +513,9 @@ impl Partition<'_> {
         let (mut branch, mut next) = (vec![node], 0);
         while let Some(&reader) = branch.get(next) {
             for &v in &nodes[reader].operands {
-                let Some(made) = self.maker(self.views.root(v)).filter(|_| self.is_in(v, from)) else { continue };
+                let Some(made) = self.maker(self.views.root(v)) else { continue };
                 let product = matches!(self.plans[made].schedule, Schedule::Blocks(_));
-                if product || self.is_source(v) || branch.contains(&made) {
+                if product || !self.is_in(v, from) || self.is_source(v) || branch.contains(&made) {
                     continue;
                 }
                 let hidden = self.views.is_whole(v) && self.readers[made].iter().all(|&r| r == reader);

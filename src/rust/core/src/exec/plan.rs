@@ -39,6 +39,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+/// Bytes from which a fresh output is stored past the caches: R frees results of earlier calls late, so its block is
+/// in no cache of a core. Filling 1 MB of such memory takes 30 us with stores, 11.5 past the caches, and reading it
+/// back afterwards takes the same time.
+const FAR: usize = 256 << 10;
+
 /// Makes the plan of a graph. `given` are the inputs whose memory may be reused, `control` compiles branches
 /// and loops.
 ///
@@ -215,11 +220,7 @@ impl<'a> Planner<'a> {
             let span = Span { buffer, range: at..at + aval.bytes() };
             at = span.range.end;
             if aval.bytes() > 0 && !self.is_part(node, v) {
-                let operands = vec![(aval.clone(), self.place(v))];
-                push(
-                    &mut self.plan.steps,
-                    Step { action: Action::Copy, operands, results: vec![(aval, span)] },
-                );
+                self.copy(aval, self.place(v), span);
             }
         }
     }
@@ -250,11 +251,7 @@ impl<'a> Planner<'a> {
             if self.output_of[self.views.root(v).index()] != Some(k) {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
-                let operands = vec![(aval.clone(), self.place(v))];
-                push(
-                    &mut self.plan.steps,
-                    Step { action: Action::Copy, operands, results: vec![(aval, span)] },
-                );
+                self.copy(aval, self.place(v), span);
             }
         }
         self.plan.arena = self.arena.size;
@@ -487,11 +484,8 @@ impl<'a> Planner<'a> {
         push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
     }
 
-    /// How a group stores a result. A large fresh output is stored past the caches: R frees results of
-    /// earlier calls late, so its block is in no cache of a core. Filling 1 MB of such memory takes 30 us
-    /// with stores, 11.5 past the caches, and reading it back afterwards takes the same time.
+    /// How a group stores a result.
     fn stored(&self, root: Value, group: Group) -> Stored {
-        const FAR: usize = 256 << 10;
         let aval = self.graph.aval(root);
         if self.in_place.contains_key(&root) {
             return Stored::Late;
@@ -551,6 +545,13 @@ impl<'a> Planner<'a> {
         candidates.next()
     }
 
+    /// Adds a step that copies.
+    fn copy(&mut self, aval: Aval, from: Place, to: Span) {
+        let past = self.leaves && to.buffer >= self.first_output() && aval.bytes() >= FAR;
+        let (action, operands) = (Action::Copy { past }, vec![(aval.clone(), from)]);
+        push(&mut self.plan.steps, Step { action, operands, results: vec![(aval, to)] });
+    }
+
     /// Copies a view to the arena; records the bytes that it takes there.
     fn make_dense(&mut self, (aval, place): &mut (Aval, Place), copies: &mut Vec<(usize, usize)>) {
         if place.layout.is_dense(&aval.shape)
@@ -561,11 +562,7 @@ impl<'a> Planner<'a> {
         }
         let span = self.take(aval.bytes());
         copies.push((span.range.start, aval.bytes()));
-        let operands = vec![(aval.clone(), place.clone())];
-        push(
-            &mut self.plan.steps,
-            Step { action: Action::Copy, operands, results: vec![(aval.clone(), span.clone())] },
-        );
+        self.copy(aval.clone(), place.clone(), span.clone());
         *place = Place { span, layout: Layout::dense(&aval.shape) };
     }
 

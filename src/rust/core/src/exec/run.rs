@@ -205,7 +205,7 @@ fn may_share(step: &Step) -> bool {
     match &step.action {
         Action::Control(_) => true,
         Action::Tiles(program) => program.is_shared(),
-        Action::Apply(..) | Action::Copy | Action::Frame(_) => {
+        Action::Apply(..) | Action::Copy { .. } | Action::Frame(_) => {
             let made = step.results.iter().map(|(aval, _)| aval.shape.size());
             step.operands.iter().map(|(aval, _)| aval.shape.size()).chain(made).sum::<usize>() >= MIN_SHARED
         }

@@ -19,7 +19,10 @@ pub enum Action {
     /// Runs a group of nodes, tile by tile.
     Tiles(Rc<Program>),
     /// Copies an operand of any layout into a dense output.
-    Copy,
+    Copy {
+        /// Whether it is stored past the caches.
+        past: bool,
+    },
     /// Copies an operand of any layout into the frame of a dense output, around what is computed inside.
     Frame(Rc<Frame>),
     /// Runs a branch or a loop, on dense operands.
@@ -94,7 +97,7 @@ impl Plan {
         let registers = |step: &Step| match &step.action {
             Action::Tiles(program) => program.registers(),
             Action::Control(control) => control.registers(),
-            Action::Apply(..) | Action::Copy | Action::Frame(_) => 0,
+            Action::Apply(..) | Action::Copy { .. } | Action::Frame(_) => 0,
         };
         self.registers = self.steps.iter().map(registers).max().unwrap_or(0);
         // Loops ask for themselves.

@@ -5,7 +5,7 @@
 //! scratch buffer that stays in the first-level cache.
 
 use super::cast::{self, by_width};
-use super::memory::{permute, AlignedBytes};
+use super::memory::{nontemporal, permute, AlignedBytes};
 use super::threads::pool;
 use crate::dtype::Element;
 use crate::shape::Shape;
@@ -185,6 +185,16 @@ pub(super) fn bytes_of<'a>(x: &View<'a>, range: Range<usize>, scratch: &'a mut A
 /// Applies a kernel on bytes to tiles of operands; pieces of these are shared between threads if there are
 /// many. One for all kernels, of which there are as many as ops and dtypes.
 pub fn map(kernel: &(dyn Fn(&[&[u8]], &mut [u8]) + Sync), operands: &[&View], out: &mut ViewMut) {
+    map_pieces(kernel, operands, out, &|| ());
+}
+
+/// As [`map`]; calls a function after each piece.
+fn map_pieces(
+    kernel: &(dyn Fn(&[&[u8]], &mut [u8]) + Sync),
+    operands: &[&View],
+    out: &mut ViewMut,
+    after: &(dyn Fn() + Sync),
+) {
     let width = out.dtype.bytes();
     let work = out.data.len() / width * ELEMENT;
     pool::for_each_chunk(out.data, PIECE * width, work, |i, piece| {
@@ -196,6 +206,7 @@ pub fn map(kernel: &(dyn Fn(&[&[u8]], &mut [u8]) + Sync), operands: &[&View], ou
             }
             kernel(&bytes[..operands.len()], out);
         }
+        after();
     });
 }
 
@@ -204,9 +215,35 @@ const MAX_OPERANDS: usize = 3;
 
 /// Copies a value of any layout into a dense one.
 pub fn copy(x: &View, out: &mut ViewMut) {
-    by_width!(x.dtype, T => if !permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)) {
+    if !(filled(x, out) || turned(x, out)) {
         map(&|x, out| out.copy_from_slice(x[0]), &[x], out)
-    })
+    }
+}
+
+/// As [`copy`], past the caches if elements that are side by side stay so.
+pub fn stream(x: &View, out: &mut ViewMut) {
+    if !(filled(x, out) || turned(x, out)) {
+        map_pieces(&|x, out| nontemporal::stream(x[0], out), &[x], out, &nontemporal::streamed)
+    }
+}
+
+/// Fills a value with one element whose bytes are the same, such as 0, which processors do by themselves without
+/// reading memory first; returns whether it did.
+fn filled(x: &View, out: &mut ViewMut) -> bool {
+    let width = x.dtype.bytes();
+    let is_one = !out.data.is_empty() && x.layout.strides.iter().all(|&stride| stride == 0);
+    let element = if is_one { &x.data[x.layout.offset * width..][..width] } else { &[] };
+    let Some(&byte) = element.first().filter(|&first| element.iter().all(|byte| byte == first)) else {
+        return false;
+    };
+    let work = out.data.len() / width * ELEMENT;
+    pool::for_each_chunk(out.data, PIECE * width, work, |_, piece| piece.fill(byte));
+    true
+}
+
+/// Copies a value if elements that are side by side do not stay so; returns whether it did.
+fn turned(x: &View, out: &mut ViewMut) -> bool {
+    by_width!(x.dtype, T => permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)))
 }
 
 #[cfg(test)]
