@@ -45,21 +45,23 @@ impl Point {
         [log(x, a), log(y, b)]
     }
 
-    /// The sum of `(a + b)_n / (a + 1)_n x^n`, DLMF 8.17.8, and the derivatives of its logarithm with respect to
-    /// `a` and `b`.
-    fn series(self) -> (f64, [f64; 2]) {
+    /// The sum of `(a + b)_n / (a + 1)_n x^n`, DLMF 8.17.8, and if asked for the derivatives of its logarithm with
+    /// respect to `a` and `b`.
+    fn series<const SLOPES: bool>(self) -> (f64, [f64; 2]) {
         let Point { a, b, x, .. } = self;
         let (mut term, mut slopes, mut n) = (1.0, [0.0; 2], 0.0);
         let (mut sum, mut sums) = (1.0, [0.0; 2]);
         loop {
             term *= (a + b + n) / (a + 1.0 + n) * x.0;
-            let to_sum = 1.0 / (a + b + n);
-            slopes[0] += (1.0 - b) / (a + 1.0 + n) * to_sum;
-            slopes[1] += to_sum;
+            if SLOPES {
+                let to_sum = 1.0 / (a + b + n);
+                slopes[0] += (1.0 - b) / (a + 1.0 + n) * to_sum;
+                slopes[1] += to_sum;
+                sums[0] += term * slopes[0];
+                sums[1] += term * slopes[1];
+            }
             n += 1.0;
             sum += term;
-            sums[0] += term * slopes[0];
-            sums[1] += term * slopes[1];
             // Of tiny parameters the derivatives overflow: NaN ends it too.
             let size = term * (1.0 + slopes[1]);
             if size < 1e-18 * sum || size.is_nan() {
@@ -95,7 +97,7 @@ impl Point {
         let ratio = log_gamma_step(b, a);
         let s = a * libm::log(x.0) - lgamma1p(a) + ratio;
         let upper = -(libm::expm1(s) + libm::exp(s) * a * self.alternating());
-        let lower = self.prefix().times(self.series().0);
+        let lower = self.prefix().times(self.series::<false>().0);
         Tails { lower: Part::Is(lower), upper: Part::Number(upper) }
     }
 
@@ -276,7 +278,8 @@ fn between(point: Point) -> Tails {
 }
 
 fn below(point: Point) -> Tails {
-    let sum = if point.has_series() { point.series().0 } else { point.a * integral(&point.exponent()) };
+    let sum =
+        if point.has_series() { point.series::<false>().0 } else { point.a * integral(&point.exponent()) };
     Tails::of_lower(point.prefix().times(sum))
 }
 
@@ -311,7 +314,7 @@ pub fn log_betainc_slopes(a: f64, b: f64, x: f64, lower: bool) -> [f64; 2] {
     let line = log_power(p.x * sum, p.a.into(), 1.0).value() + rest - digamma_less_log(p.a);
     let mirrored = log_power(p.y * sum, p.b.into(), 1.0).value() + rest - digamma_less_log(p.b);
     let slopes = if p.is_small() || p.has_series() {
-        let slopes = p.series().1;
+        let slopes = p.series::<true>().1;
         [line - 1.0 / p.a + slopes[0], mirrored + slopes[1]]
     } else {
         let means = means(&p.exponent()).1;

@@ -52,16 +52,19 @@ fn has_series(a: f64, x: f64) -> bool {
     a < 30.0 || x < 0.5 * a
 }
 
-/// The sum of `x^n / ((a + 1) ... (a + n))`, DLMF 8.7.1 times `e^x`, and its derivative with respect to `a`.
-fn series(a: f64, x: f64) -> (f64, f64) {
+/// The sum of `x^n / ((a + 1) ... (a + n))`, DLMF 8.7.1 times `e^x`, and if asked for its derivative with respect
+/// to `a`.
+fn series<const SLOPE: bool>(a: f64, x: f64) -> (f64, f64) {
     let (mut term, mut slope, mut n) = (1.0, 0.0, 0.0);
     let (mut sum, mut slopes) = (1.0, 0.0);
     loop {
         n += 1.0;
         term *= x / (a + n);
-        slope -= 1.0 / (a + n);
         sum += term;
-        slopes += term * slope;
+        if SLOPE {
+            slope -= 1.0 / (a + n);
+            slopes += term * slope;
+        }
         if term < 1e-18 * sum || term.is_nan() {
             return (sum, slopes);
         }
@@ -105,10 +108,17 @@ fn tails(a: f64, x: f64) -> Option<Tails> {
     if is_small(a, x) {
         let s = two_product(a, libm::log(x)).value() - lgamma1p(a);
         let upper = -(libm::expm1(s) + libm::exp(s) * a * alternating(a, x).0);
-        return Some(Tails { lower: Part::Is(prefix.times(series(a, x).0)), upper: Part::Number(upper) });
+        return Some(Tails {
+            lower: Part::Is(prefix.times(series::<false>(a, x).0)),
+            upper: Part::Number(upper),
+        });
     }
     if x < a {
-        let sum = if has_series(a, x) { series(a, x).0 } else { a * integral(&Gamma { a, x, down: true }) };
+        let sum = if has_series(a, x) {
+            series::<false>(a, x).0
+        } else {
+            a * integral(&Gamma { a, x, down: true })
+        };
         return Some(Tails::of_lower(prefix.times(sum)));
     }
     let upper = prefix.times(a * integral(&Gamma { a, x, down: false }));
@@ -138,7 +148,7 @@ pub fn log_gammainc_da(a: f64, x: f64, lower: bool) -> f64 {
     // `log(x) - digamma(a)`, which is small near the mean of large `a`.
     let line = log_power(x.into(), a.into(), 1.0).value() - digamma_less_log(a);
     let (at_lower, slope) = if is_small(a, x) || (x < a && has_series(a, x)) {
-        let (sum, slopes) = series(a, x);
+        let (sum, slopes) = series::<true>(a, x);
         (true, line - 1.0 / a + slopes / sum)
     } else if x < a {
         (true, line - means(&Gamma { a, x, down: true }).1[0])
