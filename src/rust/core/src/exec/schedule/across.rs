@@ -20,8 +20,7 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     let (rows, len) = (rows(at.shape(0), axes)?, at.shape(0).size());
     let plan = |schedule| NodePlan { schedule, len, access: at.by_element(), product: None, cost: at.each() };
     // Squares of deviations are made of whole tiles.
-    let is_whole = fold == Fold::Squares;
-    if is_whole {
+    if fold == Fold::Squares {
         let is_packed = lines::are_packed(len, rows) && lines::pay(len, rows, at.from[0].bytes());
         return is_packed.then(|| plan(Schedule::Lines(rows)));
     }

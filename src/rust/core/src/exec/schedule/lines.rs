@@ -31,8 +31,8 @@ pub fn are_packed(len: usize, rows: usize) -> bool {
     are_lines(len, rows) && len / rows > NARROW
 }
 
-/// Bytes of elements from which copies of lines pay. Steps that read what is still in the last cache once more take less
-/// than copies: with 5000 x 600 f32 and 32 MB of cache, a layer norm in phases takes 1.6 times as long.
+/// Bytes of elements from which copies of lines pay. Steps that read what is still in the last cache once more
+/// take less than copies: with 5000 x 600 f32 and 32 MB of cache, a layer norm in phases takes 1.6 times as long.
 const MIN_BYTES: usize = 1 << 24;
 
 /// Whether a group of lines takes less time than steps that each read its elements, of so many bytes.

@@ -4,8 +4,8 @@ use super::double::{two_sum, Double, HALF_LOG_2_PI};
 use super::inverse::{Target, ENOUGH, STEPS};
 use super::memo::Memo;
 use super::parts::{
-    digamma_less_log, exp_bend, gamma1p, lgamma1p, log_bend, log_power, log_ratio, stirling, times, Part,
-    Product, Tails, FAR,
+    digamma_less_log, exp_bend, gamma1p, lgamma1p, log_bend, log_ratio, stirling, times, Part, Product,
+    Tails, FAR,
 };
 use super::quadrature::{integral, means, Exponent};
 use crate::kernels::math::gamma_coefficients::STIRLING;
@@ -311,8 +311,8 @@ pub fn log_betainc_slopes(a: f64, b: f64, x: f64, lower: bool) -> [f64; 2] {
     // `log(x) - digamma(a) + digamma(a + b)` and its mirror, which are small near the mean.
     let sum = two_sum(p.a, p.b);
     let rest = digamma_less_log(sum.0);
-    let line = log_power(p.x * sum, p.a.into(), 1.0).value() + rest - digamma_less_log(p.a);
-    let mirrored = log_power(p.y * sum, p.b.into(), 1.0).value() + rest - digamma_less_log(p.b);
+    let line = log_ratio(p.x * sum, p.a.into()).value() + rest - digamma_less_log(p.a);
+    let mirrored = log_ratio(p.y * sum, p.b.into()).value() + rest - digamma_less_log(p.b);
     let slopes = if p.is_small() || p.has_series() {
         let slopes = p.series::<true>().1;
         [line - 1.0 / p.a + slopes[0], mirrored + slopes[1]]

@@ -146,7 +146,7 @@ pub fn log_gammainc_da(a: f64, x: f64, lower: bool) -> f64 {
         return if lower == (x == f64::INFINITY) { 0.0 } else { f64::NAN };
     }
     // `log(x) - digamma(a)`, which is small near the mean of large `a`.
-    let line = log_power(x.into(), a.into(), 1.0).value() - digamma_less_log(a);
+    let line = log_ratio(x.into(), a.into()).value() - digamma_less_log(a);
     let (at_lower, slope) = if is_small(a, x) || (x < a && has_series(a, x)) {
         let (sum, slopes) = series::<true>(a, x);
         (true, line - 1.0 / a + slopes / sum)

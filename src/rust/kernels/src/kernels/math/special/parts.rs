@@ -115,14 +115,10 @@ pub(super) fn log_bend(x: f64) -> f64 {
 /// The logarithm of the quotient of two numbers of twice the digits.
 pub(super) fn log_ratio(over: Double, under: Double) -> Double {
     let is_one = under == Double(1.0, 0.0);
-    let ratio = if is_one { over } else { over / under };
-    if ratio.0 <= 0.0 || !ratio.0.is_finite() {
-        return Double::from(libm::log(ratio.0));
-    }
-    log(ratio)
+    log(if is_one { over } else { over / under })
 }
 
-/// The logarithm of a positive number.
+/// As [`Double::log`], kept for numbers that are asked for again.
 pub(super) fn log(x: Double) -> Double {
     thread_local!(static LOGS: Memo<Double> = const { Memo::new() });
     LOGS.with(|logs| logs.get(x.0, x.1, |high, low| Double(high, low).log()))
