@@ -91,27 +91,40 @@ struct Joined {
     copies: Vec<usize>,
 }
 
+impl Link {
+    /// A link without members for an instruction.
+    fn of(draft: &Draft, values: &[Virtual]) -> Link {
+        Link {
+            members: vec![],
+            open: native_op(draft, values).is_some(),
+            width: None,
+            folded: draft.folded,
+            steps: 0,
+            phase: draft.phase,
+            reads: vec![],
+            constants: vec![],
+        }
+    }
+}
+
 /// Adds each instruction to the first chain that accepts it and comes after all that it reads, or to a new
-/// one at the end.
+/// one at the end. What only gathers an operand comes just before its first reader: anywhere else it would
+/// part the readers of several such operands, which can be one chain that reads them in place.
 fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
     let mut links: Vec<Link> = vec![];
     let mut made = vec![None; values.len()];
+    let mut gathers = vec![];
     for (at, draft) in drafts.iter().enumerate() {
+        if draft.runs.is_some() && draft.operands.iter().all(|&value| made[value].is_none()) {
+            gathers.push(at);
+            continue;
+        }
         let first = draft.operands.iter().filter_map(|&value| made[value]).max().unwrap_or(0);
         let outside =
             |i: usize| draft.operands.iter().copied().filter(|&v| made[v] != Some(i)).collect::<Vec<usize>>();
         let at_link = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values));
         let at_link = at_link.unwrap_or_else(|| {
-            links.push(Link {
-                members: vec![],
-                open: native_op(draft, values).is_some(),
-                width: None,
-                folded: draft.folded,
-                steps: 0,
-                phase: draft.phase,
-                reads: vec![],
-                constants: vec![],
-            });
+            links.push(Link::of(draft, values));
             links.len() - 1
         });
         links[at_link].members.push(at);
@@ -123,7 +136,23 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
         }
         made[draft.result] = Some(at_link);
     }
-    links
+    // The first link that reads each value.
+    let mut first = vec![links.len(); values.len()];
+    for (at, link) in links.iter().enumerate().rev() {
+        let operands = link.members.iter().flat_map(|&member| &drafts[member].operands);
+        operands.for_each(|&value| first[value] = at);
+    }
+    gathers.sort_by_key(|&at| first[drafts[at].result]);
+    let mut gathers = gathers.into_iter().peekable();
+    let mut ordered = vec![];
+    for (number, link) in links.into_iter().enumerate() {
+        while let Some(at) = gathers.next_if(|&at| first[drafts[at].result] <= number) {
+            ordered.push(Link { members: vec![at], ..Link::of(&drafts[at], values) });
+        }
+        ordered.push(link);
+    }
+    ordered.extend(gathers.map(|at| Link { members: vec![at], ..Link::of(&drafts[at], values) }));
+    ordered
 }
 
 /// Bytes of the elements of an op; `None` if they are booleans.
@@ -290,4 +319,43 @@ fn joined(
     // One op alone is a kernel, but for a copy, and where it spares one.
     let worth = link.members.len() > 1 || !copies.is_empty() || !runs.is_empty();
     (worth && chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, runs, writes, copies })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::compile::draft::Location;
+    use crate::exec::vm::Kernel;
+    use crate::tensor::Layout;
+
+    #[test]
+    fn gathers_do_not_part_the_readers_of_several() {
+        let (dtype, mut drafts, mut values) = (DType::F32, vec![], vec![]);
+        let mut value = |location| {
+            let literal = None;
+            values.push(Virtual { location, dtype, last: 0, constant: false, literal, pinned: false });
+            values.len() - 1
+        };
+        let stream = value(Location::Operand(0));
+        let mut sum = None;
+        for offset in 0..4 {
+            let (shape, read) = ([30, 7].into(), value(Location::Register));
+            let layout = Layout { offset, strides: [1, 40].into_iter().collect() };
+            let runs = Runs::of(&shape, &layout, 4);
+            let make = move || Kernel::gather(dtype, shape, layout);
+            drafts.push(Draft { runs, ..Draft::new(make, vec![stream], read) });
+            if let Some(before) = sum {
+                let result = value(Location::Register);
+                let make = || unreachable!("nothing is run");
+                let native = Some(native::Op::Add);
+                drafts.push(Draft { native, ..Draft::new(make, vec![before, read], result) });
+                sum = Some(result);
+            } else {
+                sum = Some(read);
+            }
+        }
+        let links = links(&drafts, &values);
+        let members: Vec<&[usize]> = links.iter().map(|link| &*link.members).collect();
+        assert_eq!(members, [&[0][..], &[1], &[3], &[5], &[2, 4, 6]]);
+    }
 }
