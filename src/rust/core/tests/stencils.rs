@@ -109,6 +109,43 @@ fn part(b: &mut Builder, x: Value, start: &[usize], sizes: &[usize]) -> Value {
     node(b, StaticSlice { start: start.to_vec(), limit, stride: vec![1; start.len()] }, &[x])
 }
 
+/// Many windows of few arrays, of several dtypes, are read by one address for each array.
+#[test]
+fn sums_of_many_windows_agree_with_the_reference() {
+    for seed in 0..1_000 {
+        let mut rng = Rng::new(seed);
+        let rank = 2 + rng.below(2);
+        let most = [90, 24][rank - 2];
+        let sizes: Vec<usize> = (0..rank).map(|_| 1 + rng.below(most)).collect();
+        let inner: Vec<usize> = sizes.iter().map(|&size| size - rng.below(size.min(5))).collect();
+        let mut b = Builder::default();
+        let shape = Shape::try_new(sizes.clone()).unwrap();
+        let to = Ranked::known(*rng.choose(&[DType::F32, DType::F64]));
+        let dtypes = [DType::F32, DType::F64, DType::I8, DType::I32, DType::I1];
+        let arrays: Vec<Value> = (0..1 + rng.below(3))
+            .map(|i| {
+                let dtype = if i == 0 { to.dtype } else { *rng.choose(&dtypes) };
+                b.input(Aval::known(dtype, shape.clone()))
+            })
+            .collect();
+        let mut sum = None;
+        for _ in 0..2 + rng.below(40) {
+            let x = *rng.choose(&arrays);
+            let start: Vec<usize> =
+                sizes.iter().zip(&inner).map(|(all, size)| rng.below(all - size + 1)).collect();
+            let window = part(&mut b, x, &start, &inner);
+            let window = node(&mut b, Convert { to }, &[window]);
+            let op = if rng.one_in(3) { Binary::sub } else { Binary::add };
+            sum = Some(sum.map_or(window, |sum| node(&mut b, op, &[sum, window])));
+        }
+        let graph = b.finish(sum.into_iter().collect());
+        let inputs = random_inputs(&mut rng, &graph);
+        if let Some(what) = disagreement(&graph, &inputs, &[], &[]) {
+            panic!("seed {seed}: {what}\n{graph}");
+        }
+    }
+}
+
 /// An update at these positions.
 fn put(b: &mut Builder, x: Value, new: Value, start: &[usize]) -> Value {
     let starts = start.iter().map(|&i| b.literal(Literal::new(i as i32), None)).collect::<Vec<_>>();

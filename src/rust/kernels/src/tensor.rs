@@ -181,6 +181,17 @@ impl Layout {
         })
     }
 
+    /// Shape and layout of the same elements with the axes joined that lie in one line; those of one element are
+    /// left out, and an element that is repeated everywhere has none.
+    pub fn merged(&self, shape: &Shape) -> (Shape, Layout) {
+        let mut lines = self.lines(shape, 0..shape.rank());
+        if lines.iter().all(|&(_, stride)| stride == 0) {
+            lines.clear();
+        }
+        let (sizes, strides) = lines.into_iter().unzip();
+        (Shape::try_new(sizes).expect("as many elements as before"), Layout { strides, offset: self.offset })
+    }
+
     /// Sizes and strides of some axes. Axes with a single stride are joined; axes of size 1 are left out.
     pub fn lines(&self, shape: &Shape, axes: impl Iterator<Item = usize>) -> Vec<(usize, isize)> {
         let mut lines: Vec<(usize, isize)> = Vec::new();

@@ -113,6 +113,7 @@ impl Link {
 fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
     let mut links: Vec<Link> = vec![];
     let mut made = vec![None; values.len()];
+    let leaders = leaders(drafts, values);
     let mut gathers = vec![];
     for (at, draft) in drafts.iter().enumerate() {
         if draft.runs.is_some() && draft.operands.iter().all(|&value| made[value].is_none()) {
@@ -122,7 +123,7 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
         let first = draft.operands.iter().filter_map(|&value| made[value]).max().unwrap_or(0);
         let outside =
             |i: usize| draft.operands.iter().copied().filter(|&v| made[v] != Some(i)).collect::<Vec<usize>>();
-        let at_link = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values));
+        let at_link = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values, &leaders));
         let at_link = at_link.unwrap_or_else(|| {
             links.push(Link::of(draft, values));
             links.len() - 1
@@ -155,6 +156,24 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
     ordered
 }
 
+/// For each value the first one by whose address native code may read it: itself, unless both are gathered and
+/// lie side by side in one stream.
+fn leaders(drafts: &[Draft], values: &[Virtual]) -> Vec<usize> {
+    let mut leaders: Vec<usize> = (0..values.len()).collect();
+    let mut firsts: Vec<(&Draft, &Runs)> = vec![];
+    for draft in drafts {
+        let Some(runs) = &draft.runs else { continue };
+        let is_beside = |(first, of): &&(&Draft, &Runs)| {
+            first.operands == draft.operands && runs.bytes_behind(of).is_some()
+        };
+        match firsts.iter().find(is_beside) {
+            Some((first, _)) => leaders[draft.result] = first.result,
+            None => firsts.push((draft, runs)),
+        }
+    }
+    leaders
+}
+
 /// Bytes of the elements of an op; `None` if they are booleans.
 fn width(draft: &Draft, values: &[Virtual]) -> Option<usize> {
     let dtypes = [&draft.result].into_iter().chain(&draft.operands).map(|&value| values[value].dtype);
@@ -178,14 +197,21 @@ fn steps(draft: &Draft, values: &[Virtual]) -> usize {
 
 impl Link {
     /// Whether it accepts an instruction that reads these values from outside.
-    fn takes(&self, draft: &Draft, from: &[usize], values: &[Virtual]) -> bool {
+    fn takes(&self, draft: &Draft, from: &[usize], values: &[Virtual], leaders: &[usize]) -> bool {
         let same = match (self.width, width(draft, values)) {
             (Some(mine), Some(other)) => mine == other,
             _ => true,
         };
-        let outside = |list: &[usize], constant: bool| {
-            let more = from.iter().filter(|&v| values[*v].constant == constant && !list.contains(v));
-            list.len() + more.count()
+        let constants = || {
+            let more = from.iter().filter(|&v| values[*v].constant && !self.constants.contains(v));
+            self.constants.len() + more.count()
+        };
+        let streams = || {
+            let read = self.reads.iter().chain(from.iter().filter(|&&v| !values[v].constant));
+            let mut streams: Vec<usize> = read.map(|&v| leaders[v]).collect();
+            streams.sort_unstable();
+            streams.dedup();
+            streams.len()
         };
         let more = steps(draft, values);
         self.open
@@ -195,8 +221,8 @@ impl Link {
             && draft.phase == self.phase
             && self.members.len() < MAX_OPS
             && (self.steps == 0 || more == 0 || self.steps + more <= MAX_STEPS)
-            && outside(&self.reads, false) <= MAX_READS
-            && outside(&self.constants, true) <= MAX_ARGUMENTS - MAX_STREAMS
+            && streams() <= MAX_READS
+            && constants() <= MAX_ARGUMENTS - MAX_STREAMS
     }
 
     /// Records the values that a member reads from outside.
@@ -255,16 +281,27 @@ fn joined(
         let Virtual { dtype, constant, literal, .. } = values[value];
         let gather = in_place.get(&value).map(|&at| &drafts[at]);
         let lies = gather.and_then(|gather| gather.runs.as_ref());
+        let stream = gather.map_or(value, |gather| gather.operands[0]);
+        numbers[value] = chain.values.len();
+        // The first one in the same stream that is as far away from all elements of this one.
+        let beside = |lies: &Runs| {
+            runs.iter_mut().find_map(|(number, of): &mut (usize, Runs)| {
+                let bytes = lies.bytes_behind(of).filter(|_| reads[*number] == stream)?;
+                *of = of.clone().reaching(bytes);
+                let is_there = |(_, value): &(usize, &native::Value)| value.origin.is_argument();
+                let at = chain.values.iter().enumerate().filter(is_there).nth(*number)?.0;
+                Some(Origin::Beside(at, bytes))
+            })
+        };
         let origin = match literal {
             Some(literal) => Origin::Literal(literal),
             None if constant || lies.is_some_and(Runs::repeated) => Origin::Repeated,
-            None => Origin::Elements,
+            None => lies.and_then(beside).unwrap_or(Origin::Elements),
         };
-        runs.extend(lies.map(|lies| (reads.len(), lies.clone())));
-        if literal.is_none() {
-            reads.push(gather.map_or(value, |gather| gather.operands[0]));
+        if origin.is_argument() {
+            runs.extend(lies.map(|lies| (reads.len(), lies.clone())));
+            reads.push(stream);
         }
-        numbers[value] = chain.values.len();
         chain.values.push(native::Value { dtype, origin });
     }
     for &at in &link.members {

@@ -8,8 +8,8 @@ use crate::exec::partition::Group;
 use crate::exec::place::Place;
 use crate::exec::schedule::{Body, NodePlan, Schedule};
 use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Phased, Runs, Slot, Walk, Work};
-use crate::graph::{Def, Value};
-use crate::ops::{Graph, Source};
+use crate::graph::Value;
+use crate::ops::Graph;
 use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
@@ -17,9 +17,11 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-/// The estimated times in picoseconds on one core: of a byte that is loaded from a cache and of one that is
-/// stored, and of an element that is gathered (measured on an AMD EPYC, Zen 5).
+/// The estimated times in picoseconds on one core: of a byte that is loaded from a cache, of one that is so for
+/// another view of its memory, and of one that is stored, and of an element that is gathered (measured on an AMD
+/// EPYC, Zen 5).
 const LOADED: usize = 12;
+const LOADED_AGAIN: usize = 5;
 const STORED: usize = 28;
 const GATHERED: usize = 1_000;
 
@@ -57,23 +59,25 @@ pub struct Compiled {
     pub partials: Vec<usize>,
 }
 
-struct Compiler<'a> {
-    graph: &'a Graph,
-    views: &'a Views,
-    place: &'a dyn Fn(Value) -> Place,
-    group: Group,
-    nodes: &'a [usize],
-    values: Vec<Virtual>,
+pub(super) struct Compiler<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) views: &'a Views,
+    pub(super) place: &'a dyn Fn(Value) -> Place,
+    pub(super) group: Group,
+    pub(super) nodes: &'a [usize],
+    pub(super) values: Vec<Virtual>,
     /// Values of the program for values of the graph, by root, and for operands in other layouts, by value.
-    known: FxHashMap<(Value, bool), usize>,
+    pub(super) known: FxHashMap<(Value, bool), usize>,
     /// Roots that are read whole.
-    wholes: FxHashMap<Value, usize>,
-    operands: Vec<(Aval, Place)>,
-    loads: Vec<Load>,
+    pub(super) wholes: FxHashMap<Value, usize>,
+    pub(super) operands: Vec<(Aval, Place)>,
+    pub(super) loads: Vec<Load>,
+    /// For each element, the bytes that are read of operands as more than one view of them.
+    pub(super) again: usize,
     before: Vec<Draft>,
     /// The instruction of the product that the group begins with.
     product: Option<Draft>,
-    each: Vec<Draft>,
+    pub(super) each: Vec<Draft>,
 }
 
 /// Compiles the nodes of a group. `place` gives the places of values in memory.
@@ -97,6 +101,7 @@ pub fn compile(
         wholes: FxHashMap::default(),
         operands: vec![],
         loads: vec![],
+        again: 0,
         before: vec![],
         product: None,
         each: vec![],
@@ -162,7 +167,7 @@ pub fn compile(
     for (value, number, dtype) in stores {
         let result = compiler.value(Location::Result(number), dtype);
         if let Some((shape, layout, bytes)) = kept[number].within.clone() {
-            let (joint, lines) = merged(&shape, &layout);
+            let (joint, lines) = layout.merged(&shape);
             let into = Runs::of(&joint, &lines, dtype.bytes());
             let make = move || Kernel::place(dtype, shape, layout, bytes);
             compiler.each.push(Draft { into, ..Draft::new(make, vec![value], result) });
@@ -193,6 +198,7 @@ pub fn compile(
             Load::Splat | Load::Whole => 0,
         };
     }
+    picoseconds += group.len * LOADED_AGAIN * compiler.again;
     picoseconds += kept.iter().map(|k| STORED * graph.aval(k.root).bytes()).sum::<usize>();
     let code = compiler.assemble(streams, phases);
     Compiled { program: Program { code, loads, late, folds, picoseconds, names }, operands, partials }
@@ -204,12 +210,12 @@ fn dtypes(graph: &Graph, operands: &[Value]) -> Vec<DType> {
 }
 
 impl Compiler<'_> {
-    fn value(&mut self, location: Location, dtype: DType) -> usize {
+    pub(super) fn value(&mut self, location: Location, dtype: DType) -> usize {
         self.values.push(Virtual { location, dtype, last: 0, constant: false, literal: None, pinned: false });
         self.values.len() - 1
     }
 
-    fn constant(
+    pub(super) fn constant(
         &mut self,
         dtype: DType,
         operands: Vec<usize>,
@@ -221,39 +227,8 @@ impl Compiler<'_> {
         value
     }
 
-    /// The values of the program for a node's operands.
-    fn read(&mut self, plan: &NodePlan, operands: &[Value]) -> Vec<usize> {
-        let read =
-            |(i, &v): (usize, &Value)| if plan.reads_whole(i) { self.whole(v) } else { self.operand(v) };
-        operands.iter().enumerate().map(read).collect()
-    }
-
-    /// A value with whole tiles.
-    fn spread(&mut self, value: usize) -> usize {
-        let Virtual { dtype, constant, .. } = self.values[value];
-        if !constant {
-            return value;
-        }
-        let result = self.value(Location::Register, dtype);
-        self.each.push(Draft::new(move || Kernel::copy(dtype), vec![value], result));
-        result
-    }
-
-    /// The value of the program that is this operand.
-    fn operand(&mut self, v: Value) -> usize {
-        let (root, whole) = (self.views.root(v), self.views.is_whole(v));
-        let key = if whole { (root, true) } else { (v, false) };
-        if let Some(&value) = self.known.get(&key) {
-            return value;
-        }
-        let made = |this: &mut Self| this.source(root, whole).or_else(|| this.repeated(root));
-        let value = made(self).unwrap_or_else(|| self.load(v));
-        self.known.insert(key, value);
-        value
-    }
-
     /// Whether a value is of what segments are folded into: it has an element for each.
-    fn is_folded(&self, value: Value) -> bool {
+    pub(super) fn is_folded(&self, value: Value) -> bool {
         self.graph.aval(value).shape.size() != self.group.len
     }
 
@@ -266,133 +241,18 @@ impl Compiler<'_> {
     }
 
     /// Whether a value is of the results of folds of lines: it is computed once for some rows.
-    fn is_pinned(&self, value: Value) -> bool {
+    pub(super) fn is_pinned(&self, value: Value) -> bool {
         self.lines().is_some() && self.is_folded(value)
     }
 
     /// The rows of its lines, if its tiles are copies of rows of several columns.
-    fn packed_rows(&self) -> Option<usize> {
+    pub(super) fn packed_rows(&self) -> Option<usize> {
         self.lines().and_then(|_| self.group.schedule.packed(self.group.len))
     }
 
     /// Whether a value is of the elements of lines of which tiles are copies.
-    fn in_lines(&self, value: Value) -> bool {
+    pub(super) fn in_lines(&self, value: Value) -> bool {
         self.packed_rows().is_some() && !self.is_folded(value)
-    }
-
-    /// What a root that this group folds segments into is for their elements: a group reads what it makes
-    /// either in its place or so ([`Views::repeats`]).
-    fn repeated(&mut self, root: Value) -> Option<usize> {
-        let Def::Result(node, _) = self.graph.def(root) else { return None };
-        if self.nodes.binary_search(&node).is_err() {
-            return None;
-        }
-        let dtype = self.graph.aval(root).dtype;
-        let (operands, result) = (vec![self.known[&(root, true)]], self.value(Location::Register, dtype));
-        if let Schedule::Lines(_) = self.group.schedule {
-            self.values[result].pinned = true;
-            let make = move || Kernel::cycle(dtype);
-            self.each.push(Draft { folded: true, ..Draft::new(make, operands, result) });
-        } else {
-            let make = move || Kernel::repeat(dtype);
-            let Group { len, schedule } = self.group;
-            let segment = schedule.segment().unwrap_or(len);
-            let runs = Runs::of_folds(segment, len / segment, dtype.bytes());
-            self.each.push(Draft { runs, ..Draft::new(make, operands, result) });
-        }
-        Some(result)
-    }
-
-    /// A value that is made from nothing, here.
-    fn source(&mut self, root: Value, whole: bool) -> Option<usize> {
-        let source = match self.graph.def(root) {
-            Def::Literal(value) => Source::Fill(value),
-            Def::Result(node, _) => self.graph.nodes()[node].op.source()?,
-            _ => return None,
-        };
-        match source {
-            Source::Fill(value) => {
-                let make = move || Kernel::fill(value);
-                let constant = self.constant(value.dtype(), vec![], make);
-                self.values[constant].literal = Some(value);
-                Some(constant)
-            }
-            Source::Count { start, stride, size, dtype } if whole => {
-                let result = self.value(Location::Register, dtype);
-                let make = move || Kernel::iota(dtype, start, stride, size);
-                self.values[result].pinned = self.is_pinned(root);
-                let (folded, by_column) = (self.is_folded(root), self.in_lines(root));
-                self.each.push(Draft { folded, by_column, ..Draft::new(make, vec![], result) });
-                Some(result)
-            }
-            Source::Count { .. } => None,
-        }
-    }
-
-    /// A value that is read from memory.
-    fn load(&mut self, v: Value) -> usize {
-        let aval = self.graph.aval(v).clone();
-        let (mut place, dtype) = ((self.place)(v), aval.dtype);
-        let (shape, layout) = merged(&aval.shape, &place.layout);
-        let number = self.operands.len();
-        let stream = self.value(Location::Operand(number), dtype);
-        let (load, value) = match (&*shape, layout.strides.as_slice()) {
-            ([], _) if aval.shape.size() > 1 => {
-                let element = layout.offset;
-                let make = move || Kernel::splat(dtype, element);
-                (Load::Splat, self.constant(dtype, vec![stream], make))
-            }
-            ([], _) | ([_], [1]) => {
-                let start = place.span.range.start + layout.offset * dtype.bytes();
-                place.span.range = start..start + aval.bytes();
-                let lines = self.packed_rows().filter(|_| self.in_lines(v));
-                let value = match lines {
-                    Some(rows) => self.packed(dtype, stream, move || Kernel::pack(dtype, rows)),
-                    None => stream,
-                };
-                (Load::Direct, value)
-            }
-            (&[rows, _], &[row, column]) if self.packed_rows() == Some(rows) && self.in_lines(v) => {
-                let first = layout.offset;
-                let make = move || Kernel::pack_strided(dtype, rows, first, [row, column]);
-                (Load::Gather, self.packed(dtype, stream, make))
-            }
-            _ => {
-                let result = self.value(Location::Register, dtype);
-                let by_column = self.in_lines(v);
-                let runs = Runs::of(&shape, &layout, dtype.bytes()).filter(|_| !by_column);
-                let load = if runs.is_some() { Load::Runs } else { Load::Gather };
-                let make = move || Kernel::gather(dtype, shape, layout);
-                self.values[result].pinned = self.is_pinned(v);
-                let gather = Draft::new(make, vec![stream], result);
-                self.each.push(Draft { folded: self.is_folded(v), by_column, runs, ..gather });
-                (load, result)
-            }
-        };
-        self.operands.push((aval, place));
-        self.loads.push(load);
-        value
-    }
-
-    /// The tile that is copied from lines in a stream.
-    fn packed(&mut self, dtype: DType, stream: usize, make: impl FnOnce() -> Kernel + 'static) -> usize {
-        let result = self.value(Location::Register, dtype);
-        self.each.push(Draft::new(make, vec![stream], result));
-        result
-    }
-
-    /// A value in memory that each tile reads as a whole: from the start of its root on.
-    fn whole(&mut self, v: Value) -> usize {
-        let root = self.views.root(v);
-        if let Some(&value) = self.wholes.get(&root) {
-            return value;
-        }
-        let aval = self.graph.aval(root).clone();
-        let value = self.value(Location::Operand(self.operands.len()), aval.dtype);
-        self.operands.push((aval, (self.place)(root)));
-        self.loads.push(Load::Whole);
-        self.wholes.insert(root, value);
-        value
     }
 
     /// Puts instructions into phases: what a fold makes is there for the next one. What is made for the
@@ -586,15 +446,4 @@ fn lines_together(rows: usize, columns: usize, width: usize, packed: bool) -> us
     }
     let near = (CACHE[usize::from(packed)] / (columns * width)).min(rows.div_ceil(8));
     near.next_multiple_of(16).clamp(ROWS.0, ROWS.1).min(rows)
-}
-
-/// Shape and layout with the axes joined that lie in one line; those of one element are left out, and
-/// an element that is repeated everywhere has none.
-fn merged(shape: &Shape, layout: &Layout) -> (Shape, Layout) {
-    let mut lines = layout.lines(shape, 0..shape.rank());
-    if lines.iter().all(|&(_, stride)| stride == 0) {
-        lines.clear();
-    }
-    let (sizes, strides) = lines.into_iter().unzip();
-    (Shape::try_new(sizes).expect("as many elements as before"), Layout { strides, offset: layout.offset })
 }

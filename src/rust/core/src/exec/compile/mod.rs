@@ -11,6 +11,7 @@ mod draft;
 mod instructions;
 mod pairs;
 mod program;
+mod reads;
 
 pub use instructions::{compile, Compiled, Kept, Stored};
 pub use program::{Load, Program};

@@ -19,6 +19,9 @@ pub struct Runs {
     /// The first element, and the bytes of one.
     first: usize,
     width: usize,
+    /// Bytes by which elements that are read by the same address are before and behind these.
+    before: usize,
+    behind: usize,
     /// Sizes and strides of the axes on which the runs lie.
     axes: Vec<(usize, isize)>,
     /// Whether they are the folds of segments, of which a tile has its own, from its first segment on.
@@ -29,7 +32,8 @@ impl Runs {
     /// What so many segments are folded into, repeated for their elements, if these are no less than a vector.
     pub fn of_folds(segment: usize, segments: usize, width: usize) -> Option<Runs> {
         let axes = vec![(segments, width as isize)];
-        let runs = Runs { len: segment, repeated: true, first: 0, width, axes, folded: true };
+        let runs =
+            Runs { len: segment, repeated: true, first: 0, width, before: 0, behind: 0, axes, folded: true };
         (segment * width >= RUN).then_some(runs)
     }
 
@@ -49,6 +53,8 @@ impl Runs {
             repeated: step == 0,
             first,
             width,
+            before: 0,
+            behind: 0,
             axes,
             folded: false,
         })
@@ -64,14 +70,30 @@ impl Runs {
         self.repeated
     }
 
-    /// All bytes that it may read.
+    /// All bytes that may be read by their address.
     pub(super) fn bytes(&self) -> Range<isize> {
         let last = |&(size, stride): &(usize, isize)| (size as isize - 1) * stride;
         let (mut low, mut high) = (self.first as isize, self.first as isize);
         for end in self.axes.iter().map(last) {
             (low, high) = (low + end.min(0), high + end.max(0));
         }
-        low..high + (self.width * if self.repeated { 1 } else { self.len }) as isize
+        let len = if self.repeated { 1 } else { self.len };
+        low - self.before as isize..high + (self.width * len + self.behind) as isize
+    }
+
+    /// How many bytes these elements are behind others, in the same stream, if each is as many.
+    pub fn bytes_behind(&self, other: &Runs) -> Option<i32> {
+        let alike = (self.len, self.width, &self.axes) == (other.len, other.width, &other.axes);
+        let plain = |runs: &Runs| !runs.repeated && !runs.folded;
+        let bytes = i32::try_from(self.first as isize - other.first as isize).ok()?;
+        // An instruction adds some to it.
+        (alike && plain(self) && plain(other) && bytes.unsigned_abs() < 1 << 30).then_some(bytes)
+    }
+
+    /// The same runs, of which elements that are so many bytes behind them are read by the same address.
+    pub fn reaching(self, bytes: i32) -> Runs {
+        let (before, behind) = (bytes.min(0).unsigned_abs() as usize, bytes.max(0) as usize);
+        Runs { before: self.before.max(before), behind: self.behind.max(behind), ..self }
     }
 
     /// Whether the runs of values can be gone over together.

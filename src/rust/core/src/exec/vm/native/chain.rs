@@ -95,12 +95,21 @@ pub enum Op {
 pub enum Origin {
     /// An argument with an element for each of the tile.
     Elements,
+    /// Elements that are so many bytes behind those of an argument, by its value: more of the same memory.
+    Beside(usize, i32),
     /// An argument of one element for all.
     Repeated,
     /// A literal.
     Literal(Literal),
     /// The result of an op of the chain.
     Made,
+}
+
+impl Origin {
+    /// Whether it is an argument that is read.
+    pub fn is_argument(&self) -> bool {
+        matches!(self, Origin::Elements | Origin::Repeated)
+    }
 }
 
 /// A value of a chain.
@@ -202,7 +211,7 @@ impl Chain {
         let read = self.values.iter().filter_map(|v| match v.origin {
             Origin::Elements => Some(Argument { width: v.dtype.bytes(), repeated: false, written: false }),
             Origin::Repeated => Some(Argument { width: v.dtype.bytes(), repeated: true, written: false }),
-            Origin::Literal(_) | Origin::Made => None,
+            Origin::Beside(..) | Origin::Literal(_) | Origin::Made => None,
         });
         let written =
             |&v: &usize| Argument { width: self.values[v].dtype.bytes(), repeated: false, written: true };

@@ -33,8 +33,8 @@ pub(super) const REST: u8 = 7;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Location {
     Nowhere,
-    /// An element for each of the chain, at the address in that register.
-    Elements(u8),
+    /// An element for each of the chain, so many bytes behind the address in that register.
+    Elements(u8, i32),
     /// One element, there: of a loop.
     Placed(Place),
     /// A whole vector on the stack, with that number.
@@ -261,10 +261,10 @@ impl<'c> Emitter<'c> {
                 }
                 let past = self.past && self.chain.past.contains(&op.result);
                 let dtype = self.chain.values[op.result].dtype;
-                self.store(register, self.elements(address, dtype.bytes()), dtype, past);
+                self.store(register, self.elements(address, 0, dtype.bytes()), dtype, past);
                 // A value with a non-temporal store is not in the caches, and is not read back.
                 if self.chain.values[op.result].dtype != DType::I1 && !past {
-                    self.locations[op.result] = Location::Elements(address);
+                    self.locations[op.result] = Location::Elements(address, 0);
                 }
             }
             let held = (!self.uses[op.result].is_empty()).then_some(op.result);
@@ -348,18 +348,18 @@ impl<'c> Emitter<'c> {
         }
     }
 
-    /// The elements at an address.
-    pub(super) fn elements(&self, base: u8, width: usize) -> Source {
-        Source::Element { base, scale: width as u8, offset: (self.ahead * width) as i32 }
+    /// The elements so many bytes behind an address.
+    pub(super) fn elements(&self, base: u8, behind: i32, width: usize) -> Source {
+        Source::Element { base, scale: width as u8, offset: behind + (self.ahead * width) as i32 }
     }
 
     /// The location of a value that is not in a register, if an instruction can read it there.
     pub(super) fn in_memory(&self, v: usize) -> Option<Source> {
         match self.locations[v] {
-            Location::Elements(base)
+            Location::Elements(base, behind)
                 if self.lanes == Lanes::All && self.chain.values[v].dtype != DType::I1 =>
             {
-                Some(self.elements(base, self.width))
+                Some(self.elements(base, behind, self.width))
             }
             Location::Stack(slot) => Some(Source::Stack(self.slot(slot))),
             Location::Literal(literal) => Some(Source::Literal(literal)),
@@ -376,9 +376,9 @@ impl<'c> Emitter<'c> {
         let to = self.take();
         match (self.in_memory(v), self.locations[v]) {
             (Some(source), _) => self.load_from(to, source, self.chain.values[v].dtype.bytes() == 8),
-            (None, Location::Elements(base)) => {
+            (None, Location::Elements(base, behind)) => {
                 let dtype = self.chain.values[v].dtype;
-                self.load(to, self.elements(base, dtype.bytes()), dtype);
+                self.load(to, self.elements(base, behind, dtype.bytes()), dtype);
             }
             (None, Location::Placed(place)) => self.load_placed(to, place, self.chain.values[v].dtype),
             _ => unreachable!("a value is somewhere"),

@@ -25,8 +25,14 @@ impl Emitter<'_> {
                 Origin::Elements => {
                     let register = next();
                     self.assembler.address(register, argument);
-                    self.locations[v] = Location::Elements(register);
+                    self.locations[v] = Location::Elements(register, 0);
                     argument += 1;
+                }
+                Origin::Beside(other, bytes) => {
+                    let Location::Elements(register, 0) = self.locations[other] else {
+                        unreachable!("an argument comes before what is beside it")
+                    };
+                    self.locations[v] = Location::Elements(register, bytes);
                 }
                 Origin::Repeated => {
                     let dtype = value.dtype;
@@ -58,7 +64,7 @@ impl Emitter<'_> {
     /// The arguments that are repeated and move on.
     fn moving(&self) -> Vec<Moving> {
         let read = self.chain.values.iter().enumerate();
-        let read = read.filter(|(_, value)| matches!(value.origin, Origin::Elements | Origin::Repeated));
+        let read = read.filter(|(_, value)| value.origin.is_argument());
         let moving = read
             .enumerate()
             .filter(|(argument, (_, value))| value.origin == Origin::Repeated && self.moves_on(*argument));

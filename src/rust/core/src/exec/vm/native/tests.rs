@@ -298,6 +298,9 @@ fn nest(chain: &Chain, random: &mut Random) -> Nest {
     Nest { len, sizes, moves }
 }
 
+/// Elements by which values are beside an argument, at most.
+const BESIDE: usize = 600;
+
 /// Runs a chain on random elements and compares all that it stores.
 fn check(chain: &Chain, random: &mut Random, n: usize) {
     let Some(natives) = compile(std::slice::from_ref(chain)) else { return };
@@ -310,21 +313,33 @@ fn check(chain: &Chain, random: &mut Random, n: usize) {
     let start = random.below(all - n + usize::from(n > 0));
     let (first, within) = (start / nest.len, start % nest.len);
     let mut columns: Vec<Vec<Bits>> = vec![];
+    // For each value, the elements of its argument, and where its own first ones are.
+    let mut all_elements: Vec<(Vec<Bits>, Vec<usize>)> = vec![];
     let (mut buffers, mut addresses): (Vec<Vec<u8>>, Vec<*mut u8>) = Default::default();
     for value in &chain.values {
+        let width = value.dtype.bytes();
+        all_elements.push((vec![], vec![]));
         columns.push(match value.origin {
             Origin::Elements | Origin::Repeated => {
-                let (number, width) = (buffers.len(), value.dtype.bytes());
+                let number = buffers.len();
                 let argument = chain.arguments().nth(number).unwrap();
                 let (places, bytes) = places(nest, number, argument);
-                let x: Vec<Bits> = (0..bytes / width).map(|_| random.element(value.dtype)).collect();
+                let count = bytes / width + 2 * BESIDE;
+                let x: Vec<Bits> = (0..count).map(|_| random.element(value.dtype)).collect();
                 buffers.push(x.iter().flat_map(|x| x.to_le_bytes()[..width].to_vec()).collect());
-                addresses.push(buffers[number].as_mut_ptr().wrapping_add(places[first]));
+                addresses.push(buffers[number].as_mut_ptr().wrapping_add(BESIDE * width + places[first]));
                 let at = |i: usize| {
                     let own = if argument.repeated { 0 } else { i % nest.len };
-                    places[i / nest.len] / width + own
+                    BESIDE + places[i / nest.len] / width + own
                 };
-                (start..start + n).map(|i| x[at(i)]).collect()
+                let places: Vec<usize> = (start..start + n).map(at).collect();
+                let column = places.iter().map(|&at| x[at]).collect();
+                *all_elements.last_mut().unwrap() = (x, places);
+                column
+            }
+            Origin::Beside(other, bytes) => {
+                let (x, places) = &all_elements[other];
+                places.iter().map(|&at| x[at.wrapping_add_signed(bytes as isize / width as isize)]).collect()
             }
             Origin::Literal(x) => vec![dispatch!(x.dtype(), T => bits_of::<T>(x)); n],
             Origin::Made => vec![0; n],
@@ -467,7 +482,12 @@ fn random_chains_are_right() {
             let origin = [Origin::Elements, Origin::Elements, Origin::Repeated, Origin::Literal(literal)]
                 [random.below(4)];
             let narrow = dtype != DType::I1 && dtype.bytes() < width;
-            chain.values.push(value(dtype, if narrow { Origin::Elements } else { origin }));
+            let is_like = |v: &Value| v.dtype == dtype && v.origin == Origin::Elements;
+            let other = chain.values.iter().rposition(is_like).filter(|_| random.below(3) == 0);
+            let elements = random.below(2 * BESIDE) as i32 - BESIDE as i32;
+            let beside = other.map(|other| Origin::Beside(other, elements * dtype.bytes() as i32));
+            let read = beside.unwrap_or(if narrow { Origin::Elements } else { origin });
+            chain.values.push(value(dtype, read));
         }
         for _ in 0..1 + random.below(60) {
             let (op, dtype) = all[random.below(all.len())];

@@ -77,11 +77,11 @@ impl Emitter<'_> {
 
     /// Loads elements of a narrower dtype, converted to those of the chain.
     pub fn widened(&mut self, v: usize, from: DType, dtype: DType) -> u8 {
-        let Location::Elements(base) = self.locations[v] else {
+        let Location::Elements(base, behind) = self.locations[v] else {
             unreachable!("narrower values are read from memory")
         };
         let to = self.take();
-        let source = self.elements(base, from.bytes());
+        let source = self.elements(base, behind, from.bytes());
         self.assembler.load(self.count() * from.bytes(), to, source);
         if from == DType::F32 {
             self.op(WIDEN, to, 0, Source::Register(to));

@@ -131,14 +131,14 @@ impl Emitter<'_> {
 
     /// Loads elements of a narrower dtype, converted to those of the chain.
     pub fn widened(&mut self, v: usize, from: DType, dtype: DType) -> u8 {
-        let Location::Elements(base) = self.locations[v] else {
+        let Location::Elements(base, behind) = self.locations[v] else {
             unreachable!("narrower values are read from memory")
         };
         if self.is_wide() {
-            return self.wide_widened(base, from, dtype);
+            return self.wide_widened(self.elements(base, behind, from.bytes()), from, dtype);
         }
         let to = self.take();
-        let mut source = self.elements(base, from.bytes());
+        let mut source = self.elements(base, behind, from.bytes());
         if !self.long() {
             self.load(to, source, from);
             source = Source::Register(to);

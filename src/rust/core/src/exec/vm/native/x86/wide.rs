@@ -67,8 +67,8 @@ impl Emitter<'_> {
     }
 
     /// Loads elements of a narrower dtype, converted to those of the chain.
-    pub(super) fn wide_widened(&mut self, base: u8, from: DType, dtype: DType) -> u8 {
-        let (to, source, lanes) = (self.take(), self.elements(base, from.bytes()), self.lanes(true));
+    pub(super) fn wide_widened(&mut self, source: Source, from: DType, dtype: DType) -> u8 {
+        let (to, lanes) = (self.take(), self.lanes(true));
         let own = Source::Register(to);
         match (from, dtype) {
             (DType::F32, _) => self.assembler.wide(vector(0, 1, 0x5A), to, 0, source, None, lanes),
@@ -296,10 +296,10 @@ impl Emitter<'_> {
         }
         let (to, from) = (self.take_mask(), self.take());
         match self.locations[v] {
-            Location::Elements(base) => {
+            Location::Elements(base, behind) => {
                 // Bytes as elements of 4 or 8 bytes.
                 let extend = vector(1, 2, if self.width == 8 { 0x32 } else { 0x31 });
-                let (source, lanes) = (self.elements(base, 1), self.lanes(true));
+                let (source, lanes) = (self.elements(base, behind, 1), self.lanes(true));
                 self.assembler.wide(extend, from, 0, source, None, lanes);
             }
             Location::Literal(literal) => self.repeat(from, Source::Literal(literal), false, 0),
