@@ -12,12 +12,32 @@ jax_names <- local({
       table <<- utils::read.delim(path, quote = "", colClasses = "character")
     }
     found <- sub(" .*", "", table$jax[match(name, table[["function."]])])
+    if (name %in% names(jax_calls)) found <- jax_calls[[name]]
     if (!length(found) || is.na(found) || !nzchar(found)) stop(structure(
       class = c("no_jax", "error", "condition"), list(message = paste("JAX has no", name), call = NULL)
     ))
     sub("^jsp[.]", "jax.scipy.", sub("^nn[.]", "jax.nn.", found))
   }
 })
+
+# Calls of those that take their arguments in another way; where there is none, JAX has no such function.
+jax_calls <- c(
+  nv_dgamma = "jax.scipy.stats.gamma.pdf(%1$s, %2$s, scale=1 / %3$s)",
+  nv_pgamma = "jax.scipy.stats.gamma.cdf(%1$s, %2$s, scale=1 / %3$s)",
+  nv_dexp = "jax.scipy.stats.expon.pdf(%1$s, scale=1 / %2$s)",
+  nv_pexp = "jax.scipy.stats.expon.cdf(%1$s, scale=1 / %2$s)",
+  nv_dunif = "jax.scipy.stats.uniform.pdf(%1$s, %2$s, %3$s - %2$s)",
+  nv_punif = "jax.scipy.stats.uniform.cdf(%1$s, %2$s, %3$s - %2$s)",
+  nv_qunif = "jax.scipy.stats.uniform.ppf(%1$s, %2$s, %3$s - %2$s)",
+  nv_dvonmises = "jax.scipy.stats.vonmises.pdf(%1$s - %2$s, %3$s)",
+  nv_gammainc = "jax.scipy.special.gammainc(%1$s, %2$s)",
+  nv_betainc = "jax.scipy.special.betainc(%1$s, %2$s, %3$s)",
+  nv_polygamma = "jax.scipy.special.polygamma(%1$s, %2$s)",
+  nv_zeta = "jax.scipy.special.zeta(%1$s, %2$s)",
+  # Of whole numbers: JAX has other values between them. Of other arguments, or not of all orders.
+  nv_dbinom = NA, nv_dbern = NA, nv_dnbinom = NA, nv_dgeom = NA, nv_dbetabinom = NA, nv_complex = NA,
+  nv_expint = NA, nv_bessel_i = NA, nv_bessel_j = NA
+)
 
 jax_source <- function(p) {
   state <- list2env(list(functions = 0L))
@@ -143,7 +163,8 @@ in_python <- function(code, out) {
     } else {
       f <- jax_names(name)
       if (any(nzchar(given))) stop("an argument of ", name, " by name")
-      paste0(f, "(", whole(), ")")
+      arguments <- lapply(seq_along(args), at)
+      if (name %in% names(jax_calls)) do.call(sprintf, c(list(f), arguments)) else paste0(f, "(", whole(), ")")
     }
   )
 }
