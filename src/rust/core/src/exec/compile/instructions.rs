@@ -6,7 +6,7 @@ use super::{chains, pairs};
 use crate::dtype::DType;
 use crate::exec::partition::Group;
 use crate::exec::place::Place;
-use crate::exec::schedule::{Body, NodePlan, Schedule};
+use crate::exec::schedule::{Body, NodePlan, Schedule, LOADED, STORED};
 use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Phased, Runs, Slot, Walk, Work};
 use crate::graph::Value;
 use crate::ops::Graph;
@@ -17,12 +17,9 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-/// The estimated times in picoseconds on one core: of a byte that is loaded from a cache, of one that is so for
-/// another view of its memory, and of one that is stored, and of an element that is gathered (measured on an AMD
-/// EPYC, Zen 5).
-const LOADED: usize = 12;
+/// The estimated times in picoseconds on one core of a byte that is loaded for another view of its memory, and of
+/// an element that is gathered (measured on an AMD EPYC, Zen 5).
 const LOADED_AGAIN: usize = 5;
-const STORED: usize = 28;
 const GATHERED: usize = 1_000;
 
 /// A result that is stored in memory.

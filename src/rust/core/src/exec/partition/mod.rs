@@ -10,9 +10,12 @@
 //!
 //! The schedules of nodes ([`super::schedule`]) decide which groups a node can join.
 //!
-//! Every node is computed once, except sources (one value everywhere, counting), which are cheaper to compute
-//! than to load: each group that reads one computes it, and it is a unit of its own if anything else reads
-//! it.
+//! Every node is computed once, except what is cheaper to compute than to load. Each group that reads a source
+//! (one value everywhere, counting) computes it, and it is a unit of its own if anything else reads it. What some
+//! cheap ops make of values in memory is computed in each group that reads it, if that saves a place in memory.
+
+mod moves;
+mod order;
 
 use super::given::Given;
 use super::schedule::{plans, Access, NodePlan, Schedule};
@@ -22,8 +25,9 @@ use crate::kernels::tile::TILE;
 use crate::ops::{Graph, Source};
 use crate::passes::Views;
 use crate::stop;
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use order::{late, maker, order};
+use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 /// Values in memory that a group reads, at most: a processor does not prefetch for more.
 const MAX_STREAMS: usize = 16;
@@ -37,9 +41,6 @@ const TRIES: usize = 4;
 /// Units that a node may move back to join a group of large values, at most: its result is in memory from
 /// then on.
 const NEAR: usize = 4;
-
-/// Nodes that move together to the group of what reads them, at most.
-const MAX_BRANCH: usize = 8;
 
 /// A part of a graph that is executed as a whole.
 #[derive(Clone, Debug)]
@@ -82,6 +83,7 @@ pub fn partition(graph: &Graph, views: &Views, given: Given) -> Units {
         graph,
         views,
         unit_of: table(usize::MAX, plans.len()),
+        again: FxHashMap::default(),
         open: vec![],
         by_len: HashMap::new(),
         readers: vec![],
@@ -98,99 +100,12 @@ pub fn partition(graph: &Graph, views: &Views, given: Given) -> Units {
             stop::work(NODE);
             partition.sink(node);
         }
+        for node in (0..partition.plans.len()).rev() {
+            stop::work(NODE);
+            partition.repeat(node);
+        }
     }
     partition.finish()
-}
-
-/// The node that makes a value.
-fn maker(graph: &Graph, value: Value) -> Option<usize> {
-    match graph.def(value) {
-        Def::Result(node, _) => Some(node),
-        _ => None,
-    }
-}
-
-/// Nodes that replace elements of what later nodes of the graph read, too, and that come after these: then
-/// nothing is copied.
-fn late(graph: &Graph, views: &Views, given: Given) -> Vec<bool> {
-    let mut late = table(false, graph.nodes().len());
-    let mut is_read = table(false, graph.values().count());
-    graph.outputs().iter().for_each(|&v| is_read[views.root(v).index()] = true);
-    let outputs = is_read.clone();
-    for (number, node) in graph.nodes().iter().enumerate().rev() {
-        let first = node.operands.first().filter(|_| node.op.updates()).map(|&v| views.root(v));
-        late[number] = first.is_some_and(|root| {
-            let may = match graph.def(root) {
-                Def::Input(input) => given.overwrites(input),
-                Def::Result(made, _) => graph.nodes()[made].op.source().is_none(),
-                Def::Constant(_) | Def::Literal(_) => false,
-            };
-            may && is_read[root.index()] && !outputs[root.index()]
-        });
-        if !node.results.first().is_some_and(|&v| views.is_view(v)) {
-            node.operands.iter().for_each(|&v| is_read[views.root(v).index()] = true);
-        }
-    }
-    late
-}
-
-/// Nodes in the order in which they join units: that of the graph, but nodes that stand alone with small
-/// results come as early as possible, so that they do not separate groups, and `late` ones before what reads
-/// them. Nodes with an effect keep their order.
-fn order(graph: &Graph, plans: &[NodePlan], late: &[bool]) -> Vec<usize> {
-    let nodes = graph.nodes();
-    let early = |number: usize| match plans[number].schedule {
-        Schedule::View | Schedule::Source => true,
-        Schedule::Alone => {
-            let made: usize = nodes[number].results.iter().map(|&v| graph.aval(v).shape.size()).sum();
-            let op = &nodes[number].op;
-            made <= TILE && !late[number] && !op.has_effect() && !op.has_regions()
-        }
-        _ => false,
-    };
-    let mut readers: Vec<Vec<usize>> = vec![vec![]; nodes.len()];
-    let mut missing = table(0, nodes.len());
-    for (number, node) in nodes.iter().enumerate() {
-        for made in node.operands.iter().filter_map(|&v| maker(graph, v)) {
-            readers[made].push(number);
-            missing[number] += 1;
-        }
-    }
-    let mut ready: BinaryHeap<Reverse<usize>> =
-        (0..nodes.len()).filter(|&n| missing[n] == 0 && early(n)).map(Reverse).collect();
-    let (mut out, mut done) = (Vec::with_capacity(nodes.len()), table(false, nodes.len()));
-    // All operands of a node are done before it, but for late ones.
-    let mut wanted = vec![];
-    let [soon, last] = [false, true].map(|is| (0..nodes.len()).filter(move |&n| late[n] == is));
-    for number in soon.chain(last) {
-        wanted.push(number);
-        loop {
-            let next = match (ready.pop(), wanted.last()) {
-                (Some(Reverse(next)), _) => next,
-                (None, None) => break,
-                (None, Some(&last)) => {
-                    let mut made = nodes[last].operands.iter().filter_map(|&v| maker(graph, v));
-                    if let Some(missing) = made.find(|&n| !done[n]) {
-                        wanted.push(missing);
-                        continue;
-                    }
-                    wanted.pop();
-                    last
-                }
-            };
-            if std::mem::replace(&mut done[next], true) {
-                continue;
-            }
-            out.push(next);
-            for &reader in &readers[next] {
-                missing[reader] -= 1;
-                if missing[reader] == 0 && early(reader) {
-                    ready.push(Reverse(reader));
-                }
-            }
-        }
-    }
-    out
 }
 
 /// A unit that may still take nodes.
@@ -216,12 +131,23 @@ struct Partition<'a> {
     views: &'a Views,
     plans: Vec<NodePlan>,
     unit_of: Vec<usize>,
+    /// Later units in which a node is computed again.
+    again: FxHashMap<usize, Vec<usize>>,
     open: Vec<Open>,
     by_len: HashMap<usize, Vec<usize>>,
     /// For each node, those that read its results or views of these.
     readers: Vec<Vec<usize>>,
     /// For each value, whether it or a view of it is an output.
     is_output: Vec<bool>,
+}
+
+/// Whether a unit is a node that is better off without a group: a cumulation by itself reads its operand twice and
+/// shares it better; a fold across columns reads longer runs.
+fn is_one(plans: &[NodePlan], unit: &Open) -> bool {
+    let alone = |plan: &NodePlan| {
+        plan.cumulates() || matches!(plan.schedule, Schedule::Across(_) | Schedule::Lines(_))
+    };
+    matches!(unit.nodes[..], [node] if alone(&plans[node]))
 }
 
 impl Partition<'_> {
@@ -308,9 +234,15 @@ impl Partition<'_> {
         (near && operands.iter().all(in_time) && self.fits(node, unit)).then_some(unit)
     }
 
-    /// The unit of an operand, if it is `unit` and the operand is in one of its registers.
+    /// Whether the operand is in one of the registers of a unit: it is computed there.
     fn is_in(&self, operand: Value, unit: usize) -> bool {
-        self.maker(self.views.root(operand)).is_some_and(|node| self.unit_of[node] == unit)
+        self.maker(self.views.root(operand)).is_some_and(|node| self.units_of(node).any(|here| here == unit))
+    }
+
+    /// The units that compute a node.
+    fn units_of(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let again = self.again.get(&node).into_iter().flatten();
+        [self.unit_of[node]].into_iter().chain(again.copied())
     }
 
     fn put(&mut self, node: usize) {
@@ -432,6 +364,12 @@ impl Partition<'_> {
 
     /// Adds a node to a group that it fits.
     fn join(&mut self, node: usize, unit: usize) {
+        self.adapt(node, unit);
+        self.enter(node, unit);
+    }
+
+    /// The schedule of a group that takes a node.
+    fn adapt(&mut self, node: usize, unit: usize) {
         let folded = |&v: &Value| self.is_in(v, unit) && self.row(self.views.root(v)).is_some();
         let inside = self.graph.nodes()[node].operands.iter().any(folded);
         if let Some(group) = &mut self.open[unit].group {
@@ -439,110 +377,26 @@ impl Partition<'_> {
                 group.schedule.with(group.len, self.plans[node].schedule).unwrap_or(group.schedule);
             group.schedule = if inside { schedule.read_inside() } else { schedule };
         }
-        self.enter(node, unit);
     }
 
     fn enter(&mut self, node: usize, unit: usize) {
-        let reads = self.new_reads(node, unit);
         self.unit_of[node] = unit;
+        self.add(node, unit);
+    }
+
+    /// Adds a node to the nodes of a unit, and what it reads from memory.
+    fn add(&mut self, node: usize, unit: usize) {
+        let reads = self.new_reads(node, unit);
         let open = &mut self.open[unit];
         open.reads.extend(reads);
         open.nodes.push(node);
     }
 
-    fn find_readers(&mut self) {
-        self.readers = vec![vec![]; self.unit_of.len()];
-        for (number, node) in self.graph.nodes().iter().enumerate() {
-            for &v in &node.operands {
-                if let (Some(maker), false) =
-                    (self.maker(self.views.root(v)), self.plans[number].schedule == Schedule::View)
-                {
-                    self.readers[maker].push(number);
-                }
-            }
-        }
-    }
-
-    /// Moves a node to the first group that reads it, with what it alone reads of its own, if nothing else there
-    /// reads these and their operands are in memory anyway.
-    fn sink(&mut self, node: usize) {
-        if !self.moves(node) {
-            return;
-        }
-        let (from, result) = (self.unit_of[node], self.graph.nodes()[node].results[0]);
-        let Some(to) = self.readers[node].iter().map(|&reader| self.unit_of[reader]).min() else { return };
-        let alike = self.open[to].group.is_some_and(|group| group.len == self.plans[node].len);
-        if to <= from || !alike || !self.fits(node, to) {
-            return;
-        }
-        let nodes = self.graph.nodes();
-        let whole = |&&reader: &&usize| {
-            let reads =
-                nodes[reader].operands.iter().enumerate().filter(|(_, &v)| self.views.root(v) == result);
-            let in_place =
-                |(i, &v): (usize, &Value)| self.views.is_whole(v) && !self.plans[reader].reads_whole(i);
-            self.unit_of[reader] != to || reads.into_iter().all(in_place)
-        };
-        let all_whole = self.readers[node].iter().all(|reader| whole(&reader));
-        let Some(branch) = self.branch(node).filter(|_| all_whole) else { return };
-        let made = |v: &Value| self.maker(*v).is_some_and(|n| branch.contains(&n));
-        let read: BTreeSet<Value> =
-            branch.iter().flat_map(|&n| self.new_reads(n, to)).filter(|v| !made(v)).collect();
-        let only = self.readers[node].iter().all(|&reader| self.unit_of[reader] == to);
-        let Open { nodes, reads, .. } = &self.open[to];
-        let fits = nodes.len() + branch.len() <= MAX_NODES && reads.len() + read.len() <= MAX_STREAMS;
-        if !fits || read.len() > 1 + usize::from(only) {
-            return;
-        }
-        self.open[from].nodes.retain(|n| !branch.contains(n));
-        branch.iter().for_each(|&n| self.join(n, to));
-        self.open[to].reads.retain(|&root| root != result);
-    }
-
-    /// Whether a node can move to another group: it is elementwise, and no output.
-    fn moves(&self, node: usize) -> bool {
-        let (plan, result) = (&self.plans[node], self.graph.nodes()[node].results.first());
-        let is_output = result.is_none_or(|v| self.is_output[v.index()]);
-        plan.schedule == Schedule::Map && !plan.reads_any_whole() && !is_output
-    }
-
-    /// A node, and those that move with it to another group: what only these read. In the order of the graph.
-    /// `None` if they read something else that is in no memory before that group.
-    fn branch(&self, node: usize) -> Option<Vec<usize>> {
-        let (from, nodes) = (self.unit_of[node], self.graph.nodes());
-        let (mut branch, mut next) = (vec![node], 0);
-        while let Some(&reader) = branch.get(next) {
-            for &v in &nodes[reader].operands {
-                let Some(made) = self.maker(self.views.root(v)) else { continue };
-                let product = matches!(self.plans[made].schedule, Schedule::Blocks(_));
-                if product || !self.is_in(v, from) || self.is_source(v) || branch.contains(&made) {
-                    continue;
-                }
-                let hidden = self.views.is_whole(v) && self.readers[made].iter().all(|&r| r == reader);
-                if !hidden || !self.moves(made) || branch.len() >= MAX_BRANCH {
-                    return None;
-                }
-                branch.push(made);
-            }
-            next += 1;
-        }
-        branch.sort_unstable();
-        Some(branch)
-    }
-
     fn finish(self) -> Units {
-        let Partition { graph, views, plans, open, .. } = self;
-        let mut kept = self.is_output;
-        // A cumulation by itself reads its operand twice and shares it better; a fold across columns reads
-        // longer runs.
-        let alone = |node: usize| {
-            plans[node].cumulates()
-                || matches!(plans[node].schedule, Schedule::Across(_) | Schedule::Lines(_))
-        };
-        let one = |unit: &Open| matches!(unit.nodes[..], [node] if alone(node));
-        let is_group = |unit: &Open| unit.group.is_some() && !unit.nodes.is_empty() && !one(unit);
+        let Partition { graph, views, ref plans, ref open, .. } = self;
+        let mut kept = self.is_output.clone();
+        let is_group = |unit: &Open| unit.group.is_some() && !unit.nodes.is_empty() && !is_one(plans, unit);
         let grouped: Vec<bool> = open.iter().map(is_group).collect();
-        let unit_of = &self.unit_of;
         // A source that must be in memory is computed before the first unit that reads it there.
         let mut sources: Vec<Vec<usize>> = vec![vec![]; open.len() + 1];
         let mut first_use: HashMap<usize, usize> = HashMap::new();
@@ -557,13 +411,16 @@ impl Partition<'_> {
             if plans[number].schedule == Schedule::View {
                 continue;
             }
-            let own = unit_of[number];
-            for (i, &v) in node.operands.iter().enumerate() {
+            let pairs = self.units_of(number).flat_map(|own| {
+                let operands = node.operands.iter().enumerate();
+                operands.map(move |(i, &v)| (own, i, v))
+            });
+            for (own, i, v) in pairs {
                 let root = views.root(v);
                 let Def::Result(made, _) = graph.def(root) else { continue };
                 let source = plans[made].schedule == Schedule::Source;
                 let counts = graph.nodes()[made].op.source().is_some_and(Source::counts);
-                let inside = if source { !counts || views.is_whole(v) } else { unit_of[made] == own };
+                let inside = if source { !counts || views.is_whole(v) } else { self.is_in(v, own) };
                 if grouped.get(own) == Some(&true) && inside && !plans[number].reads_whole(i) {
                     continue;
                 }
@@ -581,11 +438,11 @@ impl Partition<'_> {
         let mut units: Vec<Unit> = Vec::with_capacity(open.len());
         let mut emit = |nodes: Vec<usize>, group| {
             for result in nodes.iter().flat_map(|&n| &graph.nodes()[n].results) {
-                made[result.index()] = Some(units.len());
+                made[result.index()].get_or_insert(units.len());
             }
             units.push(Unit { nodes, group });
         };
-        let open = open.into_iter().zip(grouped).map(Some).chain([None]);
+        let open = self.open.into_iter().zip(grouped).map(Some).chain([None]);
         for (mut sources, unit) in sources.into_iter().zip(open) {
             sources.sort_unstable();
             sources.into_iter().for_each(|node| emit(vec![node], None));
@@ -595,6 +452,6 @@ impl Partition<'_> {
                 emit(unit.nodes, unit.group.filter(|_| grouped));
             }
         }
-        Units { units, made, kept, plans }
+        Units { units, made, kept, plans: self.plans }
     }
 }

@@ -1,0 +1,102 @@
+//! The order in which nodes join units.
+
+use crate::exec::given::Given;
+use crate::exec::schedule::{NodePlan, Schedule};
+use crate::graph::{Def, Value};
+use crate::growth::table;
+use crate::kernels::tile::TILE;
+use crate::ops::Graph;
+use crate::passes::Views;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The node that makes a value.
+pub(super) fn maker(graph: &Graph, value: Value) -> Option<usize> {
+    match graph.def(value) {
+        Def::Result(node, _) => Some(node),
+        _ => None,
+    }
+}
+
+/// Nodes that replace elements of what later nodes of the graph read, too, and that come after these: then
+/// nothing is copied.
+pub(super) fn late(graph: &Graph, views: &Views, given: Given) -> Vec<bool> {
+    let mut late = table(false, graph.nodes().len());
+    let mut is_read = table(false, graph.values().count());
+    graph.outputs().iter().for_each(|&v| is_read[views.root(v).index()] = true);
+    let outputs = is_read.clone();
+    for (number, node) in graph.nodes().iter().enumerate().rev() {
+        let first = node.operands.first().filter(|_| node.op.updates()).map(|&v| views.root(v));
+        late[number] = first.is_some_and(|root| {
+            let may = match graph.def(root) {
+                Def::Input(input) => given.overwrites(input),
+                Def::Result(made, _) => graph.nodes()[made].op.source().is_none(),
+                Def::Constant(_) | Def::Literal(_) => false,
+            };
+            may && is_read[root.index()] && !outputs[root.index()]
+        });
+        if !node.results.first().is_some_and(|&v| views.is_view(v)) {
+            node.operands.iter().for_each(|&v| is_read[views.root(v).index()] = true);
+        }
+    }
+    late
+}
+
+/// Nodes in the order in which they join units: that of the graph, but nodes that stand alone with small
+/// results come as early as possible, so that they do not separate groups, and `late` ones before what reads
+/// them. Nodes with an effect keep their order.
+pub(super) fn order(graph: &Graph, plans: &[NodePlan], late: &[bool]) -> Vec<usize> {
+    let nodes = graph.nodes();
+    let early = |number: usize| match plans[number].schedule {
+        Schedule::View | Schedule::Source => true,
+        Schedule::Alone => {
+            let made: usize = nodes[number].results.iter().map(|&v| graph.aval(v).shape.size()).sum();
+            let op = &nodes[number].op;
+            made <= TILE && !late[number] && !op.has_effect() && !op.has_regions()
+        }
+        _ => false,
+    };
+    let mut readers: Vec<Vec<usize>> = vec![vec![]; nodes.len()];
+    let mut missing = table(0, nodes.len());
+    for (number, node) in nodes.iter().enumerate() {
+        for made in node.operands.iter().filter_map(|&v| maker(graph, v)) {
+            readers[made].push(number);
+            missing[number] += 1;
+        }
+    }
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..nodes.len()).filter(|&n| missing[n] == 0 && early(n)).map(Reverse).collect();
+    let (mut out, mut done) = (Vec::with_capacity(nodes.len()), table(false, nodes.len()));
+    // All operands of a node are done before it, but for late ones.
+    let mut wanted = vec![];
+    let [soon, last] = [false, true].map(|is| (0..nodes.len()).filter(move |&n| late[n] == is));
+    for number in soon.chain(last) {
+        wanted.push(number);
+        loop {
+            let next = match (ready.pop(), wanted.last()) {
+                (Some(Reverse(next)), _) => next,
+                (None, None) => break,
+                (None, Some(&last)) => {
+                    let mut made = nodes[last].operands.iter().filter_map(|&v| maker(graph, v));
+                    if let Some(missing) = made.find(|&n| !done[n]) {
+                        wanted.push(missing);
+                        continue;
+                    }
+                    wanted.pop();
+                    last
+                }
+            };
+            if std::mem::replace(&mut done[next], true) {
+                continue;
+            }
+            out.push(next);
+            for &reader in &readers[next] {
+                missing[reader] -= 1;
+                if missing[reader] == 0 && early(reader) {
+                    ready.push(Reverse(reader));
+                }
+            }
+        }
+    }
+    out
+}
