@@ -27,8 +27,10 @@ const MIN_ROWS: usize = 256;
 /// As [`Code::run`].
 pub(super) fn run(across: &Across, code: &Code, binding: &Binding, streams: &Streams, shared: bool) {
     let partials = across.partials(code.cut.len);
-    let wanted = if shared { (2 * threads()).div_ceil(partials) } else { 1 };
-    let rows = across.rows.div_ceil(wanted).clamp(MIN_ROWS, MAX_ROWS).min(across.rows);
+    // Several pieces for each thread; for one, whole columns.
+    let wanted = if shared && threads() > 1 { (2 * threads()).div_ceil(partials) } else { 1 };
+    let blocks = wanted.min(across.rows / MIN_ROWS).max(across.rows.div_ceil(MAX_ROWS)).max(1);
+    let rows = across.rows.div_ceil(blocks);
     let blocks = across.rows.div_ceil(rows);
     pool::for_each_piece(blocks * partials, shared, |i| {
         let (block, tile) = (i % blocks, i / blocks);

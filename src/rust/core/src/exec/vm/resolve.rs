@@ -5,7 +5,7 @@ use super::binding::{expected, Address, Binding, Resolved, CONSTANTS, REGISTERS,
 use super::code::{Code, Instruction, Phased, Walk, Work};
 use super::cut::Cut;
 use super::kernel::{Extent, Kernel, Run, Slot, Window};
-use super::native::{Native, Table, MAX_ARGUMENTS, TABLE};
+use super::native::{Native, Table, MAX_ARGUMENTS, MAX_AXES, TABLE};
 use super::runs::{Joint, Runs};
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
@@ -186,20 +186,27 @@ impl<'c> Room<'c, '_> {
                     *start = unsafe { resolved.at(self.bases, range.start, 0, segments.start) };
                 }
                 if let Some(joint) = joint {
-                    let begin = joint.begin(range);
+                    let rest = all.len();
+                    // A tile has its own folds.
+                    let moves = |number: usize| (!runs[number].1.are_folds()).then_some(runs[number].0);
+                    let mut left = [0; MAX_AXES];
+                    let within = joint.begin(
+                        range,
+                        |number, by| {
+                            if let Some(argument) = moves(number) {
+                                table[argument] = table[argument].wrapping_offset(by);
+                            }
+                        },
+                        |axis, count| left[axis] = count,
+                    );
                     // The index of dense elements, too, is that within the run.
                     for (address, resolved) in table.iter_mut().zip(all) {
-                        *address = address.wrapping_sub(begin.within * resolved.by_chunk);
+                        *address = address.wrapping_sub(within * resolved.by_chunk);
                     }
-                    for ((argument, runs), &moved) in runs.iter().zip(&begin.moved) {
-                        // A tile has its own folds.
-                        if !runs.are_folds() {
-                            table[*argument] = table[*argument].wrapping_offset(moved);
-                        }
-                    }
-                    let words = [begin.within, range.len()].into_iter().chain(begin.left);
-                    let rest = table[all.len()..].iter_mut();
-                    rest.zip(words).for_each(|(word, x)| *word = std::ptr::without_provenance_mut(x));
+                    let mut word = |at: usize, x| table[rest + at] = std::ptr::without_provenance_mut(x);
+                    word(0, within);
+                    word(1, range.len());
+                    left.into_iter().enumerate().for_each(|(axis, count)| word(2 + axis, count));
                 }
                 call(&made);
             }

@@ -1,7 +1,7 @@
 //! Values in memory that native code reads, or writes, in place though they are not dense: they lie in *runs* of
 //! elements side by side, or of one element that is repeated, such as the columns of what is broadcast.
 
-use super::native::{Argument, Chain, Nest, MAX_ARGUMENTS, MAX_AXES};
+use super::native::{Argument, Chain, Nest, MAX_AXES};
 use crate::shape::Shape;
 use crate::tensor::Layout;
 use std::ops::Range;
@@ -215,34 +215,34 @@ impl Joint {
         fits.then(|| Nest { len: self.len, sizes: self.sizes.clone(), moves })
     }
 
-    /// Where some elements begin.
+    /// Where some elements begin: the number of the first within its run. `to` is given the byte at which each
+    /// value has the first element of that run, and `left`, for each axis, how many indices are left, the first
+    /// one among them.
     #[inline]
-    pub(super) fn begin(&self, elements: &Range<usize>) -> Begin {
+    pub(super) fn begin(
+        &self,
+        elements: &Range<usize>,
+        mut to: impl FnMut(usize, isize),
+        mut left: impl FnMut(usize, usize),
+    ) -> usize {
         let (within, mut rest) = (elements.start % self.len, elements.start / self.len);
-        let mut begin = Begin { within, moved: [0; MAX_ARGUMENTS], left: [0; MAX_AXES] };
-        begin.moved.iter_mut().zip(&self.firsts).for_each(|(moved, first)| *moved = *first);
-        for ((left, &size), strides) in begin.left.iter_mut().zip(&self.sizes).zip(&self.strides) {
+        self.firsts.iter().enumerate().for_each(|(value, &first)| to(value, first));
+        for (axis, (&size, strides)) in self.sizes.iter().zip(&self.strides).enumerate() {
             let index = rest % size;
-            (*left, rest) = (size - index, rest / size);
-            begin.moved.iter_mut().zip(strides).for_each(|(moved, stride)| *moved += index as isize * stride);
+            rest /= size;
+            left(axis, size - index);
+            if index > 0 {
+                strides.iter().enumerate().for_each(|(value, &stride)| to(value, index as isize * stride));
+            }
         }
-        begin
+        within
     }
-}
-
-/// Where elements begin that lie in joint runs.
-pub(super) struct Begin {
-    /// The number of the first element within its run.
-    pub(super) within: usize,
-    /// The byte at which each value has the first element of that run.
-    pub(super) moved: [isize; MAX_ARGUMENTS],
-    /// How many indices are left along each axis, the first one among them.
-    pub(super) left: [usize; MAX_AXES],
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::vm::native::MAX_ARGUMENTS;
 
     /// Elements of 4 bytes of which a run is as long as any vector.
     const LONG: usize = RUN / 4;
@@ -265,6 +265,18 @@ mod tests {
         let layout = |strides: [isize; 2]| Layout { strides: strides.into(), offset: 0 };
         assert!(Runs::of(&[LONG - 1, 2].into(), &layout([1, 0]), 4).is_none());
         assert!(Runs::of(&[LONG, 2].into(), &layout([2, 0]), 4).is_none());
+    }
+
+    struct Begin {
+        within: usize,
+        moved: [isize; MAX_ARGUMENTS],
+        left: [usize; MAX_AXES],
+    }
+
+    fn begun(joint: &Joint, elements: Range<usize>) -> Begin {
+        let (mut moved, mut left) = ([0; MAX_ARGUMENTS], [0; MAX_AXES]);
+        let within = joint.begin(&elements, |value, by| moved[value] += by, |axis, count| left[axis] = count);
+        Begin { within, moved, left }
     }
 
     #[test]
@@ -293,7 +305,7 @@ mod tests {
         let nest = joint.nest(arguments, 0..all.len()).expect("the numbers are small");
         assert_eq!((nest.len, nest.sizes.as_slice()), (n, [m, 2].as_slice()));
         for start in 0..2 * n * m {
-            let begin = joint.begin(&(start..2 * n * m));
+            let begin = begun(&joint, start..2 * n * m);
             assert_eq!(begin.within, start % n);
             assert_eq!(begin.left[..2], [m - start / n % m, 2 - start / n / m]);
             let own = |runs: &Runs| if runs.repeated { 0 } else { 4 * begin.within as isize };
@@ -301,7 +313,7 @@ mod tests {
                 assert_eq!(begin.moved[i] + own(runs), runs.at(start).0, "{runs:?} at {start}");
                 // From the last element of a run to the next.
                 if start + n < 2 * n * m {
-                    let next = joint.begin(&(start + n..2 * n * m));
+                    let next = begun(&joint, start + n..2 * n * m);
                     let axis = usize::from(begin.left[0] == 1);
                     assert_eq!(next.moved[i] - begin.moved[i], nest.moves[axis][i] as isize);
                 }
