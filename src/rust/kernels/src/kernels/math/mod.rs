@@ -28,6 +28,8 @@ pub mod formula;
 mod gamma;
 #[rustfmt::skip] // generated
 mod gamma_coefficients;
+#[rustfmt::skip] // generated
+mod incomplete_coefficients;
 mod inverse;
 pub(in crate::kernels) mod lanes;
 mod log;

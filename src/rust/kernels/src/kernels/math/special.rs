@@ -16,6 +16,7 @@ mod lambert;
 mod memo;
 mod parts;
 mod quadrature;
+mod sums;
 mod zeta;
 
 use super::{single, DIGAMMA, LGAMMA};

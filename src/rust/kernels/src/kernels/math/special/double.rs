@@ -112,15 +112,25 @@ const ODD: [Double; 7] = [
     Double(0.06666666666666667, 9.251858538542971e-19),
 ];
 
+/// `log(2)` in two parts, of which the first has 42 bits.
+const LN_2_UPPER: f64 = 0.6931471805598903;
+const LN_2_REST: f64 = 5.497923018708371e-14;
+
+/// A number to which another one is added and from which it is taken away to round it to a whole one.
+const MAGIC: f64 = 6755399441055744.0;
+
+const TWO_TO_54: f64 = 18014398509481984.0;
+
 /// The fractions of the table of logarithms are whole numbers over this, from [`LEAST`] on.
-const UNIT: f64 = 128.0;
-const LEAST: usize = 90;
+const UNIT: f64 = 1024.0;
+const LEAST: usize = 724;
+const MOST: usize = 1449;
 
 /// Logarithms of the reciprocals of the fractions.
 static LOGS: OnceLock<Vec<Double>> = OnceLock::new();
 
 fn logs() -> Vec<Double> {
-    (LEAST..=182).map(|k| -Double::from(k as f64 / UNIT).log_by_series()).collect()
+    (LEAST..=MOST).map(|k| -Double::from(k as f64 / UNIT).log_by_series()).collect()
 }
 
 impl Double {
@@ -130,34 +140,35 @@ impl Double {
         self.0 + self.1
     }
 
-    /// Natural logarithm, with a relative error below 2^-75: that of a fraction of 7 bits near the number over a
-    /// power of 2, from a table, and of what is left, which is within 2^-7.5 of 1, by its series. Of what is not
+    /// Natural logarithm, with a relative error below 2^-75: that of a fraction of 10 bits near the number over a
+    /// power of 2, from a table, and of what is left, which is within 2^-10.5 of 1, by its series. Of what is not
     /// positive and finite that of the first part.
+    #[inline]
     pub fn log(self) -> Double {
         if !(self.0 > 0.0 && self.0.is_finite()) || self == Double(1.0, 0.0) {
             return Double::from(libm::log(self.0));
         }
         let (m, low, exponent) = self.significand();
-        let k = (UNIT / m).round_ties_even();
-        let inverse = k / UNIT;
-        // Exact: the upper part of `m` has 45 bits, and `inverse` has 8.
-        let upper = f64::from_bits(m.to_bits() & !0xff);
+        let k = (UNIT / m + MAGIC) - MAGIC;
+        let inverse = k * (1.0 / UNIT);
+        // Exact: the upper part of `m` has 42 bits, and `inverse` has 11.
+        let upper = f64::from_bits(m.to_bits() & !0x7ff);
         let t = two_sum(upper * inverse - 1.0, (m - upper) * inverse);
         let t = fast_two_sum(t.0, t.1 + low * inverse);
-        // log(1 + t) = t - t^2 / 2 + t^3 / 3 - ...: of the later terms 53 bits are enough.
-        let h = t.0;
-        let rest = (5..13).rev().fold(0.0, |sum, n| sum * -h + 1.0 / f64::from(n));
-        let third = fast_two_sum(ODD[0].0, h * (h * rest - 0.25));
-        let third = Double(third.0, third.1 + ODD[0].1);
-        let product = third * t;
-        let half = fast_two_sum(-0.5, product.0);
-        let half = Double(half.0, half.1 + product.1);
-        let near = t + half * t * t;
-        let of_fraction = LOGS.get_or_init(logs)[k as usize - LEAST];
-        if exponent == 0 && k == UNIT {
+        // log(1 + t) = t - t^2 / 2 + t^3 / 3 - ...: from the third term on 53 bits are enough.
+        let (h, square) = (t.0, two_product(t.0, t.0));
+        let rest = (1.0 / 3.0 - 0.25 * h) + square.0 * ((0.2 - h * (1.0 / 6.0)) + square.0 * (1.0 / 7.0));
+        let low = square.0 * h * rest - (0.5 * square.1 + h * t.1) + t.1;
+        let near = two_sum(h, -0.5 * square.0);
+        let near = fast_two_sum(near.0, near.1 + low);
+        if exponent == 0.0 && k == UNIT {
             return near;
         }
-        LN_2 * f64::from(exponent).into() + (of_fraction + near)
+        let of_fraction = LOGS.get_or_init(logs)[k as usize - LEAST];
+        // The upper part of log(2) times the exponent is exact.
+        let sum = two_sum(exponent * LN_2_UPPER, of_fraction.0);
+        let with = two_sum(sum.0, near.0);
+        fast_two_sum(with.0, with.1 + (sum.1 + (exponent * LN_2_REST + (of_fraction.1 + near.1))))
     }
 
     /// As [`log`](Double::log), with a relative error of about 2^-90: twice the inverse hyperbolic tangent of
@@ -177,17 +188,28 @@ impl Double {
             sum = sum * z + term;
         }
         let small = s + s * z * sum;
-        LN_2 * f64::from(exponent).into() + Double(2.0 * small.0, 2.0 * small.1)
+        LN_2 * exponent.into() + Double(2.0 * small.0, 2.0 * small.1)
     }
 
-    /// The number over a power of 2, from the root of 1/2 to that of 2, and the exponent.
-    fn significand(self) -> (f64, f64, i32) {
-        let (mut m, mut exponent) = libm::frexp(self.0);
+    /// The number over a power of 2, from the root of 1/2 to that of 2, and the exponent; of a positive finite one.
+    #[inline]
+    fn significand(self) -> (f64, f64, f64) {
+        let is_subnormal = self.0 < f64::MIN_POSITIVE;
+        let bits = (if is_subnormal { self.0 * TWO_TO_54 } else { self.0 }).to_bits();
+        let mut exponent = (bits >> 52) as i32 - 1022 - if is_subnormal { 54 } else { 0 };
+        let mut m = f64::from_bits((bits & ((1 << 52) - 1)) | (1022 << 52));
         if m < std::f64::consts::FRAC_1_SQRT_2 {
             m *= 2.0;
             exponent -= 1;
         }
-        (m, if self.1 == 0.0 { 0.0 } else { libm::scalbn(self.1, -exponent) }, exponent)
+        let low = if self.1 == 0.0 {
+            0.0
+        } else if exponent.abs() < 1000 {
+            self.1 * f64::from_bits(((1023 - exponent) as u64) << 52)
+        } else {
+            libm::scalbn(self.1, -exponent)
+        };
+        (m, low, f64::from(exponent))
     }
 
     /// Exponential, with a relative error of about 2^-53.

@@ -7,7 +7,10 @@ use super::parts::{
     digamma_less_log, exp_bend, gamma1p, lgamma, lgamma1p, log, log_power, log_ratio, stirling, times, Part,
     Product, Tails, FAR,
 };
-use super::quadrature::{integral, means, Exponent};
+use super::quadrature::{means, Exponent};
+use super::sums::{at, by_ratios, polynomial};
+use crate::kernels::math::incomplete_coefficients::{UNIFORM, UPPER};
+use crate::kernels::math::{single, ERFCX};
 
 /// `x^a e^-x / gamma(a + 1)`, for positive numbers.
 fn prefix(a: f64, x: f64) -> Product {
@@ -46,25 +49,71 @@ impl Exponent for Gamma {
     }
 }
 
-/// Where the series of the lower tail is quicker than the integral.
-#[inline]
-fn has_series(a: f64, x: f64) -> bool {
-    a < 30.0 || x < 0.5 * a
+/// From here on tails near the mean are those of a normal variable and a correction.
+const LARGE: f64 = 20.0;
+
+/// Both tails from [`LARGE`] on, for `x` from half the mean to twice the mean: with `eta^2 / 2 = x / a - 1 - log(x /
+/// a)` and the sign of `x - a`, DLMF 8.12.3, 8.12.4 and 8.12.7, whose first terms are enough there (Temme 1979).
+fn near_mean(a: f64, x: f64) -> Tails {
+    thread_local!(static KEPT: Memo<[f64; UNIFORM[0].len()]> = const { Memo::new() });
+    let log = log_power(x.into(), a.into(), a) + two_sum(a, -x);
+    // That of `eta^2 a / 2`.
+    let root = (-log.value()).max(0.0).sqrt();
+    let eta = (2.0 / a).sqrt() * if x < a { -root } else { root };
+    let coefficients = KEPT.with(|kept| at(&UNIFORM, 1.0 / a, kept));
+    let correction = polynomial(eta, &coefficients) / (2.0 * std::f64::consts::PI * a).sqrt();
+    let normal = 0.5 * single(&ERFCX, root);
+    if x < a {
+        Tails::of_lower(Product { log, factor: normal - correction })
+    } else {
+        Tails::of_lower(Product { log, factor: normal + correction }).swapped()
+    }
 }
 
-/// The sum of `x^n / ((a + 1) ... (a + n))`, DLMF 8.7.1 times `e^x`, and if asked for its derivative with respect
-/// to `a`.
-fn series<const SLOPE: bool>(a: f64, x: f64) -> (f64, f64) {
+/// The lower tail over the prefix: the sum of `x^n / ((a + 1) ... (a + n))`, DLMF 8.7.1 times `e^x`; for `x` below
+/// `a`, where terms fall.
+fn lower_sum(a: f64, x: f64) -> f64 {
+    by_ratios(f64::INFINITY, |n| x / (a + n)).0
+}
+
+/// From here on the table of [`upper_of_fraction`] holds.
+const LEAST: f64 = 0.625;
+
+/// The upper tail over the prefix, for `x` from [`LEAST`] on and from `a` if that is above 1. The sum of `(a - 1) ... (a - n) / x^n` down to a
+/// parameter in (0, 1], by DLMF 8.8.2, of terms that fall, and what is left from a table.
+fn upper_sum(a: f64, x: f64) -> f64 {
+    let count = a.ceil() - 1.0;
+    let (sum, term) = by_ratios(count, |n| (a - n) / x);
+    let rest = if term == 0.0 { 0.0 } else { term * upper_of_fraction(a - count, x) };
+    a / x * (sum + rest)
+}
+
+/// `x^(1 - f) e^x gamma(f, x)`, for `f` in (0, 1] and `x` from [`LEAST`] on.
+pub(super) fn upper_of_fraction(f: f64, x: f64) -> f64 {
+    thread_local!(static KEPT: Memo<[f64; UPPER[0].len()]> = const { Memo::new() });
+    if f == 1.0 {
+        return 1.0;
+    }
+    let coefficients = KEPT.with(|kept| at(&UPPER, 2.0 * f - 1.0, kept));
+    polynomial(1.0 - 2.0 * (LEAST + 1.5) / (x + 1.5), &coefficients)
+}
+
+/// Where the derivative of the lower tail is that of its series, quicker than the integral.
+#[inline]
+fn has_series(a: f64, x: f64) -> bool {
+    (a < 1.0 && x < 1.0) || (x < a && (a < 30.0 || x < 0.5 * a))
+}
+
+/// The sum of [`lower_sum`], and its derivative with respect to `a`.
+fn series(a: f64, x: f64) -> (f64, f64) {
     let (mut term, mut slope, mut n) = (1.0, 0.0, 0.0);
     let (mut sum, mut slopes) = (1.0, 0.0);
     loop {
         n += 1.0;
         term *= x / (a + n);
+        slope -= 1.0 / (a + n);
         sum += term;
-        if SLOPE {
-            slope -= 1.0 / (a + n);
-            slopes += term * slope;
-        }
+        slopes += term * slope;
         if term < 1e-18 * sum || term.is_nan() {
             return (sum, slopes);
         }
@@ -90,7 +139,7 @@ fn alternating(a: f64, x: f64) -> (f64, f64) {
 /// Whether both tails have formulas of their own: neither is then 1 less the other.
 #[inline]
 fn is_small(a: f64, x: f64) -> bool {
-    a < 1.0 && x < 1.0
+    a < 1.0 && x < LEAST
 }
 
 /// Both tails; `None` where an argument is no number or out of range.
@@ -104,32 +153,27 @@ fn tails(a: f64, x: f64) -> Option<Tails> {
     if a == 0.0 || x == f64::INFINITY {
         return Some(Tails::number(1.0, 0.0));
     }
+    if a >= LARGE && (0.5 * a..2.0 * a).contains(&x) {
+        return Some(near_mean(a, x));
+    }
     let prefix = prefix(a, x);
     if is_small(a, x) {
         let s = two_product(a, libm::log(x)).value() - lgamma1p(a);
         let upper = -(libm::expm1(s) + libm::exp(s) * a * alternating(a, x).0);
-        return Some(Tails {
-            lower: Part::Is(prefix.times(series::<false>(a, x).0)),
-            upper: Part::Number(upper),
-        });
+        let lower = prefix.times(lower_sum(a, x));
+        return Some(Tails { lower: Part::Is(lower), upper: Part::Number(upper) });
     }
-    if x < a {
-        let sum = if has_series(a, x) {
-            series::<false>(a, x).0
-        } else {
-            a * integral(&Gamma { a, x, down: true })
-        };
-        return Some(Tails::of_lower(prefix.times(sum)));
+    if a >= 1.0 && x < a {
+        return Some(Tails::of_lower(prefix.times(lower_sum(a, x))));
     }
-    let upper = prefix.times(a * integral(&Gamma { a, x, down: false }));
-    Some(Tails::of_lower(upper).swapped())
+    Some(Tails::of_lower(prefix.times(upper_sum(a, x))).swapped())
 }
 
 /// The regularised incomplete gamma function `P(a, x)`, or `Q(a, x)` if not `lower`, or its logarithm. NaN
 /// unless `a` and `x` are at least 0 and not both 0 or infinite.
 ///
 /// # Sources
-/// DLMF 8.7.1 (series), 8.2.2 as an integral over the logarithm of the variable.
+/// DLMF 8.7.1 and 8.8.2 (sums), 8.12.7 (uniform expansion).
 pub fn gammainc(a: f64, x: f64, lower: bool, log: bool) -> f64 {
     let Some(tails) = tails(a, x) else { return f64::NAN };
     if log {
@@ -147,8 +191,8 @@ pub fn log_gammainc_da(a: f64, x: f64, lower: bool) -> f64 {
     }
     // `log(x) - digamma(a)`, which is small near the mean of large `a`.
     let line = log_ratio(x.into(), a.into()).value() - digamma_less_log(a);
-    let (at_lower, slope) = if is_small(a, x) || (x < a && has_series(a, x)) {
-        let (sum, slopes) = series::<true>(a, x);
+    let (at_lower, slope) = if has_series(a, x) {
+        let (sum, slopes) = series(a, x);
         (true, line - 1.0 / a + slopes / sum)
     } else if x < a {
         (true, line - means(&Gamma { a, x, down: true }).1[0])
