@@ -28,7 +28,7 @@ pub fn beta(a: f64, b: f64) -> f64 {
 /// Its logarithm.
 #[inline]
 pub fn lbeta(a: f64, b: f64) -> f64 {
-    product(a, b).map_or_else(libm::log, Product::log)
+    product(a, b).map_or_else(libm::log, |p| p.log.value())
 }
 
 /// A binomial coefficient: its size as a product or a number, and its sign.

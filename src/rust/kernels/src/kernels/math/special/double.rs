@@ -42,6 +42,17 @@ pub(in crate::kernels::math) fn two_product(x: f64, y: f64) -> Double {
     Double(product, ((x1 * y1 - product) + x1 * y2 + x2 * y1) + x2 * y2)
 }
 
+/// A sum, with the error of a rounding of the lower parts: of finite numbers.
+#[inline(always)]
+pub(super) fn total<const N: usize>(parts: [Double; N]) -> Double {
+    let (mut sum, mut low) = (0.0, 0.0);
+    for part in parts {
+        let next = two_sum(sum, part.0);
+        (sum, low) = (next.0, low + (next.1 + part.1));
+    }
+    fast_two_sum(sum, low)
+}
+
 impl From<f64> for Double {
     fn from(x: f64) -> Double {
         Double(x, 0.0)

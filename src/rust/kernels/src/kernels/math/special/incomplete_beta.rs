@@ -1,14 +1,42 @@
 //! The regularised incomplete beta function: DLMF 8.17.
 
-use super::double::{two_sum, Double, HALF_LOG_2_PI};
+use super::double::{total, two_sum, Double, HALF_LOG_2_PI};
+use super::incomplete_gamma::upper_of_fraction;
 use super::inverse::{Target, ENOUGH, STEPS};
 use super::memo::Memo;
 use super::parts::{
-    digamma_less_log, exp_bend, gamma1p, lgamma1p, log_bend, log_ratio, stirling, times, Part, Product,
-    Tails, FAR,
+    digamma_less_log, exp_bend, gamma1p, gammas1p, lgamma1p, log, log_bend, log_power, log_ratio, stirling,
+    times, Part, Product, Tails, FAR, PLAIN,
 };
 use super::quadrature::{integral, means, Exponent};
+use super::sums::by_ratios;
 use crate::kernels::math::gamma_coefficients::STIRLING;
+
+/// Sums of more terms than these take longer than the integral.
+const MANY: f64 = 300.0;
+
+/// From here on [`Point::expansion`] has as many digits as it needs.
+const EXPANDED: f64 = 15.0;
+
+/// `1 / (4^k (2 k + 1)!)`, the powers of `2 sinh(u / 2) / u` in `u^2`.
+const HYPERBOLIC: [f64; 9] = {
+    let (mut c, mut k) = ([1.0; 9], 1);
+    while k < c.len() {
+        c[k] = c[k - 1] / (4 * 2 * k * (2 * k + 1)) as f64;
+        k += 1;
+    }
+    c
+};
+
+/// The power of a series that begins with 1 (Knuth 1997, 4.7).
+fn power_series<const N: usize>(series: &[f64; N], exponent: f64) -> [f64; N] {
+    let mut power = [1.0; N];
+    for k in 1..N {
+        let terms = (1..=k).map(|j| (exponent * j as f64 - (k - j) as f64) * series[j] * power[k - j]);
+        power[k] = terms.sum::<f64>() / k as f64;
+    }
+    power
+}
 
 /// The largest parameter whose products have a rounding error.
 const LARGEST: f64 = 1e290;
@@ -27,61 +55,130 @@ impl Point {
         Point { a: self.b, b: self.a, x: self.y, y: self.x }
     }
 
-    /// `x^a y^b / (a B(a, b))`. The powers are of quotients near 1 at the mean.
+    /// `x^a y^b / (a B(a, b))`.
     fn prefix(self) -> Product {
-        let Point { a, b, .. } = self;
-        let ([x, y], Constants { rest, factor, .. }) = (self.logs(), constants(a, b));
-        Product { log: times(x, a) + times(y, b) + rest, factor }
-    }
-
-    /// The logarithms of `x` and `y`, over their means if the parameters are from [`FAR`] on.
-    fn logs(self) -> [Double; 2] {
         let Point { a, b, x, y } = self;
-        if a < FAR && b < FAR {
-            return [log_ratio(x, 1.0.into()), log_ratio(y, 1.0.into())];
+        if self.is_plain() {
+            let [x, y] = self.logs();
+            return Product { log: total([times(x, a), times(y, b), constants(a, b).rest]), factor: 1.0 };
         }
+        // Powers of quotients near 1 at the mean.
         let sum = two_sum(a, b);
-        let log = |x: Double, a: f64| log_ratio(x * sum, if a < FAR { 1.0 } else { a }.into());
-        [log(x, a), log(y, b)]
+        let power = |x: Double, a: f64| log_power(x * sum, if a < FAR { 1.0 } else { a }.into(), a);
+        Product { log: power(x, a) + power(y, b) + constants(a, b).over_means, factor: 1.0 }
     }
 
-    /// The sum of `(a + b)_n / (a + 1)_n x^n`, DLMF 8.17.8, and if asked for the derivatives of its logarithm with
-    /// respect to `a` and `b`.
-    fn series<const SLOPES: bool>(self) -> (f64, [f64; 2]) {
+    #[inline]
+    fn is_plain(self) -> bool {
+        self.a < PLAIN && self.b < PLAIN
+    }
+
+    /// The logarithms of `x` and `y`, kept: one of the two is a double, which the other is 1 less.
+    fn logs(self) -> [Double; 2] {
+        thread_local!(static LOGS: Memo<[Double; 2]> = const { Memo::new() });
+        let Point { x, y, .. } = self;
+        let rest = if x.1 == 0.0 { 0.0 } else { y.0 };
+        LOGS.with(|logs| logs.get(x.0, rest, |_, _| [x.log(), y.log()]))
+    }
+
+    /// The lower tail over the prefix: the sum of `(a + b)_n / (a + 1)_n x^n`, DLMF 8.17.8, of `count` terms, and the
+    /// term after these.
+    #[inline]
+    fn series(self, count: f64) -> (f64, f64) {
+        let Point { a, b, x, .. } = self;
+        by_ratios(count, |n| (a + b + (n - 1.0)) / (a + n) * x.0)
+    }
+
+    /// As [`series`](Self::series) of all terms, below the mean.
+    fn sum(self) -> f64 {
+        let Point { a, b, x, y } = self;
+        if b <= 1.0 {
+            return self.sum_of_fraction();
+        }
+        if (a + b) * x.0 < 0.5 * (a + 1.0) {
+            return self.series(f64::INFINITY).0;
+        }
+        // From I_x(a, b) to I_x(a + 1, b - 1) and on to a second parameter in (0, 1], DLMF 8.17.20 with 8.17.21; terms
+        // fall as there is less in the tail.
+        let (odds, count) = (x.0 / y.0, b.ceil() - 1.0);
+        if count > MANY {
+            // Nearly those of a normal distribution.
+            let (fall, bend) = (1.0 - odds * (b / a), 1.0 / a + 1.0 / b);
+            if 82.0 > MANY * (fall + (fall * fall + 82.0 * bend).sqrt()) {
+                return a * integral(&self.exponent());
+            }
+        }
+        let (sum, term) = by_ratios(count, |k| (b - k) / (a + k) * odds);
+        let rest = Point { a: a + count, b: b - count, x, y };
+        sum / y.0 + if term == 0.0 { 0.0 } else { term * rest.sum_of_fraction() }
+    }
+
+    /// As [`sum`](Self::sum), for `b` in (0, 1].
+    fn sum_of_fraction(self) -> f64 {
+        let Point { a, b, x, y } = self;
+        if b == 1.0 {
+            return 1.0 / y.0;
+        }
+        if x.0 <= 0.6 {
+            return self.series(f64::INFINITY).0;
+        }
+        // Up to a parameter from which on the expansion holds.
+        let count = (EXPANDED - a).ceil().max(0.0);
+        let (sum, term) = self.series(count);
+        sum + term * Point { a: a + count, b, x, y }.expansion()
+    }
+
+    /// As [`sum`](Self::sum), for `b` in (0, 1), `a` from [`EXPANDED`] on, `x` from 0.6 on, and `a (1 - x)` from 0.7
+    /// on.
+    ///
+    /// With `t = e^-u`, `m = a + (b - 1) / 2` and `z = -m log(x)` the integral DLMF 8.17.1 is that of `u^(b - 1) e^(-m
+    /// u)` and an even function, the power `b - 1` of `2 sinh(u / 2) / u`: of its series each term is an incomplete
+    /// gamma function of `z`, made from the one before by DLMF 8.8.2 (Didonato, Morris 1992, section 9).
+    fn expansion(self) -> f64 {
+        thread_local!(static KEPT: Memo<[f64; HYPERBOLIC.len()]> = const { Memo::new() });
+        let Point { a, b, y, .. } = self;
+        let powers = KEPT.with(|kept| kept.get(b, 0.0, |b, _| power_series(&HYPERBOLIC, b - 1.0)));
+        let (length, m) = (-libm::log1p(-y.0), a + 0.5 * (b - 1.0));
+        let z = m * length;
+        // gamma(b + 2 k, z) e^z / (z^b m^(2 k)).
+        let (mut part, mut sum, mut power, mut s) = (upper_of_fraction(b, z) / z, 0.0, 1.0, b);
+        for c in powers {
+            sum += c * part;
+            part = (((s + 1.0) * (s * part + power) + power * z) / m) / m;
+            power *= length * length;
+            s += 2.0;
+        }
+        let scale = b * libm::log(length / y.0) + 0.5 * (1.0 - b) * length;
+        a * sum * libm::exp(scale)
+    }
+
+    /// The derivatives of the logarithm of [`series`](Self::series) with respect to `a` and `b`.
+    fn slopes(self) -> [f64; 2] {
         let Point { a, b, x, .. } = self;
         let (mut term, mut slopes, mut n) = (1.0, [0.0; 2], 0.0);
         let (mut sum, mut sums) = (1.0, [0.0; 2]);
         loop {
             term *= (a + b + n) / (a + 1.0 + n) * x.0;
-            if SLOPES {
-                let to_sum = 1.0 / (a + b + n);
-                slopes[0] += (1.0 - b) / (a + 1.0 + n) * to_sum;
-                slopes[1] += to_sum;
-                sums[0] += term * slopes[0];
-                sums[1] += term * slopes[1];
-            }
+            let to_sum = 1.0 / (a + b + n);
+            slopes[0] += (1.0 - b) / (a + 1.0 + n) * to_sum;
+            slopes[1] += to_sum;
+            sums[0] += term * slopes[0];
+            sums[1] += term * slopes[1];
             n += 1.0;
             sum += term;
             // Of tiny parameters the derivatives overflow: NaN ends it too.
             let size = term * (1.0 + slopes[1]);
             if size < 1e-18 * sum || size.is_nan() {
-                return (sum, sums.map(|s| s / sum));
+                return sums.map(|s| s / sum);
             }
         }
     }
 
     /// The sum of `(1 - b)_n x^n / (n! (a + n))` from 1 on: DLMF 8.17.7.
     fn alternating(self) -> f64 {
-        let (mut power, mut sum, mut n) = (1.0, 0.0, 0.0);
-        loop {
-            n += 1.0;
-            power *= (n - self.b) / n * self.x.0;
-            let term = power / (self.a + n);
-            sum += term;
-            if term.abs() < 1e-18 * sum.abs() || term == 0.0 || term.is_nan() {
-                return sum;
-            }
-        }
+        let Point { a, b, x, .. } = self;
+        let ratio = |n: f64| (n + 1.0 - b) * (a + n) * x.0 / ((n + 1.0) * (a + n + 1.0));
+        (1.0 - b) * x.0 / (a + 1.0) * by_ratios(f64::INFINITY, ratio).0
     }
 
     /// Whether both tails have formulas of their own: neither is then 1 less the other.
@@ -95,9 +192,12 @@ impl Point {
         let Point { a, b, x, .. } = self;
         // `log(a B(a, b))` = log(gamma(1 + a)) - log(gamma(a + b) / gamma(b))
         let ratio = log_gamma_step(b, a);
-        let s = a * libm::log(x.0) - lgamma1p(a) + ratio;
-        let upper = -(libm::expm1(s) + libm::exp(s) * a * self.alternating());
-        let lower = self.prefix().times(self.series::<false>().0);
+        let grown = libm::expm1(a * libm::log(x.0) - lgamma1p(a) + ratio);
+        let upper = -(grown + (1.0 + grown) * a * self.alternating());
+        if upper <= 0.5 {
+            return Tails::number(1.0 - upper, upper);
+        }
+        let lower = self.prefix().times(self.series(f64::INFINITY).0);
         Tails { lower: Part::Is(lower), upper: Part::Number(upper) }
     }
 
@@ -106,7 +206,7 @@ impl Point {
         self.a * self.y.0 < self.b * self.x.0
     }
 
-    /// Where the series of the lower tail is quicker than the integral, below the mean.
+    /// Where the derivatives of the lower tail are those of its series, quicker than the integral.
     #[inline]
     fn has_series(self) -> bool {
         self.a < 1.0 || (self.x.0 < 0.7 && (self.a + self.b) * self.x.0 < 0.7 * (self.a + 1.0))
@@ -123,10 +223,11 @@ impl Point {
 /// What depends on the parameters alone.
 #[derive(Clone, Copy)]
 struct Constants {
-    /// The prefix is the factor times the exponential of this and of the powers of [`Point::logs`].
+    /// `-log(a B(a, b))`, the logarithm of the prefix without its powers.
     rest: Double,
-    factor: f64,
-    /// The logarithm of the density less `(a - 1)` and `(b - 1)` times the logarithms.
+    /// The same, if the powers are of `x` and `y` over their means, or of a parameter below [`FAR`] times `a + b`.
+    over_means: Double,
+    /// `-log(B(a, b))`.
     density: Double,
 }
 
@@ -135,39 +236,41 @@ fn constants(a: f64, b: f64) -> Constants {
     CONSTANTS.with(|constants| constants.get(a, b, new_constants))
 }
 
+/// From `gamma(z + 1)` of parameters below [`FAR`] and the series of Stirling, DLMF 5.11.1, of others.
 fn new_constants(a: f64, b: f64) -> Constants {
-    let sum = two_sum(a, b);
-    let (rest, factor) = match (a >= FAR, b >= FAR) {
-        (true, true) => {
-            let rest = stirling(sum.0) - stirling(a) - stirling(b);
-            (-HALF_LOG_2_PI + rest.into(), (b / sum.0).sqrt() / a.sqrt())
-        }
-        (false, true) => {
-            let rest = stirling(sum.0) - stirling(b);
-            (Double::from(rest) - a.into(), (b / sum.0).sqrt() / gamma1p(a.into()))
-        }
-        (true, false) => {
-            let rest = stirling(sum.0) - stirling(a);
-            // gamma(b) = gamma(b + 1) / b
-            (Double::from(rest) - b.into(), (b / a) * (a / sum.0).sqrt() / gamma1p(b.into()))
-        }
-        (false, false) => {
-            // gamma(a + b) / gamma(b) with gamma(z) = gamma(z + 1) / z
-            let quotient = gamma1p(sum) / gamma1p(b.into()) * (b / sum.0);
-            (0.0.into(), quotient / gamma1p(a.into()))
-        }
-    };
-    let mut density = rest + Double::from(factor * a).log();
-    if a >= FAR || b >= FAR {
-        let mean = |a: f64| log_ratio(sum, if a < FAR { 1.0 } else { a }.into());
-        density = density + mean(a) + mean(b);
+    let (sum, log_a) = (two_sum(a, b), log(a.into()));
+    if a < FAR && b < FAR {
+        // gamma(a + b) / gamma(b) with gamma(z) = gamma(z + 1) / z
+        let [over, of_a, of_b] = gammas1p([sum, a.into(), b.into()]);
+        let rest = Double::from(over / of_b * (b / sum.0) / of_a).log();
+        return Constants { rest, over_means: rest, density: rest + log_a };
     }
-    Constants { rest, factor, density }
+    let (log_b, log_sum) = (log(b.into()), sum.log());
+    // The logarithm of the reciprocal of the mean.
+    let mean = |a: f64, log_a: Double| match a {
+        a if a < FAR => log_sum,
+        a if a < PLAIN => log_sum - log_a,
+        a => log_ratio(sum, a.into()),
+    };
+    let means = times(mean(a, log_a), a) + times(mean(b, log_b), b);
+    // What is left of `log(gamma(z + 1))` without `z log(z)` of one that is not small, and without `-z`.
+    let left = |z: f64, log_z: Double| match z {
+        z if z < FAR => Double::from(gamma1p(z.into())).log() + z.into(),
+        z => total([Double(0.5 * log_z.0, 0.5 * log_z.1), HALF_LOG_2_PI, stirling(z).into()]),
+    };
+    let over_means = total([left(sum.0, log_sum), -left(a, log_a), -left(b, log_b), log_b, -log_sum]);
+    let rest = means + over_means;
+    Constants { rest, over_means, density: rest + log_a }
 }
 
 /// `log(gamma(b + a) / gamma(b))` for `a` below 1, accurate relative to `a`: DLMF 5.5.1 and 5.11.1, with each
 /// difference as one function.
 fn log_gamma_step(b: f64, a: f64) -> f64 {
+    thread_local!(static STEPS: Memo<f64> = const { Memo::new() });
+    STEPS.with(|steps| steps.get(b, a, new_log_gamma_step))
+}
+
+fn new_log_gamma_step(b: f64, a: f64) -> f64 {
     // Up to where the series of Stirling holds.
     let (mut sum, mut z) = (0.0, b);
     while z < FAR {
@@ -186,8 +289,7 @@ fn log_gamma_step(b: f64, a: f64) -> f64 {
 
 /// The complete beta function.
 pub(super) fn complete(a: f64, b: f64) -> Product {
-    let Product { log, factor } = Point { a, b, x: 1.0.into(), y: 1.0.into() }.prefix();
-    Product { log: -log, factor: 1.0 / factor / a }
+    Product { log: -constants(a, b).density, factor: 1.0 }
 }
 
 /// The exponent of the tail of the density of the logit.
@@ -278,16 +380,14 @@ fn between(point: Point) -> Tails {
 }
 
 fn below(point: Point) -> Tails {
-    let sum =
-        if point.has_series() { point.series::<false>().0 } else { point.a * integral(&point.exponent()) };
-    Tails::of_lower(point.prefix().times(sum))
+    Tails::of_lower(point.prefix().times(point.sum()))
 }
 
 /// The regularised incomplete beta function `I_x(a, b)`, or `1` less it if not `lower`, or its logarithm. NaN
 /// unless `a` and `b` are at least 0, not both 0 or infinite, and `x` is from 0 to 1.
 ///
 /// # Sources
-/// DLMF 8.17.7 and 8.17.8 (series), 8.17.1 as an integral over the logit of the variable.
+/// DLMF 8.17.7, 8.17.8 and 8.17.20 (sums), 8.17.1 as an integral over the logit or the logarithm of the variable.
 pub fn betainc(a: f64, b: f64, x: f64, lower: bool, log: bool) -> f64 {
     let Some((tails, _)) = tails(a, b, x) else { return f64::NAN };
     if log {
@@ -314,7 +414,7 @@ pub fn log_betainc_slopes(a: f64, b: f64, x: f64, lower: bool) -> [f64; 2] {
     let line = log_ratio(p.x * sum, p.a.into()).value() + rest - digamma_less_log(p.a);
     let mirrored = log_ratio(p.y * sum, p.b.into()).value() + rest - digamma_less_log(p.b);
     let slopes = if p.is_small() || p.has_series() {
-        let slopes = p.series::<true>().1;
+        let slopes = p.slopes();
         [line - 1.0 / p.a + slopes[0], mirrored + slopes[1]]
     } else {
         let means = means(&p.exponent()).1;
@@ -391,7 +491,9 @@ pub fn log_beta_density(a: f64, b: f64, x: f64) -> f64 {
         };
     }
     let point = Point { a, b, x: x.into(), y: two_sum(1.0, -x) };
-    let ([x, y], constants) = (point.logs(), constants(a, b));
-    let powers = (times(x, a) - x) + (times(y, b) - y);
-    (powers + constants.density).value()
+    if point.is_plain() {
+        let ([x, y], constants) = (point.logs(), constants(a, b));
+        return total([times(x, a), -x, times(y, b), -y, constants.density]).value();
+    }
+    (point.prefix().log + Double::from(a).log() - point.x.log() - point.y.log()).value()
 }

@@ -1,11 +1,11 @@
 //! The regularised incomplete gamma functions: DLMF 8.2.
 
-use super::double::{two_product, two_sum, Double, HALF_LOG_2_PI};
+use super::double::{total, two_product, two_sum, Double, HALF_LOG_2_PI};
 use super::inverse::{Target, ENOUGH, STEPS};
 use super::memo::Memo;
 use super::parts::{
     digamma_less_log, exp_bend, gamma1p, lgamma, lgamma1p, log, log_power, log_ratio, stirling, times, Part,
-    Product, Tails, FAR,
+    Product, Tails, FAR, PLAIN,
 };
 use super::quadrature::{means, Exponent};
 use super::sums::{at, by_ratios, polynomial};
@@ -15,10 +15,13 @@ use crate::kernels::math::{single, ERFCX};
 /// `x^a e^-x / gamma(a + 1)`, for positive numbers.
 fn prefix(a: f64, x: f64) -> Product {
     if a < FAR {
-        let log = log_power(x.into(), 1.0.into(), a) - x.into();
+        let log = total([times(log(x.into()), a), (-x).into()]);
         return Product { log, factor: 1.0 / gamma1p(a.into()) };
     }
-    // The deviance, of which large parts cancel (Loader 2000).
+    if a < PLAIN {
+        let log = total([times(log(x.into()), a), (-x).into(), constant(a)]);
+        return Product { log, factor: 1.0 / a };
+    }
     let log = log_power(x.into(), a.into(), a) + two_sum(a, -x) - HALF_LOG_2_PI - stirling(a).into();
     Product { log, factor: 1.0 / a.sqrt() }
 }
@@ -120,20 +123,10 @@ fn series(a: f64, x: f64) -> (f64, f64) {
     }
 }
 
-/// The sum of `(-x)^n / (n! (a + n))` from 1 on: DLMF 8.7.1; and that of `(-x)^n / (n! (a + n)^2)`.
-fn alternating(a: f64, x: f64) -> (f64, f64) {
-    let (mut power, mut sum, mut squares) = (1.0, 0.0, 0.0);
-    for n in 1..40 {
-        let n = f64::from(n);
-        power *= -x / n;
-        let term = power / (a + n);
-        sum += term;
-        squares += term / (a + n);
-        if power.abs() < 1e-19 {
-            break;
-        }
-    }
-    (sum, squares)
+/// The sum of `(-x)^n / (n! (a + n))` from 1 on: DLMF 8.7.1.
+fn alternating(a: f64, x: f64) -> f64 {
+    let (sum, _) = by_ratios(f64::INFINITY, |n| -x * (a + n) / ((n + 1.0) * (a + n + 1.0)));
+    -x / (a + 1.0) * sum
 }
 
 /// Whether both tails have formulas of their own: neither is then 1 less the other.
@@ -156,13 +149,16 @@ fn tails(a: f64, x: f64) -> Option<Tails> {
     if a >= LARGE && (0.5 * a..2.0 * a).contains(&x) {
         return Some(near_mean(a, x));
     }
-    let prefix = prefix(a, x);
     if is_small(a, x) {
-        let s = two_product(a, libm::log(x)).value() - lgamma1p(a);
-        let upper = -(libm::expm1(s) + libm::exp(s) * a * alternating(a, x).0);
-        let lower = prefix.times(lower_sum(a, x));
+        let grown = libm::expm1(two_product(a, libm::log(x)).value() - lgamma1p(a));
+        let upper = -(grown + (1.0 + grown) * a * alternating(a, x));
+        if upper <= 0.5 {
+            return Some(Tails::number(1.0 - upper, upper));
+        }
+        let lower = prefix(a, x).times(lower_sum(a, x));
         return Some(Tails { lower: Part::Is(lower), upper: Part::Number(upper) });
     }
+    let prefix = prefix(a, x);
     if a >= 1.0 && x < a {
         return Some(Tails::of_lower(prefix.times(lower_sum(a, x))));
     }
@@ -268,9 +264,9 @@ pub fn log_gamma_density(a: f64, x: f64) -> f64 {
     if x == f64::INFINITY || a == f64::INFINITY {
         return f64::NEG_INFINITY;
     }
-    if a < FAR {
+    if a < PLAIN {
         let log = log(x.into());
-        return (times(log, a) - log - x.into() + constant(a)).value();
+        return total([times(log, a), -log, (-x).into(), constant(a)]).value();
     }
     if !(1e-290..1e290).contains(&(x / a)) {
         return prefix(a, x).log() + libm::log(a) - libm::log(x);
@@ -279,16 +275,21 @@ pub fn log_gamma_density(a: f64, x: f64) -> f64 {
     (times(log, a) - log + two_sum(a, -x) + constant(a)).value()
 }
 
-/// What the logarithm of the density is more than `(a - 1) log(x) - x`, or from [`FAR`] on than
+/// What the logarithm of the density is more than `(a - 1) log(x) - x`, or from [`PLAIN`] on than
 /// `(a - 1) log(x / a) + a - x`.
 fn constant(a: f64) -> Double {
     thread_local!(static CONSTANTS: Memo<Double> = const { Memo::new() });
     let of = |a: f64, _| {
         let log = Double::from(a).log();
         if a < FAR {
-            log - Double::from(gamma1p(a.into())).log()
+            return log - Double::from(gamma1p(a.into())).log();
+        }
+        let half = Double(0.5 * log.0, 0.5 * log.1);
+        let rest = -HALF_LOG_2_PI - stirling(a).into();
+        if a < PLAIN {
+            rest + half + Double::from(a) - times(log, a)
         } else {
-            -HALF_LOG_2_PI - stirling(a).into() - Double(0.5 * log.0, 0.5 * log.1)
+            rest - half
         }
     };
     CONSTANTS.with(|constants| constants.get(a, 0.0, of))

@@ -4,10 +4,14 @@ use super::double::{two_product, two_sum, Double};
 use super::memo::Memo;
 use crate::kernels::math::gamma_coefficients as c;
 use crate::kernels::math::special_coefficients::LGAMMA_ONE;
-use crate::kernels::math::{single, DIGAMMA, GAMMA, LGAMMA};
+use crate::kernels::math::{single, Computed, DIGAMMA, GAMMA, LGAMMA};
 
 /// From here on the series of Stirling is used.
 pub(super) const FAR: f64 = 8.0;
+
+/// Up to this parameter powers are by the logarithm of their base, whose error of 2^-85 is then still small: from here
+/// on by that of the base over its mean, where large parts cancel before they are made (Loader 2000).
+pub(super) const PLAIN: f64 = 1048576.0;
 
 /// Polynomial by Horner's rule, constant first.
 pub(super) fn horner(x: f64, coefficients: &[f64]) -> f64 {
@@ -33,12 +37,22 @@ pub(super) fn gamma1p(x: Double) -> f64 {
 }
 
 fn new_gamma1p(x: Double) -> f64 {
-    let value = if x.0 < 1.0 { gamma(1.0 + x.0) } else { x.0 * gamma(x.0) };
-    if x.1 == 0.0 {
-        value
-    } else {
-        value + value * digamma(1.0 + x.0) * x.1
+    gammas1p([x])[0]
+}
+
+/// As [`gamma1p`], of a few numbers at once, which are not kept.
+pub(super) fn gammas1p<const N: usize>(x: [Double; N]) -> [f64; N] {
+    let mut values = [0.0; N];
+    f64::map(&GAMMA, &x.map(|x| if x.0 < 1.0 { 1.0 + x.0 } else { x.0 }), &mut values);
+    for (value, x) in values.iter_mut().zip(x) {
+        if x.0 >= 1.0 {
+            *value *= x.0;
+        }
+        if x.1 != 0.0 {
+            *value += *value * digamma(1.0 + x.0) * x.1;
+        }
     }
+    values
 }
 
 /// Logarithm of its absolute value.
@@ -125,6 +139,7 @@ pub(super) fn log(x: Double) -> Double {
 }
 
 /// A logarithm times a number, which may be infinite both.
+#[inline]
 pub(super) fn times(log: Double, exponent: f64) -> Double {
     if !log.0.is_finite() {
         return Double::from(exponent * log.0);

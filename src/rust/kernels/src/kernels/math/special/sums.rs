@@ -6,7 +6,8 @@ use super::memo::Memo;
 const LEFT_OUT: f64 = 1e-18;
 
 /// The sum of `count` terms, of which the first is 1 and term `k` is `ratio(k)` times the one before, and term
-/// `count`, which is not in the sum; 0 once terms are below 1e-18 of the sum. Ratios fall, and are positive.
+/// `count`, which is not in the sum; 0 once terms are below 1e-18 of the sum. Ratios fall, or their sizes are below
+/// 0.7.
 ///
 /// By fours: the ratios of a step do not wait for the terms before it.
 #[inline(always)]
@@ -19,7 +20,7 @@ pub(super) fn by_ratios(count: f64, ratio: impl Fn(f64) -> f64) -> (f64, f64) {
         term *= two * (third * fourth);
         k += 4.0;
         // NaN ends it too.
-        if !(term >= LEFT_OUT * sum) {
+        if term.abs() < LEFT_OUT * sum || term.is_nan() {
             return (sum, 0.0);
         }
     }
