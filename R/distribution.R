@@ -242,7 +242,8 @@ quantile_formula <- function(row, p, parameters, flags) {
 }
 
 # The smallest whole number whose probability is at least `p`. From the one that a normal distribution has,
-# steps of doubled lengths find bounds, which are then halved: `low` is below the quantile, `high` is not.
+# steps of doubled lengths, down or up, find bounds, which are then halved: `low` is below the quantile, `high`
+# is not. A probability is computed once for each step.
 discrete_quantile <- function(row, p, parameters, flags) {
   parameters <- lapply(parameters, nv_stop_gradient)
   ends <- do.call(row$ends, parameters)
@@ -262,30 +263,30 @@ discrete_quantile <- function(row, p, parameters, flags) {
   # One shape and type for all that a loop carries.
   size <- p * 0 + Reduce(`+`, lapply(parameters, function(x) x * 0))
   start <- nv_floor(moments[[1L]] + moments[[2L]] * z) + size
-  start <- nv_max(nv_min(start, 2^52), ends[[1L]] - 1) + size
-  width <- nv_max(1, nv_floor(moments[[2L]] * 0.01)) + size
-  up <- nv_while(
-    list(high = start, step = width),
-    function(high, step) !all(reached(high)),
-    function(high, step) {
-      done <- reached(high)
-      list(high = nv_ifelse(done, high, nv_min(high + step, 2^53)), step = nv_ifelse(done, step, 2 * step))
-    }
-  )
-  down <- nv_while(
-    list(low = start - 1, step = width),
-    function(low, step) any(low >= ends[[1L]] & reached(low)),
-    function(low, step) {
-      done <- !(low >= ends[[1L]] & reached(low))
-      low <- nv_ifelse(done, low, nv_max(low - step, ends[[1L]] - 1))
-      list(low = low, step = nv_ifelse(done, step, 2 * step))
+  lowest <- ends[[1L]] - 1 + size
+  start <- nv_max(nv_min(start, 2^52), lowest)
+  down <- reached(start)
+  bounds <- nv_while(
+    list(
+      low = start, high = start, step = nv_max(1, nv_floor(moments[[2L]] * 0.01)) + size,
+      open = is_number(start)
+    ),
+    function(low, high, step, open) any(open),
+    function(low, high, step, open) {
+      at <- nv_ifelse(down, nv_max(low - step, lowest), nv_min(high + step, 2^53))
+      found <- reached(at) != down
+      list(
+        low = nv_ifelse(open, nv_ifelse(down, at, high), low),
+        high = nv_ifelse(open, nv_ifelse(down, low, at), high),
+        step = 2 * step, open = open & !found
+      )
     }
   )
   middle_of <- function(low, high) nv_floor(low + (high - low) / 2)
   # Large floats are not next to each other.
   is_open <- function(low, high, middle) middle > low & middle < high
   nv_while(
-    list(low = nv_max(down$low, ends[[1L]] - 1) + size, high = up$high),
+    list(low = bounds$low, high = bounds$high),
     function(low, high) any(is_open(low, high, middle_of(low, high))),
     function(low, high) {
       middle <- middle_of(low, high)

@@ -20,11 +20,15 @@ beta_cdf_at <- function(a, b, u, v, lower, log) {
   nv_ifelse(is_lower, by_lower, by_upper)
 }
 
-# x / (1 - x) for the quantile x of a beta distribution.
+# x / (1 - x) for the quantile x of a beta distribution: by 1 - x where that is the smaller one, which has all
+# digits. Elsewhere that is asked for at the end, where it costs nothing, of parameters that it has no slope of.
 beta_quantile_odds <- function(a, b, p, lower, log) {
   x <- nv_betaincinv(a, b, p, lower, log)
-  y <- nv_betaincinv(b, a, p, !lower, log)
-  nv_ifelse(x < 0.5, x / (1 - x), (1 - y) / y)
+  is_lower <- x < 0.5
+  y <- nv_betaincinv(
+    nv_ifelse(is_lower, 1, b), nv_ifelse(is_lower, 1, a), nv_ifelse(is_lower, if (log) -Inf else 0, p), !lower, log
+  )
+  nv_ifelse(is_lower, x / (1 - x), (1 - y) / y)
 }
 
 exp_unless <- function(value, log) if (log) value else nv_exp(value)

@@ -1,8 +1,8 @@
 //! The regularised incomplete beta function: DLMF 8.17.
 
 use super::double::{total, two_sum, Double, HALF_LOG_2_PI};
-use super::incomplete_gamma::upper_of_fraction;
-use super::inverse::{Target, ENOUGH, STEPS};
+use super::incomplete_gamma::{start as gamma_start, upper_of_fraction};
+use super::inverse::{At, Target, STEPS};
 use super::memo::Memo;
 use super::parts::{
     digamma_less_log, exp_bend, gamma1p, gammas1p, lgamma1p, log, log_bend, log_power, log_ratio, stirling,
@@ -201,6 +201,12 @@ impl Point {
         Tails { lower: Part::Is(lower), upper: Part::Number(upper) }
     }
 
+    /// Whether the tails are those of the mirrored point.
+    #[inline]
+    fn is_mirrored(self) -> bool {
+        !self.is_small() && (self.mirrored().is_small() || self.is_above_mean())
+    }
+
     #[inline]
     fn is_above_mean(self) -> bool {
         self.a * self.y.0 < self.b * self.x.0
@@ -366,20 +372,18 @@ fn between(point: Point) -> Tails {
         let lower = 0.5 * (1.0 + f64::from(above) - f64::from(below));
         return Tails::number(lower, 1.0 - lower);
     }
-    if point.is_small() {
-        return point.small_tails();
-    }
-    if point.mirrored().is_small() {
-        return point.mirrored().small_tails().swapped();
-    }
-    if point.is_above_mean() {
-        below(point.mirrored()).swapped()
+    if point.is_mirrored() {
+        lower_tails(point.mirrored()).swapped()
     } else {
-        below(point)
+        lower_tails(point)
     }
 }
 
-fn below(point: Point) -> Tails {
+/// Both tails of a point that is not to be [mirrored](Point::is_mirrored).
+fn lower_tails(point: Point) -> Tails {
+    if point.is_small() {
+        return point.small_tails();
+    }
     Tails::of_lower(point.prefix().times(point.sum()))
 }
 
@@ -406,7 +410,7 @@ pub fn log_betainc_slopes(a: f64, b: f64, x: f64, lower: bool) -> [f64; 2] {
     if a == 0.0 || b == 0.0 || a.max(b) > LARGEST {
         return [f64::NAN; 2];
     }
-    let is_mirrored = !point.is_small() && (point.mirrored().is_small() || point.is_above_mean());
+    let is_mirrored = point.is_mirrored();
     let p = if is_mirrored { point.mirrored() } else { point };
     // `log(x) - digamma(a) + digamma(a + b)` and its mirror, which are small near the mean.
     let sum = two_sum(p.a, p.b);
@@ -441,14 +445,7 @@ pub fn betaincinv(a: f64, b: f64, p: f64, lower: bool, log: bool) -> f64 {
     if b == 0.0 || a == f64::INFINITY {
         return 1.0;
     }
-    // From the normal approximation of the logit, or the power that the tail begins with.
-    let power = |a: f64, b: f64| (target.log + complete(a, b).log() + libm::log(a)) / a;
-    let normal = libm::log(a / b) + target.normal() * (1.0 / a + 1.0 / b).sqrt();
-    let start = match (target.lower, a < 1.0, b < 1.0) {
-        (true, true, _) => normal.max(power(a, b).min(0.0)),
-        (false, _, true) => normal.min(-power(b, a).min(0.0)),
-        _ => normal,
-    };
+    let start = start(a, b, target);
     let at = |logit: f64| {
         let small = libm::exp(-logit.abs()) / (1.0 + libm::exp(-logit.abs()));
         Point { a, b, x: small.into(), y: two_sum(1.0, -small) }
@@ -456,8 +453,10 @@ pub fn betaincinv(a: f64, b: f64, p: f64, lower: bool, log: bool) -> f64 {
     let oriented = |logit: f64, p: Point| if logit > 0.0 { Point { x: p.y, y: p.x, ..p } } else { p };
     let mut point = oriented(start, at(start.clamp(-740.0, 740.0)));
     for _ in 0..STEPS {
-        let density = point.prefix().log() + libm::log(a);
-        let step = target.step(between(point), density);
+        let factor = if point.is_mirrored() { b } else { a };
+        let density = || point.prefix().times(a).value();
+        let bend = a * point.y.0 - b * point.x.0;
+        let (step, is_last) = target.step(At { tails: between(point), factor, density, bend });
         let (small, large, sign) =
             if point.x.0 <= point.y.0 { (point.x.0, point.y.0, 1.0) } else { (point.y.0, point.x.0, -1.0) };
         let scaled = small * libm::exp((sign * step).clamp(-600.0, 600.0));
@@ -466,7 +465,7 @@ pub fn betaincinv(a: f64, b: f64, p: f64, lower: bool, log: bool) -> f64 {
         let rest = two_sum(1.0, -next);
         let moved = if sign > 0.0 { (Double::from(next), rest) } else { (rest, Double::from(next)) };
         (point.x, point.y) = moved;
-        if step.abs() < ENOUGH || next <= f64::MIN_POSITIVE {
+        if is_last || next <= f64::MIN_POSITIVE {
             break;
         }
     }
@@ -474,6 +473,43 @@ pub fn betaincinv(a: f64, b: f64, p: f64, lower: bool, log: bool) -> f64 {
         return 0.0;
     }
     point.x.value()
+}
+
+/// The logit of a point near a quantile.
+fn start(a: f64, b: f64, target: Target) -> f64 {
+    if a > 1.0 && b > 1.0 {
+        let z = target.normal();
+        // Abramowitz, Stegun 1964, 26.5.22, whose normal variable is that of the upper tail.
+        let (of_a, of_b) = (1.0 / (2.0 * a - 1.0), 1.0 / (2.0 * b - 1.0));
+        let (bend, mean) = ((z * z - 3.0) / 6.0, 2.0 / (of_a + of_b));
+        let w = -z * (mean + bend).max(0.0).sqrt() / mean
+            - (of_b - of_a) * (bend + 5.0 / 6.0 - 2.0 / (3.0 * mean));
+        return libm::log(a / b) - 2.0 * w;
+    }
+    // The logarithm of 1 less the variable, times a number, is nearly a gamma variable: see `Point::expansion`.
+    let by_gamma = |a: f64, b: f64, target: Target| {
+        let u = gamma_start(a, target) / (b + 0.5 * (a - 1.0));
+        libm::log(libm::expm1(u.min(700.0)))
+    };
+    if a <= 1.0 && b > 1.5 {
+        return by_gamma(a, b, target);
+    }
+    if b <= 1.0 && a > 1.5 {
+        return -by_gamma(b, a, target.mirrored());
+    }
+    // From the normal approximation of the logit, or the power that the tail begins with, and the next term of its
+    // series.
+    let power = |a: f64, b: f64| {
+        let log = (target.log + (complete(a, b).log + log(a.into())).value()) / a;
+        let x = libm::exp(log.min(0.0));
+        (log + x * (1.0 + (b - 1.0) / (a + 1.0)).clamp(-1.0, 1.0)).min(0.0)
+    };
+    let normal = libm::log(a / b) + target.normal() * (1.0 / a + 1.0 / b).sqrt();
+    match (target.lower, a < 1.0, b < 1.0) {
+        (true, true, _) => normal.max(power(a, b)),
+        (false, _, true) => normal.min(-power(b, a)),
+        _ => normal,
+    }
 }
 
 /// Logarithm of the density `x^(a - 1) (1 - x)^(b - 1) / B(a, b)`.

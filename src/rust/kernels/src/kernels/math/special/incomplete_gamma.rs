@@ -1,7 +1,7 @@
 //! The regularised incomplete gamma functions: DLMF 8.2.
 
 use super::double::{total, two_product, two_sum, Double, HALF_LOG_2_PI};
-use super::inverse::{Target, ENOUGH, STEPS};
+use super::inverse::{At, Target, STEPS};
 use super::memo::Memo;
 use super::parts::{
     digamma_less_log, exp_bend, gamma1p, lgamma, lgamma1p, log, log_power, log_ratio, stirling, times, Part,
@@ -54,6 +54,11 @@ impl Exponent for Gamma {
 
 /// From here on tails near the mean are those of a normal variable and a correction.
 const LARGE: f64 = 20.0;
+
+#[inline]
+fn is_near_mean(a: f64, x: f64) -> bool {
+    a >= LARGE && (0.5 * a..2.0 * a).contains(&x)
+}
 
 /// Both tails from [`LARGE`] on, for `x` from half the mean to twice the mean: with `eta^2 / 2 = x / a - 1 - log(x /
 /// a)` and the sign of `x - a`, DLMF 8.12.3, 8.12.4 and 8.12.7, whose first terms are enough there (Temme 1979).
@@ -146,7 +151,7 @@ fn tails(a: f64, x: f64) -> Option<Tails> {
     if a == 0.0 || x == f64::INFINITY {
         return Some(Tails::number(1.0, 0.0));
     }
-    if a >= LARGE && (0.5 * a..2.0 * a).contains(&x) {
+    if is_near_mean(a, x) {
         return Some(near_mean(a, x));
     }
     if is_small(a, x) {
@@ -213,24 +218,13 @@ pub fn gammaincinv(a: f64, p: f64, lower: bool, log: bool) -> f64 {
     if let Some(end) = target.end() {
         return if end == 1.0 { f64::INFINITY } else { end };
     }
-    // From the cube of a normal variable (Wilson, Hilferty 1931), or the power that the lower tail begins with.
-    let root = 1.0 - 1.0 / (9.0 * a) + target.normal() / (3.0 * a.sqrt());
-    let cube = a * root * root * root;
-    let power = libm::exp(((target.log + prefix_at_one(a)) / a).clamp(-745.0, 700.0));
-    let mut x = if target.lower && (a < 1.0 || root < 0.3) {
-        power
-    } else if root > 0.3 {
-        cube
-    } else {
-        1.0
-    };
-    x = x.max(f64::MIN_POSITIVE);
+    let mut x = start(a, target);
     for _ in 0..STEPS {
         let Some(tails) = tails(a, x) else { return f64::NAN };
-        let density = prefix(a, x).log() + libm::log(a);
-        let step = target.step(tails, density);
+        let density = || prefix(a, x).times(a).value();
+        let (step, is_last) = target.step(At { tails, factor: density_factor(a, x), density, bend: a - x });
         x *= libm::exp(step.clamp(-600.0, 600.0));
-        if step.abs() < ENOUGH {
+        if is_last {
             break;
         }
         if x < f64::MIN_POSITIVE {
@@ -238,6 +232,35 @@ pub fn gammaincinv(a: f64, p: f64, lower: bool, log: bool) -> f64 {
         }
     }
     x
+}
+
+/// A point near a quantile: from the cube of a normal variable (Wilson, Hilferty 1931), or the power that the lower tail
+/// begins with, and the next term of its series.
+pub(super) fn start(a: f64, target: Target) -> f64 {
+    let root = 1.0 - 1.0 / (9.0 * a) + target.normal() / (3.0 * a.sqrt());
+    let x = if target.lower && (a < 1.0 || root < 0.3) {
+        let log = (target.log + prefix_at_one(a)) / a;
+        libm::exp((log + libm::exp(log.min(0.0)) / (a + 1.0)).clamp(-745.0, 700.0))
+    } else if root > 0.3 {
+        a * root * root * root
+    } else {
+        1.0
+    };
+    x.max(f64::MIN_POSITIVE)
+}
+
+/// What the density of the logarithm is over the power of e of which [`tails`] are products; where they are those of
+/// [`near_mean`] with an error of 1e-8.
+fn density_factor(a: f64, x: f64) -> f64 {
+    if is_near_mean(a, x) {
+        let s = stirling(a);
+        return (a / (2.0 * std::f64::consts::PI)).sqrt() * (1.0 - s * (1.0 - 0.5 * s));
+    }
+    match a {
+        a if a < FAR => a / gamma1p(a.into()),
+        a if a < PLAIN => 1.0,
+        a => a.sqrt(),
+    }
 }
 
 /// `log(gamma(a + 1))`, of which the power `x^a` is a multiple.
