@@ -131,26 +131,30 @@ distribution("f",
     limit <- nv_ifelse(x == 0, nv_ifelse(df1 < 2, Inf, nv_ifelse(df1 == 2, 1, 0)), 0)
     if (log) nv_log(limit) else limit
   },
-  # Of infinite df2 it is chi-square, divided by df1.
+  # Of infinite df2 it is chi-square, divided by df1; else that is asked for at an end, where it costs nothing.
   density = function(x, df1, df2, log) {
     is_chisq <- df2 == Inf
     n <- nv_ifelse(is_chisq, 1, df2)
     total <- df1 * x + n
     value <- log_beta_density_at(df1 / 2, n / 2, df1 * x, n) + nv_log(df1) + nv_log(n) - 2 * nv_log(total)
-    by_gamma <- log_gamma_density(df1 / 2, df1 * nv_ifelse(is_chisq, x, 1) / 2) + nv_log(df1 / 2)
+    by_gamma <- log_gamma_density(nv_ifelse(is_chisq, df1 / 2, 1), nv_ifelse(is_chisq, df1 * x / 2, 0)) +
+      nv_log(df1 / 2)
     exp_unless(nv_ifelse(is_chisq, by_gamma, value), log)
   },
   cdf = function(q, df1, df2, lower, log) {
     is_chisq <- df2 == Inf
     n <- nv_ifelse(is_chisq, 1, df2)
     value <- beta_cdf_at(df1 / 2, n / 2, df1 * q, n, lower, log)
-    nv_ifelse(is_chisq, nv_gammainc(df1 / 2, df1 * nv_ifelse(is_chisq, q, 1) / 2, lower, log), value)
+    by_gamma <- nv_gammainc(nv_ifelse(is_chisq, df1 / 2, 1), nv_ifelse(is_chisq, df1 * q / 2, 0), lower, log)
+    nv_ifelse(is_chisq, by_gamma, value)
   },
   quantile = function(p, df1, df2, lower, log) {
     is_chisq <- df2 == Inf
     n <- nv_ifelse(is_chisq, 1, df2)
     value <- n / df1 * beta_quantile_odds(df1 / 2, n / 2, p, lower, log)
-    nv_ifelse(is_chisq, 2 / df1 * nv_gammaincinv(df1 / 2, p, lower, log), value)
+    at <- nv_ifelse(is_chisq, p, if (log) -Inf else 0)
+    by_gamma <- 2 / df1 * nv_gammaincinv(nv_ifelse(is_chisq, df1 / 2, 1), at, lower, log)
+    nv_ifelse(is_chisq, by_gamma, value)
   }
 )
 

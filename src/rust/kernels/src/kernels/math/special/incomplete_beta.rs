@@ -5,8 +5,8 @@ use super::incomplete_gamma::{start as gamma_start, upper_of_fraction};
 use super::inverse::{At, Target, STEPS};
 use super::memo::Memo;
 use super::parts::{
-    digamma_less_log, exp_bend, gamma1p, gammas1p, lgamma1p, log, log_bend, log_power, log_ratio, stirling,
-    times, Part, Product, Tails, FAR, PLAIN,
+    digamma_less_log, exp_bend, gamma1p, gammas1p, lgamma1p, log, log_bend, log_power, log_ratio,
+    small_tails, stirling, times, Product, Short, Tails, FAR, PLAIN, SMALL_POWER,
 };
 use super::quadrature::{integral, means, Exponent};
 use super::sums::by_ratios;
@@ -59,8 +59,12 @@ impl Point {
     fn prefix(self) -> Product {
         let Point { a, b, x, y } = self;
         if self.is_plain() {
+            let Constants { rest, factor, short, .. } = constants(a, b);
+            if let Some(product) = short.and_then(|[a, b]| Product::of(a.power(x) * b.power(y) * factor)) {
+                return product;
+            }
             let [x, y] = self.logs();
-            return Product { log: total([times(x, a), times(y, b), constants(a, b).rest]), factor: 1.0 };
+            return Product { log: total([times(x, a), times(y, b), rest]), factor: 1.0 };
         }
         // Powers of quotients near 1 at the mean.
         let sum = two_sum(a, b);
@@ -188,17 +192,16 @@ impl Point {
     }
 
     /// As [`tails`] where [`is_small`](Self::is_small).
-    fn small_tails(self) -> Tails {
+    fn small_tails(self) -> (Tails, f64) {
         let Point { a, b, x, .. } = self;
         // `log(a B(a, b))` = log(gamma(1 + a)) - log(gamma(a + b) / gamma(b))
         let ratio = log_gamma_step(b, a);
         let grown = libm::expm1(a * libm::log(x.0) - lgamma1p(a) + ratio);
-        let upper = -(grown + (1.0 + grown) * a * self.alternating());
-        if upper <= 0.5 {
-            return Tails::number(1.0 - upper, upper);
+        if grown > SMALL_POWER {
+            return (small_tails(grown, a * self.alternating()), f64::NAN);
         }
-        let lower = self.prefix().times(self.series(f64::INFINITY).0);
-        Tails { lower: Part::Is(lower), upper: Part::Number(upper) }
+        let prefix = self.prefix();
+        (Tails::of_lower(prefix.times(self.series(f64::INFINITY).0)), a * prefix.factor)
     }
 
     /// Whether the tails are those of the mirrored point.
@@ -235,6 +238,10 @@ struct Constants {
     over_means: Double,
     /// `-log(B(a, b))`.
     density: Double,
+    /// `1 / (a B(a, b))` where powers are products, else NaN.
+    factor: f64,
+    /// Powers that are products.
+    short: Option<[Short; 2]>,
 }
 
 fn constants(a: f64, b: f64) -> Constants {
@@ -249,7 +256,9 @@ fn new_constants(a: f64, b: f64) -> Constants {
         // gamma(a + b) / gamma(b) with gamma(z) = gamma(z + 1) / z
         let [over, of_a, of_b] = gammas1p([sum, a.into(), b.into()]);
         let rest = Double::from(over / of_b * (b / sum.0) / of_a).log();
-        return Constants { rest, over_means: rest, density: rest + log_a };
+        let short = Short::of(a).and_then(|a| Some([a, Short::of(b)?]));
+        let factor = if short.is_some() { rest.exp() } else { f64::NAN };
+        return Constants { rest, over_means: rest, density: rest + log_a, factor, short };
     }
     let (log_b, log_sum) = (log(b.into()), sum.log());
     // The logarithm of the reciprocal of the mean.
@@ -266,7 +275,7 @@ fn new_constants(a: f64, b: f64) -> Constants {
     };
     let over_means = total([left(sum.0, log_sum), -left(a, log_a), -left(b, log_b), log_b, -log_sum]);
     let rest = means + over_means;
-    Constants { rest, over_means, density: rest + log_a }
+    Constants { rest, over_means, density: rest + log_a, factor: f64::NAN, short: None }
 }
 
 /// `log(gamma(b + a) / gamma(b))` for `a` below 1, accurate relative to `a`: DLMF 5.5.1 and 5.11.1, with each
@@ -277,17 +286,22 @@ fn log_gamma_step(b: f64, a: f64) -> f64 {
 }
 
 fn new_log_gamma_step(b: f64, a: f64) -> f64 {
-    // Up to where the series of Stirling holds.
-    let (mut sum, mut z) = (0.0, b);
+    // Up to where the series of Stirling holds: 1 + a / z of each step, less 1 of their product.
+    let (mut product, mut z) = (0.0, b);
     while z < FAR {
-        sum -= libm::log1p(a / z);
+        let step = a / z;
+        product += step + product * step;
         z += 1.0;
     }
+    // The powers -1, -3 and so on of 1 + a / z, less 1.
     let ratio = a / z;
-    let grown = libm::log1p(ratio);
-    let mut power = 1.0 / z;
-    for (k, coefficient) in STIRLING.iter().enumerate() {
-        sum += coefficient * power * libm::expm1(-((2 * k + 1) as f64) * grown);
+    let inverse = 1.0 / (1.0 + ratio);
+    let (mut grown, square) = (-ratio * inverse, inverse * inverse);
+    let fall = -ratio * (2.0 + ratio) * square;
+    let (mut sum, mut power) = (-libm::log1p(product), 1.0 / z);
+    for coefficient in STIRLING {
+        sum += coefficient * power * grown;
+        grown = grown * square + fall;
         power /= z * z;
     }
     sum + a * libm::log(z) + (z + a - 0.5) * log_bend(ratio) + (a - 0.5) * ratio
@@ -362,29 +376,34 @@ fn tails(a: f64, b: f64, x: f64) -> Option<(Tails, Point)> {
     if x == 1.0 {
         return Some((Tails::number(1.0, 0.0), point));
     }
-    Some((between(point), point))
+    Some((between(point).0, point))
 }
 
-fn between(point: Point) -> Tails {
+/// Both tails, and over the power of e that they are products of the density of the logit; that is NaN where they are
+/// numbers.
+#[inline]
+fn between(point: Point) -> (Tails, f64) {
     if point.a.max(point.b) > LARGEST {
         // All the weight is at the mean.
         let (below, above) = (point.mirrored().is_above_mean(), point.is_above_mean());
         let lower = 0.5 * (1.0 + f64::from(above) - f64::from(below));
-        return Tails::number(lower, 1.0 - lower);
+        return (Tails::number(lower, 1.0 - lower), f64::NAN);
     }
     if point.is_mirrored() {
-        lower_tails(point.mirrored()).swapped()
+        let (tails, factor) = lower_tails(point.mirrored());
+        (tails.swapped(), factor)
     } else {
         lower_tails(point)
     }
 }
 
-/// Both tails of a point that is not to be [mirrored](Point::is_mirrored).
-fn lower_tails(point: Point) -> Tails {
+/// As [`between`], of a point that is not to be [mirrored](Point::is_mirrored).
+fn lower_tails(point: Point) -> (Tails, f64) {
     if point.is_small() {
         return point.small_tails();
     }
-    Tails::of_lower(point.prefix().times(point.sum()))
+    let prefix = point.prefix();
+    (Tails::of_lower(prefix.times(point.sum())), point.a * prefix.factor)
 }
 
 /// The regularised incomplete beta function `I_x(a, b)`, or `1` less it if not `lower`, or its logarithm. NaN
@@ -453,10 +472,10 @@ pub fn betaincinv(a: f64, b: f64, p: f64, lower: bool, log: bool) -> f64 {
     let oriented = |logit: f64, p: Point| if logit > 0.0 { Point { x: p.y, y: p.x, ..p } } else { p };
     let mut point = oriented(start, at(start.clamp(-740.0, 740.0)));
     for _ in 0..STEPS {
-        let factor = if point.is_mirrored() { b } else { a };
+        let (tails, factor) = between(point);
         let density = || point.prefix().times(a).value();
         let bend = a * point.y.0 - b * point.x.0;
-        let (step, is_last) = target.step(At { tails: between(point), factor, density, bend });
+        let (step, is_last) = target.step(At { tails, factor, density, bend });
         let (small, large, sign) =
             if point.x.0 <= point.y.0 { (point.x.0, point.y.0, 1.0) } else { (point.y.0, point.x.0, -1.0) };
         let scaled = small * libm::exp((sign * step).clamp(-600.0, 600.0));

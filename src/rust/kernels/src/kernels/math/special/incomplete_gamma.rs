@@ -4,16 +4,21 @@ use super::double::{total, two_product, two_sum, Double, HALF_LOG_2_PI};
 use super::inverse::{At, Target, STEPS};
 use super::memo::Memo;
 use super::parts::{
-    digamma_less_log, exp_bend, gamma1p, lgamma, lgamma1p, log, log_power, log_ratio, stirling, times, Part,
-    Product, Tails, FAR, PLAIN,
+    digamma_less_log, erfcx, exp_bend, gamma1p, lgamma, lgamma1p, log, log_power, log_ratio, small_tails,
+    stirling, times, Product, Short, Tails, FAR, PLAIN, SMALL_POWER,
 };
 use super::quadrature::{means, Exponent};
 use super::sums::{at, by_ratios, polynomial};
 use crate::kernels::math::incomplete_coefficients::{UNIFORM, UPPER};
-use crate::kernels::math::{single, ERFCX};
 
 /// `x^a e^-x / gamma(a + 1)`, for positive numbers.
 fn prefix(a: f64, x: f64) -> Product {
+    if let Some(short) = Short::of(a) {
+        let product = short.power(x.into()) * Double::from(-x).exp() / gamma1p(a.into());
+        if let Some(product) = Product::of(product) {
+            return product;
+        }
+    }
     if a < FAR {
         let log = total([times(log(x.into()), a), (-x).into()]);
         return Product { log, factor: 1.0 / gamma1p(a.into()) };
@@ -70,7 +75,7 @@ fn near_mean(a: f64, x: f64) -> Tails {
     let eta = (2.0 / a).sqrt() * if x < a { -root } else { root };
     let coefficients = KEPT.with(|kept| at(&UNIFORM, 1.0 / a, kept));
     let correction = polynomial(eta, &coefficients) / (2.0 * std::f64::consts::PI * a).sqrt();
-    let normal = 0.5 * single(&ERFCX, root);
+    let normal = 0.5 * erfcx(root);
     if x < a {
         Tails::of_lower(Product { log, factor: normal - correction })
     } else {
@@ -141,33 +146,44 @@ fn is_small(a: f64, x: f64) -> bool {
 }
 
 /// Both tails; `None` where an argument is no number or out of range.
+#[inline]
 fn tails(a: f64, x: f64) -> Option<Tails> {
+    Some(tails_and_density(a, x)?.0)
+}
+
+/// Both tails, and over the power of e that they are products of the density of the logarithm; that is NaN where they
+/// are numbers.
+#[inline(always)]
+fn tails_and_density(a: f64, x: f64) -> Option<(Tails, f64)> {
+    let only = |tails| Some((tails, f64::NAN));
     if !(a >= 0.0 && x >= 0.0) || (a == f64::INFINITY && x == f64::INFINITY) || (a == 0.0 && x == 0.0) {
         return None;
     }
     if x == 0.0 || a == f64::INFINITY {
-        return Some(Tails::number(0.0, 1.0));
+        return only(Tails::number(0.0, 1.0));
     }
     if a == 0.0 || x == f64::INFINITY {
-        return Some(Tails::number(1.0, 0.0));
+        return only(Tails::number(1.0, 0.0));
     }
     if is_near_mean(a, x) {
-        return Some(near_mean(a, x));
+        // With an error of 1e-8.
+        let s = stirling(a);
+        let factor = (a / (2.0 * std::f64::consts::PI)).sqrt() * (1.0 - s * (1.0 - 0.5 * s));
+        return Some((near_mean(a, x), factor));
     }
     if is_small(a, x) {
         let grown = libm::expm1(two_product(a, libm::log(x)).value() - lgamma1p(a));
-        let upper = -(grown + (1.0 + grown) * a * alternating(a, x));
-        if upper <= 0.5 {
-            return Some(Tails::number(1.0 - upper, upper));
+        if grown > SMALL_POWER {
+            return only(small_tails(grown, a * alternating(a, x)));
         }
-        let lower = prefix(a, x).times(lower_sum(a, x));
-        return Some(Tails { lower: Part::Is(lower), upper: Part::Number(upper) });
+        let prefix = prefix(a, x);
+        return Some((Tails::of_lower(prefix.times(lower_sum(a, x))), a * prefix.factor));
     }
     let prefix = prefix(a, x);
     if a >= 1.0 && x < a {
-        return Some(Tails::of_lower(prefix.times(lower_sum(a, x))));
+        return Some((Tails::of_lower(prefix.times(lower_sum(a, x))), a * prefix.factor));
     }
-    Some(Tails::of_lower(prefix.times(upper_sum(a, x))).swapped())
+    Some((Tails::of_lower(prefix.times(upper_sum(a, x))).swapped(), a * prefix.factor))
 }
 
 /// The regularised incomplete gamma function `P(a, x)`, or `Q(a, x)` if not `lower`, or its logarithm. NaN
@@ -220,9 +236,9 @@ pub fn gammaincinv(a: f64, p: f64, lower: bool, log: bool) -> f64 {
     }
     let mut x = start(a, target);
     for _ in 0..STEPS {
-        let Some(tails) = tails(a, x) else { return f64::NAN };
+        let Some((tails, factor)) = tails_and_density(a, x) else { return f64::NAN };
         let density = || prefix(a, x).times(a).value();
-        let (step, is_last) = target.step(At { tails, factor: density_factor(a, x), density, bend: a - x });
+        let (step, is_last) = target.step(At { tails, factor, density, bend: a - x });
         x *= libm::exp(step.clamp(-600.0, 600.0));
         if is_last {
             break;
@@ -247,20 +263,6 @@ pub(super) fn start(a: f64, target: Target) -> f64 {
         1.0
     };
     x.max(f64::MIN_POSITIVE)
-}
-
-/// What the density of the logarithm is over the power of e of which [`tails`] are products; where they are those of
-/// [`near_mean`] with an error of 1e-8.
-fn density_factor(a: f64, x: f64) -> f64 {
-    if is_near_mean(a, x) {
-        let s = stirling(a);
-        return (a / (2.0 * std::f64::consts::PI)).sqrt() * (1.0 - s * (1.0 - 0.5 * s));
-    }
-    match a {
-        a if a < FAR => a / gamma1p(a.into()),
-        a if a < PLAIN => 1.0,
-        a => a.sqrt(),
-    }
 }
 
 /// `log(gamma(a + 1))`, of which the power `x^a` is a multiple.

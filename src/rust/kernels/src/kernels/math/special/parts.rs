@@ -2,9 +2,10 @@
 
 use super::double::{two_product, two_sum, Double};
 use super::memo::Memo;
+use super::sums::polynomial;
 use crate::kernels::math::gamma_coefficients as c;
-use crate::kernels::math::special_coefficients::LGAMMA_ONE;
-use crate::kernels::math::{single, Computed, DIGAMMA, GAMMA, LGAMMA};
+use crate::kernels::math::special_coefficients::{ERFC, LGAMMA_ONE};
+use crate::kernels::math::{single, Computed, DIGAMMA, ERFCX, GAMMA, LGAMMA};
 
 /// From here on the series of Stirling is used.
 pub(super) const FAR: f64 = 8.0;
@@ -49,7 +50,9 @@ pub(super) fn gammas1p<const N: usize>(x: [Double; N]) -> [f64; N] {
             *value *= x.0;
         }
         if x.1 != 0.0 {
-            *value += *value * digamma(1.0 + x.0) * x.1;
+            // DLMF 5.11.2, of which two digits are enough.
+            let near = x.0 + 0.5;
+            *value += *value * (libm::log(near) + 1.0 / (24.0 * near * near)) * x.1;
         }
     }
     values
@@ -61,7 +64,17 @@ pub(super) fn lgamma(x: f64) -> f64 {
     single(&LGAMMA, x)
 }
 
-/// Derivative of that.
+/// `e^(x^2) erfc(x)` for `x >= 0`.
+#[inline]
+pub(super) fn erfcx(x: f64) -> f64 {
+    if x < 28.0 {
+        polynomial((x - 4.0) / (x + 4.0), &ERFC) / (1.0 + 2.0 * x)
+    } else {
+        single(&ERFCX, x)
+    }
+}
+
+/// Derivative of [`lgamma`].
 #[inline]
 pub(super) fn digamma(x: f64) -> f64 {
     single(&DIGAMMA, x)
@@ -153,6 +166,43 @@ pub(super) fn log_power(over: Double, under: Double, exponent: f64) -> Double {
     times(log_ratio(over, under), exponent)
 }
 
+/// How often a number is a factor of its power, and whether its root is one more, of an exponent that is a multiple of
+/// 1/2 from 1/2 to 8: a product of so few factors is as accurate as an exponential, and quicker.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Short {
+    factors: u32,
+    has_root: bool,
+}
+
+impl Short {
+    #[inline]
+    pub fn of(exponent: f64) -> Option<Short> {
+        let twice = 2.0 * exponent;
+        let is_short = (1.0..=16.0).contains(&twice) && twice.trunc() == twice;
+        is_short.then_some(Short { factors: twice as u32 / 2, has_root: twice as u32 % 2 == 1 })
+    }
+
+    /// The power, whose base may have a rounding error.
+    #[inline]
+    pub fn power(self, x: Double) -> f64 {
+        let Short { mut factors, has_root } = self;
+        let mut power = if has_root { x.0.sqrt() } else { 1.0 };
+        let mut square = x.0;
+        if x.1 != 0.0 {
+            let exponent = f64::from(factors) + if has_root { 0.5 } else { 0.0 };
+            power += power * exponent * (x.1 / x.0);
+        }
+        while factors > 0 {
+            if factors % 2 == 1 {
+                power *= square;
+            }
+            square *= square;
+            factors /= 2;
+        }
+        power
+    }
+}
+
 /// `e^log` times a factor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Product {
@@ -161,8 +211,16 @@ pub(super) struct Product {
 }
 
 impl Product {
+    /// A number of all its digits.
+    pub fn of(number: f64) -> Option<Product> {
+        (number > 1e-280).then(|| Product { log: 0.0.into(), factor: number })
+    }
+
     /// The number itself.
     pub fn value(self) -> f64 {
+        if self.log == Double(0.0, 0.0) {
+            return self.factor;
+        }
         if self.factor == 0.0 {
             return 0.0;
         }
@@ -256,4 +314,14 @@ impl Tails {
             self.upper
         }
     }
+}
+
+/// Where a lower tail begins with a power less 1 that is above this, both are made of that power.
+pub(super) const SMALL_POWER: f64 = -0.65;
+
+/// Both tails from the power that the lower one begins with, less 1, and from what is left of its series in units of
+/// that power.
+pub(super) fn small_tails(grown: f64, rest: f64) -> Tails {
+    let upper = -(grown + (1.0 + grown) * rest);
+    Tails::number(if upper <= 0.5 { 1.0 - upper } else { (1.0 + grown) * (1.0 + rest) }, upper)
 }
