@@ -13,9 +13,10 @@ distributions <- new.env(parent = emptyenv())
 # inside of it, of safe parameters. `inside`: where the density is that of the formula, else between the ends;
 # `boundary`: what it is elsewhere, 0 if there is none. `density`, `cdf`, `quantile`: formulas. `has_atoms`:
 # whether the lower end has a probability of its own. `moments`: mean and standard deviation of a discrete
-# distribution, where the search for its quantiles begins. `location`: the parameter that may be infinite, and
-# makes a NaN of an infinite point. `between`: where the parameters go together. `degenerate`: where
-# parameters that are not proper put all of the probability at one point, list(where, at).
+# distribution, where the search for its quantiles begins, and if it is known the third central moment over
+# the variance. `location`: the parameter that may be infinite, and makes a NaN of an infinite point.
+# `between`: where the parameters go together. `degenerate`: where parameters that are not proper put all of
+# the probability at one point, list(where, at).
 distribution <- function(
   name, arguments, proper, safe, density, cdf = NULL, quantile = NULL, valid = list(), discrete = FALSE,
   ends = function(...) list(-Inf, Inf), at = function(...) 0, inside = NULL, boundary = NULL,
@@ -242,8 +243,8 @@ quantile_formula <- function(row, p, parameters, flags) {
 }
 
 # The smallest whole number whose probability is at least `p`. From the one that a normal distribution has,
-# steps of doubled lengths, down or up, find bounds, which are then halved: `low` is below the quantile, `high`
-# is not. A probability is computed once for each step.
+# and the term of its skewness (Cornish, Fisher 1938), steps of doubled lengths, down or up, find bounds,
+# which are then halved: `low` is below the quantile, `high` is not. A step computes one probability.
 discrete_quantile <- function(row, p, parameters, flags) {
   parameters <- lapply(parameters, nv_stop_gradient)
   ends <- do.call(row$ends, parameters)
@@ -262,7 +263,8 @@ discrete_quantile <- function(row, p, parameters, flags) {
   moments <- do.call(row$moments, parameters)
   # One shape and type for all that a loop carries.
   size <- p * 0 + Reduce(`+`, lapply(parameters, function(x) x * 0))
-  start <- nv_floor(moments[[1L]] + moments[[2L]] * z) + size
+  skew <- if (length(moments) > 2L) moments[[3L]] * ((z * z - 1) / 6) else 0
+  start <- nv_floor(moments[[1L]] + moments[[2L]] * z + skew) + size
   lowest <- ends[[1L]] - 1 + size
   start <- nv_max(nv_min(start, 2^52), lowest)
   down <- reached(start)

@@ -21,12 +21,13 @@ beta_cdf_at <- function(a, b, u, v, lower, log) {
 }
 
 # x / (1 - x) for the quantile x of a beta distribution: by 1 - x where that is the smaller one, which has all
-# digits. Elsewhere that is asked for at the end, where it costs nothing, of parameters that it has no slope of.
+# digits. Elsewhere it is asked for at the end, where it costs nothing, and of no parameters.
 beta_quantile_odds <- function(a, b, p, lower, log) {
   x <- nv_betaincinv(a, b, p, lower, log)
   is_lower <- x < 0.5
   y <- nv_betaincinv(
-    nv_ifelse(is_lower, 1, b), nv_ifelse(is_lower, 1, a), nv_ifelse(is_lower, if (log) -Inf else 0, p), !lower, log
+    nv_ifelse(is_lower, 1, b), nv_ifelse(is_lower, 1, a), nv_ifelse(is_lower, if (log) -Inf else 0, p),
+    !lower, log
   )
   nv_ifelse(is_lower, x / (1 - x), (1 - y) / y)
 }
@@ -131,7 +132,8 @@ distribution("f",
     limit <- nv_ifelse(x == 0, nv_ifelse(df1 < 2, Inf, nv_ifelse(df1 == 2, 1, 0)), 0)
     if (log) nv_log(limit) else limit
   },
-  # Of infinite df2 it is chi-square, divided by df1; else that is asked for at an end, where it costs nothing.
+  # Of infinite df2 it is chi-square, divided by df1; else that is asked for at an end, where it costs
+  # nothing.
   density = function(x, df1, df2, log) {
     is_chisq <- df2 == Inf
     n <- nv_ifelse(is_chisq, 1, df2)

@@ -8,7 +8,7 @@ log_binomial <- function(x, size, prob) {
   nv_ifelse(x == 0, size * nv_log1p(-prob), nv_ifelse(x == size, size * nv_log(prob), value))
 }
 
-binomial_moments <- function(size, prob) list(size * prob, nv_sqrt(size * prob * (1 - prob)))
+binomial_moments <- function(size, prob) list(size * prob, nv_sqrt(size * prob * (1 - prob)), 1 - 2 * prob)
 
 distribution("binom",
   alist(size = , prob = ), discrete = TRUE,
@@ -53,7 +53,7 @@ distribution("nbinom",
   cdf = function(q, size, prob, lower, log) beta_cdf_at(size, q + 1, prob, 1 - prob, lower, log),
   moments = function(size, prob) {
     mu <- size * (1 - prob) / prob
-    list(mu, nv_sqrt(mu / prob))
+    list(mu, nv_sqrt(mu / prob), (2 - prob) / prob)
   },
   degenerate = function(size, prob) list(size == 0 | prob == 1, 0)
 )
@@ -76,7 +76,7 @@ distribution("nbinom_mu",
     value <- beta_cdf_at(n, q + 1, n, mu, lower, log)
     nv_ifelse(is_poisson, nv_gammainc(q + 1, mu, !lower, log), value)
   },
-  moments = function(size, mu) list(mu, nv_sqrt(mu + mu * (mu / size))),
+  moments = function(size, mu) list(mu, nv_sqrt(mu + mu * (mu / size)), 1 + 2 * (mu / size)),
   degenerate = function(size, mu) list(size == 0 | mu == 0, 0)
 )
 

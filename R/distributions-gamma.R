@@ -129,7 +129,7 @@ distribution("pois",
     exp_unless(nv_ifelse(x == 0, -lambda, log_gamma_density(x + 1, lambda)), log)
   },
   cdf = function(q, lambda, lower, log) nv_gammainc(q + 1, lambda, !lower, log),
-  moments = function(lambda) list(lambda, nv_sqrt(lambda)),
+  moments = function(lambda) list(lambda, nv_sqrt(lambda), 1),
   degenerate = function(lambda) list(lambda == 0, 0)
 )
 

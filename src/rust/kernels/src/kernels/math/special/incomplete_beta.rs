@@ -179,6 +179,7 @@ impl Point {
     }
 
     /// The sum of `(1 - b)_n x^n / (n! (a + n))` from 1 on: DLMF 8.17.7.
+    #[inline]
     fn alternating(self) -> f64 {
         let Point { a, b, x, .. } = self;
         let ratio = |n: f64| (n + 1.0 - b) * (a + n) * x.0 / ((n + 1.0) * (a + n + 1.0));
@@ -280,6 +281,7 @@ fn new_constants(a: f64, b: f64) -> Constants {
 
 /// `log(gamma(b + a) / gamma(b))` for `a` below 1, accurate relative to `a`: DLMF 5.5.1 and 5.11.1, with each
 /// difference as one function.
+#[inline]
 fn log_gamma_step(b: f64, a: f64) -> f64 {
     thread_local!(static STEPS: Memo<f64> = const { Memo::new() });
     STEPS.with(|steps| steps.get(b, a, new_log_gamma_step))

@@ -85,6 +85,7 @@ fn near_mean(a: f64, x: f64) -> Tails {
 
 /// The lower tail over the prefix: the sum of `x^n / ((a + 1) ... (a + n))`, DLMF 8.7.1 times `e^x`; for `x` below
 /// `a`, where terms fall.
+#[inline]
 fn lower_sum(a: f64, x: f64) -> f64 {
     by_ratios(f64::INFINITY, |n| x / (a + n)).0
 }
@@ -134,6 +135,7 @@ fn series(a: f64, x: f64) -> (f64, f64) {
 }
 
 /// The sum of `(-x)^n / (n! (a + n))` from 1 on: DLMF 8.7.1.
+#[inline]
 fn alternating(a: f64, x: f64) -> f64 {
     let (sum, _) = by_ratios(f64::INFINITY, |n| -x * (a + n) / ((n + 1.0) * (a + n + 1.0)));
     -x / (a + 1.0) * sum
