@@ -180,9 +180,11 @@ is_outside <- function(env, masks) {
 # S3 methods of the user's, of generics among these names.
 methods_in <- function(env, names) {
   all <- ls(env, all.names = TRUE, sorted = FALSE)
-  first <- sub("[.].*", "", all)
   # A workspace may hold thousands.
-  all <- all[first != all & first %in% sub("[.].*", "", names)]
+  all <- all[grepl(".", all, fixed = TRUE)]
+  if (!length(all)) return(character())
+  first <- sub("[.].*", "", all)
+  all <- all[first %in% sub("[.].*", "", names)]
   generics <- paste0(names, ".")
   of_generic <- function(name) any(startsWith(name, generics))
   setdiff(all[vapply(all, of_generic, NA)], names)

@@ -75,17 +75,17 @@ eval_call <- function(call) eval(call$code, call$frame)
 # keeps their values: were they first evaluated while the code is traced, what it keeps would be tracers, of
 # no use after the trace.
 settle <- function(code, env, locals = NULL, seen = new.env()) {
-  # Base R puts off more than arguments: callCC() a jump. Packages are outside, the user's workspace is not.
-  outside <- function(env) {
-    if (is.null(env) || identical(env, emptyenv())) return(TRUE)
-    top <- topenv(env)
-    identical(top, env) && !identical(env, globalenv()) || identical(top, .BaseNamespaceEnv)
-  }
-  if (outside(env) || identical(topenv(env), topenv())) return(invisible())
+  frames <- frames_within(env)
+  if (!length(frames) || identical(topenv(env), topenv())) return(invisible())
   for (name in setdiff(all.names(code, unique = TRUE), locals)) {
-    at <- env
-    while (!outside(at) && !exists(name, envir = at, inherits = FALSE)) at <- parent.env(at)
-    if (outside(at) || bindingIsActive(as.name(name), at)) next
+    at <- NULL
+    for (frame in frames) {
+      if (exists(name, envir = frame, inherits = FALSE)) {
+        at <- frame
+        break
+      }
+    }
+    if (is.null(at) || bindingIsActive(as.name(name), at)) next
     # If it fails, it will do so again where it is used, with the user's call.
     value <- if_it_fails(get(name, envir = at, inherits = FALSE), NULL)
     if (!is.function(value) || is.primitive(value)) next
@@ -95,6 +95,19 @@ settle <- function(code, env, locals = NULL, seen = new.env()) {
     assign(name, c(seen[[name]], list(environment(value))), envir = seen)
     settle_function(value, seen)
   }
+}
+
+# The environments from this one on that are not of packages. Base R puts off more than arguments: callCC() a jump.
+# Packages are outside, the user's workspace is not.
+frames_within <- function(env) {
+  frames <- list()
+  while (!is.null(env) && !identical(env, emptyenv())) {
+    top <- topenv(env)
+    if (identical(top, env) && !identical(env, globalenv()) || identical(top, .BaseNamespaceEnv)) break
+    frames <- c(frames, list(env))
+    env <- parent.env(env)
+  }
+  frames
 }
 
 settle_function <- function(f, seen = new.env()) settle(body(f), environment(f), names(formals(f)), seen)
