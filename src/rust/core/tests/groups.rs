@@ -235,6 +235,30 @@ fn an_outer_product_of_each_example_is_written_in_its_order() {
     assert!(!text.contains("copy") && !text.contains("dot_general"), "{text}");
 }
 
+/// As examples of `x %*% y` and of `x %*% v` have it whose axis comes first, with and without an op after it; sizes
+/// whose sums would have other bits stay as they are.
+#[test]
+fn products_of_a_batch_that_comes_first_are_written_in_its_order() {
+    let sizes = [(20, 3, 4, 5, true), (33, 3, 4, 1, true), (33, 1, 63, 2, true), (2, 3, 64, 1, false)];
+    for (i, (count, m, k, n, moves)) in sizes.into_iter().enumerate() {
+        for (dtype, tanh) in [(DType::F32, false), (DType::F64, true), (DType::I32, false)] {
+            let mut b = Builder::default();
+            let x = input(&mut b, dtype, &[count, m, k]);
+            let y = input(&mut b, dtype, &[count, k, n]);
+            let [x, y] = [x, y].map(|v| transpose(&mut b, v, &[1, 2, 0]));
+            let batching = [vec![Axis(2)], vec![Axis(2)]];
+            let op = DotGeneral { contracting: [vec![Axis(1)], vec![Axis(0)]], batching, batch_last: true };
+            let mut z = b.node1(op, &[x, y]).unwrap();
+            if tanh {
+                z = unary(&mut b, Unary::tanh, z);
+            }
+            let z = transpose(&mut b, z, &[2, 0, 1]);
+            let text = agrees(&b.finish(vec![z]), i as u64);
+            assert_eq!(text.contains("copy"), !moves && !tanh, "{dtype:?} {m} {k} {n} {text}");
+        }
+    }
+}
+
 /// What is small becomes large in the group that adds it up, whatever comes between: `x + 2 y z'`, of which the
 /// product is written the other way round, where its columns are short.
 #[test]

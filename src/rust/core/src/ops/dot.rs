@@ -255,6 +255,18 @@ impl DotGeneral {
         Ok(DotGeneral { contracting, batching: [batch.clone(), batch], batch_last: false })
     }
 
+    /// The op whose result for these operands is the transpose by `order` of this one's, bit for bit, if there is one:
+    /// the batching axes move from the end to the front.
+    pub(crate) fn transposed(&self, order: &[Axis], operands: [&Shape; 2]) -> Option<DotGeneral> {
+        let [left, right] = [0, 1].map(|i| self.rest(i, operands[i]));
+        let (batch, rest) = (self.batching[0].len(), left.len() + right.len());
+        let first = (rest..rest + batch).chain(0..rest).map(Axis);
+        let size = |axes: &[Axis], i: usize| axes.iter().map(|a| operands[i][a.0]).product::<usize>();
+        let sizes = [size(&left, 0), size(&self.contracting[0], 0), size(&right, 1)];
+        let moves = self.batch_last && first.eq(order.iter().copied()) && dot::is_same_in_batches(sizes);
+        moves.then(|| DotGeneral { batch_last: false, ..self.clone() })
+    }
+
     fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
         let named = |a: &Axis| self.contracting[side].contains(a) || self.batching[side].contains(a);
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()

@@ -1,7 +1,7 @@
 //! Transposes of results of elementwise ops become transposes of the operands, where that leaves fewer
-//! elements to be gathered: those of inputs cost no step, and two cancel. So a program on a batch whose axis
-//! comes first is computed in that order. Only the engine runs this pass: graphs that are shown or exported
-//! keep their transposes.
+//! elements to be gathered: those of inputs cost no step, and two cancel. Products of a batch whose axis is
+//! moved to the front are made so. So a program on a batch whose axis comes first is computed in that order. Only
+//! the engine runs this pass: graphs that are shown or exported keep their transposes.
 
 use super::{optimise, rebuilt, Views};
 use crate::dtype::DType;
@@ -29,8 +29,9 @@ pub fn transposes(graph: &Graph) -> Result<Option<Graph>> {
     Ok((gathered(&made) < gathered(graph)).then_some(made))
 }
 
-/// For each value, the permutation in which alone it is read: a result of an elementwise op whose readers
-/// transpose it so, are elementwise ops that are read so, or read any order: broadcasts, and products.
+/// For each value, the permutation in which alone it is read: a result of an elementwise op, or of a product that
+/// can be made so, whose readers transpose it so, are elementwise ops that are read so, or read any order:
+/// broadcasts, and products.
 fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
     let count = graph.values().count();
     let mut turned: Vec<Option<Vec<Axis>>> = table(None, count);
@@ -59,12 +60,23 @@ fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
         }
     }
     for v in graph.values() {
-        let made = graph.made_by(v).is_some_and(|node| is_elementwise(graph, node));
-        if kept[v.index()] || !made {
+        let made = |order: &[Axis]| {
+            graph
+                .made_by(v)
+                .is_some_and(|node| is_elementwise(graph, node) || product(graph, node, order).is_some())
+        };
+        if kept[v.index()] || !turned[v.index()].as_deref().is_some_and(made) {
             turned[v.index()] = None;
         }
     }
     turned
+}
+
+/// The product whose result is that of a node, transposed, if there is one.
+fn product(graph: &Graph, node: &Node<Op>, order: &[Axis]) -> Option<Op> {
+    let op = node.op.contraction()?;
+    let operands = [0, 1].map(|i| &graph.aval(node.operands[i]).shape);
+    op.transposed(order, operands).map(Op::from)
 }
 
 /// Whether each element of its result is a function of the operands' at the same index.
@@ -108,7 +120,7 @@ fn turn(
         return Ok(Some(vec![b.node1(BroadcastInDim { shape, axes }, operands)?]));
     }
     if node.op.reads_transposed() {
-        return back(b, node, operands, turned);
+        return back(b, graph, node, operands, turned);
     }
     let Some(order) = node.results.first().and_then(|v| turned[v.index()].as_ref()) else { return Ok(None) };
     let mut given = Vec::new();
@@ -121,14 +133,18 @@ fn turn(
     Ok(Some(vec![b.node1(node.op.clone(), &given)?]))
 }
 
-/// The results of a node that reads what is `turned` as it was before, in place; `None` if it reads no such.
+/// The results of a node that reads what is `turned` as it was before, in place, and whose result may be; `None` if
+/// neither is.
 fn back(
     b: &mut Builder,
+    graph: &Graph,
     node: &Node<Op>,
     operands: &[Value],
     turned: &[Option<Vec<Axis>>],
 ) -> Result<Option<Vec<Value>>> {
-    if node.operands.iter().all(|v| turned[v.index()].is_none()) {
+    let order = node.results.first().and_then(|v| turned[v.index()].as_deref());
+    let made = order.and_then(|order| product(graph, node, order));
+    if made.is_none() && node.operands.iter().all(|v| turned[v.index()].is_none()) {
         return Ok(None);
     }
     let mut given = Vec::new();
@@ -142,7 +158,7 @@ fn back(
             None => new,
         });
     }
-    b.node(node.op.clone(), &given).map(Some)
+    b.node(made.unwrap_or_else(|| node.op.clone()), &given).map(Some)
 }
 
 /// The time of elements that are copied because they are read in another order than they lie in memory, in

@@ -9,11 +9,12 @@
 //! ndarray brings. Both add the same products in the same order, so `ANVIL_SIMD=portable` changes no bit
 //! where `matrixmultiply` finds FMA; on a processor without, products are rounded before they are added.
 
+use super::batches::{one_after_the_other, per_piece, side_by_side};
 use super::crossprod::{crossprod, MAX_SIDE};
 #[cfg(target_arch = "x86_64")]
 use super::gemm;
-use super::matrix::{Block, Matrix, MULTIPLY_ADD, PRODUCTS};
-use super::matvec::matvec;
+use super::matrix::{Batch, Block, Matrix, MULTIPLY_ADD, PRODUCTS};
+use super::matvec::{matvec, SHORT};
 use super::matvecs::matvecs;
 use crate::dtype::{dispatch, Bool, Element, Int};
 use crate::kernels::memory::zeroed;
@@ -53,6 +54,12 @@ pub trait Dot: Element {
     /// `out = matrix * xs` for a matrix `[m, k]` and `xs [k, b]`, each column as [`Dot::vector`] has it, if
     /// there is a kernel for it that takes less time.
     fn vectors(_matrix: Matrix<Self>, _xs: Matrix<Self>, _sizes: [usize; 3], _out: &mut [Self]) -> bool {
+        false
+    }
+
+    /// Products of a batch of small matrices of sizes `[b, m, k, n]`, each as [`Dot::dot`] has it, if there is a
+    /// kernel for all of them: side by side in `out [b, m, n]`, or after each other in `out [m, n, b]`.
+    fn small(_operands: [Batch<Self>; 2], _sizes: [usize; 4], _beside: bool, _out: &mut [Self]) -> bool {
         false
     }
 
@@ -129,6 +136,13 @@ macro_rules! dot_float {
             }
             fn vectors(matrix: Matrix<$type>, xs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
                 matvecs(matrix, xs, sizes, out)
+            }
+            fn small(operands: [Batch<$type>; 2], sizes: [usize; 4], beside: bool, out: &mut [$type]) -> bool {
+                if beside {
+                    side_by_side(operands, sizes, out)
+                } else {
+                    one_after_the_other(operands, sizes, out)
+                }
             }
             fn by_partial_sums(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], out: &mut [$type]) -> bool {
                 if sizes[0].max(sizes[2]) > MAX_SIDE {
@@ -256,30 +270,13 @@ pub fn is_long([m, k, n]: [usize; 3]) -> bool {
     m * n <= MAX_LONG_RESULTS && k >= 2 * DEPTH
 }
 
-/// Matrices of a batch: the first, and the distance from one to the next.
-#[derive(Clone, Copy, Debug)]
-struct Batch<'a, T> {
-    /// The first.
-    pub first: Matrix<'a, T>,
-    /// From one to the next.
-    pub stride: isize,
-}
-
-impl<'a, T> Batch<'a, T> {
-    fn matrix(&self, number: usize) -> Matrix<'a, T> {
-        let Matrix { data, first, strides } = self.first;
-        Matrix { data, first: (first as isize + number as isize * self.stride) as usize, strides }
-    }
-
-    /// The first column of each, as one matrix.
-    fn columns(&self) -> Matrix<'a, T> {
-        Matrix { strides: [self.first.strides[0], self.stride], ..self.first }
-    }
-
-    /// Their transposes, in place.
-    fn transposed(&self) -> Batch<'a, T> {
-        let Matrix { strides: [down, across], .. } = self.first;
-        Batch { first: Matrix { strides: [across, down], ..self.first }, stride: self.stride }
+/// Whether a product of these sizes has the same bits in a batch whose axes come first and in one whose axes come
+/// last: long sums are split only there.
+pub fn is_same_in_batches([m, k, n]: [usize; 3]) -> bool {
+    if m.min(n) > 1 {
+        !is_long([m, k, n])
+    } else {
+        k < SHORT
     }
 }
 
@@ -345,9 +342,9 @@ pub fn product(
 
 /// The product of two matrices, `lhs [m, k]`, `rhs [k, n]`; `out [m, n]`, column-major.
 fn one<T: Dot>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut [T]) {
-    let by_column = n == 1 && times_vector(lhs, rhs.transposed(), k, out);
-    let by_row = !by_column && m == 1 && times_vector(rhs.transposed(), lhs, k, out);
-    if by_column || by_row || (is_long([m, k, n]) && T::by_partial_sums(lhs, rhs, [m, k, n], out)) {
+    if by_vector(lhs, rhs, [m, k, n], out)
+        || (is_long([m, k, n]) && T::by_partial_sums(lhs, rhs, [m, k, n], out))
+    {
         return;
     }
     batched(Batch { first: lhs, stride: 0 }, Batch { first: rhs, stride: 0 }, [1, m, k, n], out);
@@ -356,22 +353,19 @@ fn one<T: Dot>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut 
 /// Products of a batch of matrices, each as [`one`] has it; `out [m, n, b]`, column-major. Threads share the
 /// batch.
 fn one_by_one<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [T]) {
-    /// Chunks that a batch is cut into at least, if it is worth sharing, for two threads and more to take
-    /// turns.
-    const CHUNKS: usize = 16;
     // One matrix and many vectors: columns of the right operand, or else rows of the left one.
-    let made = match (m, n) {
+    let one_matrix = match (m, n) {
         (_, 1) if lhs.stride == 0 => T::vectors(lhs.first, rhs.columns(), [m, k, b], out),
         (1, 2..) if rhs.stride == 0 => {
             T::vectors(rhs.first.transposed(), lhs.transposed().columns(), [n, k, b], out)
         }
         _ => false,
     };
-    if made {
+    if one_matrix || T::small([lhs, rhs], [b, m, k, n], false, out) {
         return;
     }
     let (size, each) = (m * n, (m * k * n).saturating_mul(MULTIPLY_ADD));
-    let per = (pool::WORTH_SHARING / each.max(1)).clamp(1, b.div_ceil(CHUNKS));
+    let per = per_piece([b, m, k, n]);
     pool::for_each_chunk(out, size * per, each.saturating_mul(b), |i, chunk| {
         for (number, out) in (i * per..).zip(chunk.chunks_exact_mut(size)) {
             one(lhs.matrix(number), rhs.matrix(number), [m, k, n], out);
@@ -382,6 +376,12 @@ fn one_by_one<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], ou
 /// Products of a batch of matrices: `lhs [m, k]`, `rhs [k, n]`, `b` times each; `out [b, m, n]`,
 /// column-major.
 fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: &mut [T]) {
+    if T::small([lhs, rhs], [b, m, k, n], true, out) {
+        return;
+    }
+    if b > 1 && vectors_side_by_side(lhs, rhs, [b, m, k, n], out) {
+        return;
+    }
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
     let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
@@ -396,6 +396,32 @@ fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: 
             T::dot(lhs.matrix(number).from(i, 0), rhs.matrix(number).from(0, j), sizes, out);
         }
     });
+}
+
+/// A product with a vector, if it is one, and there is a kernel for it.
+fn by_vector<T: Dot>(lhs: Matrix<T>, rhs: Matrix<T>, [m, k, n]: [usize; 3], out: &mut [T]) -> bool {
+    n == 1 && times_vector(lhs, rhs.transposed(), k, out)
+        || m == 1 && times_vector(rhs.transposed(), lhs, k, out)
+}
+
+/// As [`batched`], for products with vectors whose sums have one lane.
+fn vectors_side_by_side<T: Dot>(
+    lhs: Batch<T>,
+    rhs: Batch<T>,
+    [b, m, k, n]: [usize; 4],
+    out: &mut [T],
+) -> bool {
+    if m.min(n) > 1 || k >= SHORT {
+        return false;
+    }
+    let mut made = zeroed::<T>(m * n);
+    for number in 0..b {
+        if !by_vector(lhs.matrix(number), rhs.matrix(number), [m, k, n], &mut made) {
+            return false;
+        }
+        made.iter().enumerate().for_each(|(i, &x)| out[number + i * b] = x);
+    }
+    true
 }
 
 /// The product with a vector, the first row of `x`, of `k` elements, if there is a kernel for it.

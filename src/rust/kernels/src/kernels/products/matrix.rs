@@ -92,6 +92,33 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 }
 
+/// Matrices of a batch: the first, and the distance from one to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a, T> {
+    /// The first.
+    pub first: Matrix<'a, T>,
+    /// From one to the next.
+    pub stride: isize,
+}
+
+impl<'a, T: Copy> Batch<'a, T> {
+    pub(super) fn matrix(&self, number: usize) -> Matrix<'a, T> {
+        let Matrix { data, first, strides } = self.first;
+        Matrix { data, first: (first as isize + number as isize * self.stride) as usize, strides }
+    }
+
+    /// The first column of each, as one matrix.
+    pub(super) fn columns(&self) -> Matrix<'a, T> {
+        Matrix { strides: [self.first.strides[0], self.stride], ..self.first }
+    }
+
+    /// Their transposes, in place.
+    pub(super) fn transposed(&self) -> Batch<'a, T> {
+        let Matrix { strides: [down, across], .. } = self.first;
+        Batch { first: Matrix { strides: [across, down], ..self.first }, stride: self.stride }
+    }
+}
+
 /// A block of a matrix that is written. Blocks that exist at the same time have no element in common.
 pub struct Block<'a, T> {
     pub(super) pointer: *mut T,

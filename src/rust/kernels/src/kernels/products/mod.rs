@@ -1,5 +1,6 @@
 //! Products of matrices and vectors: [`dot`] chooses the kernel.
 
+pub mod batches;
 pub mod convolution;
 pub mod crossprod;
 pub mod dot;

@@ -10,22 +10,27 @@
 //! that both give the same bits; where it stands in, with other instructions or on other processors, is
 //! the choice of `dot`.
 
+mod batch;
+mod batches;
 mod few;
 mod operand;
 mod pack;
+mod scratch;
 mod tile;
+mod vector;
 
 use super::matrix::{Lower, Sums, PRODUCTS};
 use crate::kernels::math::Level;
 use crate::stop;
 use operand::DEPTH;
-use std::cell::Cell;
+use scratch::{room, with_scratch, Line};
 use std::mem::{size_of, MaybeUninit};
 use std::ops::Range;
-use tile::{Kernels, Tile, TileKernel, LARGEST};
+use tile::{Tile, TileKernel, LARGEST};
 
+pub use batch::Matrices;
 pub use operand::{Operand, Target};
-pub use tile::Tiled;
+pub use tile::{Kernels, Tiled};
 
 /// Rows of the left operand that are packed at once, at most.
 const ROWS: usize = 144;
@@ -75,12 +80,46 @@ pub unsafe fn update<T: Tiled>(
         ([lhs, rhs], sizes, out)
     };
     let part = Part { most: lower.unwrap_or(isize::MAX), turned };
-    SCRATCH.with(|cell| {
-        let mut scratch = cell.take();
-        blocks(kernels, operands, sizes, sums, part, out, &mut scratch);
-        cell.set(scratch);
-    });
+    with_scratch(|scratch| blocks(kernels, operands, sizes, sums, part, out, scratch));
     true
+}
+
+/// The kernels for a batch of matrices of sizes `[b, m, k, n]`, all above 0, if the processor has some, and they are
+/// worth it: for results side by side, or for results that follow each other.
+pub fn of_batches<T: Tiled>(sizes: [usize; 4], beside: bool) -> Option<&'static Kernels<T>> {
+    let kernels = T::kernels(Level::current())?;
+    let is_small = if beside { batches::is_beside(kernels, sizes) } else { batches::is_below(sizes) };
+    is_small.then_some(kernels)
+}
+
+/// `out = lhs * rhs` for each of a batch of matrices of sizes `[b, m, k, n]`, or for some of them, with the kernels
+/// of [`of_batches`] for results side by side: of `out` the strides are those of rows and of columns. With `vectors`,
+/// `n` is 1, and sums are those of products with a vector.
+///
+/// # Safety
+/// As of [`product`].
+pub unsafe fn side_by_side<T: Tiled>(
+    kernels: &Kernels<T>,
+    operands: [Matrices<T>; 2],
+    sizes: [usize; 4],
+    vectors: bool,
+    out: Target<T>,
+) {
+    with_scratch(|scratch| batches::all_beside(kernels, operands, sizes, vectors, out, scratch));
+}
+
+/// As [`side_by_side`], with the kernels for results that follow each other: `out [m, n, b]`.
+///
+/// # Safety
+/// As of [`product`].
+pub unsafe fn one_by_one<T: Tiled>(
+    kernels: &Kernels<T>,
+    operands: [Matrices<T>; 2],
+    sizes: [usize; 4],
+    vectors: bool,
+    out: *mut T,
+) {
+    with_scratch(|scratch| batches::all_below(kernels, operands, sizes, vectors, out, scratch));
 }
 
 /// `out` becomes the transpose of a matrix of `[rows, columns]`; columns of both are contiguous, with these
@@ -127,26 +166,6 @@ impl Part {
         let [less, greater] = if self.turned { [columns, rows] } else { [rows, columns] };
         (greater.start as isize - less.end as isize) < self.most
     }
-}
-
-thread_local! {
-    /// Memory for panels, kept from one product to the next.
-    static SCRATCH: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
-}
-
-/// A cache line: panels are aligned to it.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line(#[allow(dead_code)] [u8; 64]);
-
-/// Scratch memory for two arrays of so many elements.
-fn room<T>(scratch: &mut Vec<Line>, elements: [usize; 2]) -> [*mut T; 2] {
-    let lines = elements.map(|n| (n * size_of::<T>()).div_ceil(size_of::<Line>()));
-    if scratch.len() < lines[0] + lines[1] {
-        scratch.resize(lines[0] + lines[1], Line([0; 64]));
-    }
-    let first = scratch.as_mut_ptr();
-    [first.cast(), first.wrapping_add(lines[0]).cast()]
 }
 
 /// The product, block by block.
@@ -278,8 +297,9 @@ mod tests {
     use super::*;
     use std::fmt::Debug;
 
-    trait Number: Tiled + PartialEq + Debug {
+    pub(super) trait Number: Tiled + PartialEq + Debug {
         fn of(x: f64) -> Self;
+        fn bits(self) -> u64;
         fn plus_product(self, x: Self, y: Self) -> Self;
     }
     macro_rules! number {
@@ -287,6 +307,9 @@ mod tests {
             impl Number for $type {
                 fn of(x: f64) -> $type {
                     x as $type
+                }
+                fn bits(self) -> u64 {
+                    self.to_bits().into()
                 }
                 fn plus_product(self, x: $type, y: $type) -> $type {
                     x.mul_add(y, self)

@@ -7,6 +7,8 @@ const LINES: usize = 4;
 
 /// An element that is packed.
 pub trait Packed: Copy + Default {
+    /// What lines and lanes that are missing are filled with.
+    const ZERO: Self;
     /// Elements of a line that are transposed together.
     const RUN: usize;
     /// Transposes a run of [`LINES`] lines, whose stride is `line`: in `out` the lines are contiguous, and
@@ -18,6 +20,7 @@ pub trait Packed: Copy + Default {
 }
 
 impl Packed for f32 {
+    const ZERO: f32 = 0.0;
     const RUN: usize = 8;
     #[inline(always)]
     unsafe fn transpose(x: *const f32, line: isize, out: *mut f32, width: usize) {
@@ -39,6 +42,7 @@ impl Packed for f32 {
 }
 
 impl Packed for f64 {
+    const ZERO: f64 = 0.0;
     const RUN: usize = 4;
     #[inline(always)]
     unsafe fn transpose(x: *const f64, line: isize, out: *mut f64, width: usize) {
@@ -93,7 +97,7 @@ pub(super) unsafe fn pack<T: Packed, const W: usize>(
 ) {
     let at = |i: usize, l: usize| x.wrapping_offset(i as isize * line + l as isize * stride);
     for l in 0..if lines < read { depth } else { 0 } {
-        (lines..read).for_each(|i| out.add(l * W + i).write(T::default()));
+        (lines..read).for_each(|i| out.add(l * W + i).write(T::ZERO));
     }
     if line == 1 && lines == W {
         for l in 0..depth {

@@ -1,8 +1,10 @@
 //! Microkernels of matrix products: tiles that stay in registers, a few vectors of rows times a few columns,
 //! for each set of instructions; and of equations with a triangle, which products lead to.
 
+use super::batch::{below, beside, spread, Below, BelowKernel, Beside, BesideKernel, Matrices, Spread};
 use super::few::Few;
 use super::pack::{pack, Packed};
+use super::vector::Vector;
 use crate::kernels::math::Level;
 use crate::kernels::products::matrix::{Lower, Sums, LOWER};
 use std::arch::x86_64::*;
@@ -51,6 +53,16 @@ pub struct Kernels<T: 'static> {
     pub tiles: &'static [&'static [[TileKernel<T>; 2]]],
     /// [`pack`] for rows, and for columns.
     pub pack: [unsafe fn(*const T, [isize; 2], [usize; 3], *mut T); 2],
+    /// [`beside()`], by columns, and by rows.
+    pub beside: &'static [&'static [BesideKernel<T>]],
+    /// [`below()`], by columns.
+    pub below: &'static [BelowKernel<T>],
+    /// [`beside()`] with a vector, by rows.
+    pub vectors_beside: &'static [BesideKernel<T>],
+    /// [`below()`] with a vector.
+    pub vector_below: BelowKernel<T>,
+    /// [`spread()`].
+    pub spread: Spread<T>,
     /// [`substitute()`].
     pub substitute: unsafe fn(&Lower<T>, *mut T, isize, [usize; 2]),
 }
@@ -59,109 +71,6 @@ pub struct Kernels<T: 'static> {
 pub trait Tiled: Packed + Few {
     /// The kernels of a level, if it has some.
     fn kernels(level: Level) -> Option<&'static Kernels<Self>>;
-}
-
-/// A vector register. Its methods are for functions that are compiled for its instructions, and for elements
-/// that are there.
-trait Vector: Copy {
-    type Scalar: Copy;
-    type Mask: Copy;
-    const LANES: usize;
-    unsafe fn zero() -> Self;
-    unsafe fn splat(x: *const Self::Scalar) -> Self;
-    unsafe fn load(x: *const Self::Scalar) -> Self;
-    unsafe fn store(self, out: *mut Self::Scalar);
-    unsafe fn add(self, x: Self) -> Self;
-    unsafe fn subtract(self, x: Self) -> Self;
-    /// `self + x * y`, rounded once.
-    unsafe fn add_product(self, x: Self, y: Self) -> Self;
-    unsafe fn times(self, x: Self) -> Self;
-    /// The first `count` lanes, 1 to all.
-    unsafe fn mask(count: usize) -> Self::Mask;
-    unsafe fn load_some(x: *const Self::Scalar, mask: Self::Mask) -> Self;
-    unsafe fn store_some(self, out: *mut Self::Scalar, mask: Self::Mask);
-}
-
-/// Methods that are one expression of intrinsics.
-macro_rules! vector {
-    ($(#[$meta:meta])* $vector:ty: $scalar:ty, $mask:ty, $lanes:literal;
-     $(fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? = $body:expr;)+) => {
-        $(#[$meta])*
-        impl Vector for $vector {
-            type Scalar = $scalar;
-            type Mask = $mask;
-            const LANES: usize = $lanes;
-            $(
-                #[inline(always)]
-                unsafe fn $name($($arg: $type),*) $(-> $out)? {
-                    $body
-                }
-            )+
-        }
-    };
-}
-
-vector! {
-    __m256: f32, __m256i, 8;
-    fn zero() -> Self = _mm256_setzero_ps();
-    fn splat(x: *const f32) -> Self = _mm256_set1_ps(*x);
-    fn load(x: *const f32) -> Self = _mm256_loadu_ps(x);
-    fn store(self: Self, out: *mut f32) = _mm256_storeu_ps(out, self);
-    fn add(self: Self, x: Self) -> Self = _mm256_add_ps(self, x);
-    fn subtract(self: Self, x: Self) -> Self = _mm256_sub_ps(self, x);
-    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_ps(x, y, self);
-    fn times(self: Self, x: Self) -> Self = _mm256_mul_ps(self, x);
-    fn mask(count: usize) -> __m256i =
-        _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    fn load_some(x: *const f32, mask: __m256i) -> Self = _mm256_maskload_ps(x, mask);
-    fn store_some(self: Self, out: *mut f32, mask: __m256i) = _mm256_maskstore_ps(out, mask, self);
-}
-vector! {
-    __m256d: f64, __m256i, 4;
-    fn zero() -> Self = _mm256_setzero_pd();
-    fn splat(x: *const f64) -> Self = _mm256_set1_pd(*x);
-    fn load(x: *const f64) -> Self = _mm256_loadu_pd(x);
-    fn store(self: Self, out: *mut f64) = _mm256_storeu_pd(out, self);
-    fn add(self: Self, x: Self) -> Self = _mm256_add_pd(self, x);
-    fn subtract(self: Self, x: Self) -> Self = _mm256_sub_pd(self, x);
-    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm256_fmadd_pd(x, y, self);
-    fn times(self: Self, x: Self) -> Self = _mm256_mul_pd(self, x);
-    fn mask(count: usize) -> __m256i = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3));
-    fn load_some(x: *const f64, mask: __m256i) -> Self = _mm256_maskload_pd(x, mask);
-    fn store_some(self: Self, out: *mut f64, mask: __m256i) = _mm256_maskstore_pd(out, mask, self);
-}
-// Compiled by compilers that have it: build.rs.
-vector! {
-    #[cfg(has_avx512)]
-    #[allow(clippy::incompatible_msrv)]
-    __m512: f32, __mmask16, 16;
-    fn zero() -> Self = _mm512_setzero_ps();
-    fn splat(x: *const f32) -> Self = _mm512_set1_ps(*x);
-    fn load(x: *const f32) -> Self = _mm512_loadu_ps(x);
-    fn store(self: Self, out: *mut f32) = _mm512_storeu_ps(out, self);
-    fn add(self: Self, x: Self) -> Self = _mm512_add_ps(self, x);
-    fn subtract(self: Self, x: Self) -> Self = _mm512_sub_ps(self, x);
-    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_ps(x, y, self);
-    fn times(self: Self, x: Self) -> Self = _mm512_mul_ps(self, x);
-    fn mask(count: usize) -> __mmask16 = (0xffff >> (16 - count)) as __mmask16;
-    fn load_some(x: *const f32, mask: __mmask16) -> Self = _mm512_maskz_loadu_ps(mask, x);
-    fn store_some(self: Self, out: *mut f32, mask: __mmask16) = _mm512_mask_storeu_ps(out, mask, self);
-}
-vector! {
-    #[cfg(has_avx512)]
-    #[allow(clippy::incompatible_msrv)]
-    __m512d: f64, __mmask8, 8;
-    fn zero() -> Self = _mm512_setzero_pd();
-    fn splat(x: *const f64) -> Self = _mm512_set1_pd(*x);
-    fn load(x: *const f64) -> Self = _mm512_loadu_pd(x);
-    fn store(self: Self, out: *mut f64) = _mm512_storeu_pd(out, self);
-    fn add(self: Self, x: Self) -> Self = _mm512_add_pd(self, x);
-    fn subtract(self: Self, x: Self) -> Self = _mm512_sub_pd(self, x);
-    fn add_product(self: Self, x: Self, y: Self) -> Self = _mm512_fmadd_pd(x, y, self);
-    fn times(self: Self, x: Self) -> Self = _mm512_mul_pd(self, x);
-    fn mask(count: usize) -> __mmask8 = (0xff >> (8 - count)) as __mmask8;
-    fn load_some(x: *const f64, mask: __mmask8) -> Self = _mm512_maskz_loadu_pd(mask, x);
-    fn store_some(self: Self, out: *mut f64, mask: __mmask8) = _mm512_mask_storeu_pd(out, mask, self);
 }
 
 /// The sums of a tile of `R` vectors of rows (at least one row of the last) and `C` columns. `PACKED` is the
@@ -271,9 +180,10 @@ unsafe fn step<V: Vector, const I: usize>(triangle: &Lower<V::Scalar>, lines: &m
 }
 
 /// The kernels of a level: its instructions, its vectors, how many of them the largest tile has, how many of
-/// a tile may have a mask, and columns of a tile of one group and of two.
+/// a tile may have a mask, columns of a tile of one group and of two, and rows and columns of a tile of results side
+/// by side.
 macro_rules! level {
-    ($name:ident, $feature:literal, $single:ty, $double:ty, [$($vectors:literal),+], masked $masked:literal, $half:literal, $most:literal) => {
+    ($name:ident, $feature:literal, $single:ty, $double:ty, [$($vectors:literal),+], masked $masked:literal, $half:literal, $most:literal, [$($side:literal),+]) => {
         mod $name {
             use super::*;
 
@@ -297,6 +207,32 @@ macro_rules! level {
                 substitute::<V>(triangle, x, stride, sizes)
             }
 
+            #[target_feature(enable = $feature)]
+            unsafe fn side_by_side<V: Vector, const R: usize, const C: usize, const FUSED: bool>(
+                tile: &Beside<V::Scalar>,
+            ) {
+                beside::<V, R, C, FUSED>(tile)
+            }
+
+            #[target_feature(enable = $feature)]
+            unsafe fn one_by_one<V: Vector, const C: usize, const FUSED: bool>(tile: &Below<V::Scalar>) {
+                below::<V, C, FUSED>(tile)
+            }
+
+            #[target_feature(enable = $feature)]
+            unsafe fn copied<V: Vector>(x: Matrices<V::Scalar>, sizes: [usize; 2], numbers: [usize; 2], out: *mut V::Scalar)
+            where
+                V::Scalar: Packed,
+            {
+                spread::<V>(x, sizes, numbers, out)
+            }
+
+            /// The kernels of `C` columns of results side by side.
+            struct Columns<V, const C: usize>(V);
+            impl<V: Vector, const C: usize> Columns<V, C> {
+                const BY_ROWS: &'static [BesideKernel<V::Scalar>] = &[$(side_by_side::<V, $side, C, true>),+];
+            }
+
             const fn kernels<V: Vector, const W: usize>() -> Kernels<V::Scalar>
             where
                 V::Scalar: Packed,
@@ -311,6 +247,20 @@ macro_rules! level {
                         &[$([kernel::<V, $vectors, $most, 0>, kernel::<V, $vectors, $most, $most>]),+],
                     ],
                     pack: [packed::<V::Scalar, W>, packed::<V::Scalar, $most>],
+                    beside: &[$(Columns::<V, $side>::BY_ROWS),+],
+                    below: &[
+                        one_by_one::<V, 1, true>,
+                        one_by_one::<V, 2, true>,
+                        one_by_one::<V, 3, true>,
+                        one_by_one::<V, 4, true>,
+                        one_by_one::<V, 5, true>,
+                        one_by_one::<V, 6, true>,
+                        one_by_one::<V, 7, true>,
+                        one_by_one::<V, 8, true>,
+                    ],
+                    vectors_beside: &[$(side_by_side::<V, $side, 1, false>),+],
+                    vector_below: one_by_one::<V, 1, false>,
+                    spread: copied::<V>,
                     substitute: substituted::<V>,
                 }
             }
@@ -323,9 +273,9 @@ macro_rules! level {
 // Sums, rows and an element of a column leave one of the 16 registers of AVX2, which is not enough for a
 // mask; with the kernel of 3 times 4 that would fill them, the compiler runs out of registers. AVX-512 has
 // 32.
-level! { avx2, "avx2,fma", __m256, __m256d, [1, 2], masked 1, 3, 6 }
+level! { avx2, "avx2,fma", __m256, __m256d, [1, 2], masked 1, 3, 6, [1, 2, 3] }
 #[cfg(has_avx512)]
-level! { avx512, "avx512f,avx2,fma", __m512, __m512d, [1, 2, 3], masked 3, 4, 8 }
+level! { avx512, "avx512f,avx2,fma", __m512, __m512d, [1, 2, 3], masked 3, 4, 8, [1, 2, 3, 4] }
 
 macro_rules! tiled {
     ($($scalar:ty, $name:ident;)+) => {$(

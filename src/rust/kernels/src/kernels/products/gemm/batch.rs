@@ -1,0 +1,193 @@
+//! Kernels of products of batches of small matrices. A call for each of them would take longer than its sums, and
+//! matrices of a few rows leave most of a vector empty. Which kernel computes a batch, depends on how the results lie:
+//!
+//! * side by side, element by element, as axes of a batch before those of the matrices have it: a vector holds
+//!   the same element of many results, so that no size leaves lanes empty ([`beside()`]);
+//! * one after the other: a vector holds elements of a column of one result ([`below()`]).
+
+use super::pack::Packed;
+use super::vector::Vector;
+use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+
+/// Matrices of a batch: the first element of the first, and the strides of rows, columns and matrices.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrices<T> {
+    /// The first element of the first.
+    pub first: *const T,
+    /// From one row, one column, and one matrix, to the next.
+    pub strides: [isize; 3],
+}
+
+impl<T> Matrices<T> {
+    /// An element of a matrix.
+    pub fn at(&self, row: usize, column: usize, number: usize) -> *const T {
+        let [i, j, b] = self.strides;
+        self.first.wrapping_offset(row as isize * i + column as isize * j + number as isize * b)
+    }
+}
+
+/// A tile of rows and columns of results that lie side by side, of `count` vectors of them; strides are those of
+/// rows, columns and vectors.
+#[derive(Debug)]
+pub struct Beside<T> {
+    /// Products in a sum.
+    pub depth: usize,
+    /// Vectors.
+    pub count: usize,
+    /// Rows of the left operands.
+    pub a: *const T,
+    pub a_strides: [isize; 3],
+    /// Columns of the right operands.
+    pub b: *const T,
+    pub b_strides: [isize; 3],
+    /// The results.
+    pub c: *mut T,
+    pub c_strides: [usize; 3],
+}
+
+/// A kernel, to be called only if the processor has its instructions, with tiles whose elements all exist.
+pub type BesideKernel<T> = unsafe fn(&Beside<T>);
+
+/// Rows of `count` results that follow each other, at most a vector, and some of their columns. Rows of `a` and
+/// of `c` are contiguous.
+#[derive(Debug)]
+pub struct Below<T> {
+    /// Products in a sum.
+    pub depth: usize,
+    /// Results.
+    pub count: usize,
+    /// Rows of a result.
+    pub rows: usize,
+    /// Rows of the left operands.
+    pub a: *const T,
+    /// Of columns, and of matrices.
+    pub a_strides: [isize; 2],
+    /// Columns of the right operands.
+    pub b: *const T,
+    /// Of rows, columns and matrices.
+    pub b_strides: [isize; 3],
+    /// The results.
+    pub c: *mut T,
+    /// Of columns, and of matrices.
+    pub c_strides: [usize; 2],
+}
+
+/// As [`BesideKernel`].
+pub type BelowKernel<T> = unsafe fn(&Below<T>);
+
+/// Copies vectors of a batch: [`spread()`].
+pub type Spread<T> = unsafe fn(Matrices<T>, [usize; 2], [usize; 2], *mut T);
+
+/// `sum + x * y`, rounded once if `FUSED`, else also the product.
+///
+/// # Safety
+/// To be inlined where the instructions are.
+#[inline(always)]
+unsafe fn plus_product<V: Vector, const FUSED: bool>(sum: V, x: V, y: V) -> V {
+    if FUSED {
+        sum.add_product(x, y)
+    } else {
+        sum.add(x.times(y))
+    }
+}
+
+/// The sums of a tile of `R` rows and `C` columns.
+///
+/// # Safety
+/// As of [`BesideKernel`]; to be inlined where the instructions are.
+#[inline(always)]
+pub unsafe fn beside<V: Vector, const R: usize, const C: usize, const FUSED: bool>(tile: &Beside<V::Scalar>) {
+    let &Beside { depth, count, mut a, a_strides, mut b, b_strides, mut c, c_strides } = tile;
+    for _ in 0..count {
+        let (mut x, mut y) = (a, b);
+        let mut sums = [[V::zero(); R]; C];
+        for _ in 0..depth {
+            let column: [V; R] =
+                std::array::from_fn(|i| V::load(x.wrapping_offset(i as isize * a_strides[0])));
+            for (j, sums) in sums.iter_mut().enumerate() {
+                let y = V::load(y.wrapping_offset(j as isize * b_strides[1]));
+                for (sum, &x) in sums.iter_mut().zip(&column) {
+                    *sum = plus_product::<V, FUSED>(*sum, x, y);
+                }
+            }
+            x = x.wrapping_offset(a_strides[1]);
+            y = y.wrapping_offset(b_strides[0]);
+        }
+        for (j, sums) in sums.iter().enumerate() {
+            for (i, &sum) in sums.iter().enumerate() {
+                // A sum starts at 0, so it is never -0.
+                V::zero().add(sum).store(c.wrapping_add(i * c_strides[0] + j * c_strides[1]));
+            }
+        }
+        a = a.wrapping_offset(a_strides[2]);
+        b = b.wrapping_offset(b_strides[2]);
+        c = c.wrapping_add(c_strides[2]);
+    }
+}
+
+/// The sums of some rows and `C` columns of each result.
+///
+/// # Safety
+/// As of [`BelowKernel`]; to be inlined where the instructions are.
+#[inline(always)]
+pub unsafe fn below<V: Vector, const C: usize, const FUSED: bool>(tile: &Below<V::Scalar>) {
+    let &Below { depth, count, rows, mut a, a_strides, mut b, b_strides, mut c, c_strides } = tile;
+    let (mask, whole) = (V::mask(rows), rows == V::LANES);
+    for _ in 0..count {
+        let (mut x, mut y) = (a, b);
+        let mut sums = [V::zero(); C];
+        for _ in 0..depth {
+            let column = if whole { V::load(x) } else { V::load_some(x, mask) };
+            for (j, sum) in sums.iter_mut().enumerate() {
+                let y = V::splat(y.wrapping_offset(j as isize * b_strides[1]));
+                *sum = plus_product::<V, FUSED>(*sum, column, y);
+            }
+            x = x.wrapping_offset(a_strides[0]);
+            y = y.wrapping_offset(b_strides[0]);
+        }
+        for (j, &sum) in sums.iter().enumerate() {
+            let (sum, out) = (V::zero().add(sum), c.wrapping_add(j * c_strides[0]));
+            if whole {
+                sum.store(out);
+            } else {
+                sum.store_some(out, mask);
+            }
+        }
+        a = a.wrapping_offset(a_strides[1]);
+        b = b.wrapping_offset(b_strides[2]);
+        c = c.wrapping_add(c_strides[1]);
+    }
+}
+
+/// Copies `rows * columns` elements of `numbers` matrices, a vector of them after the other: in each, columns of
+/// elements. `step` is 1 or the stride of matrices is any other; lanes that are left are zeros.
+///
+/// # Safety
+/// The elements are there, and there is room for them; to be inlined where the instructions are.
+#[inline(always)]
+pub unsafe fn spread<V: Vector>(
+    x: Matrices<V::Scalar>,
+    [rows, columns]: [usize; 2],
+    [first, numbers]: [usize; 2],
+    out: *mut V::Scalar,
+) where
+    V::Scalar: Packed,
+{
+    let size = rows * columns * V::LANES;
+    for (e, (i, j)) in (0..columns).flat_map(|j| (0..rows).map(move |i| (i, j))).enumerate() {
+        let out = out.wrapping_add(e * V::LANES);
+        for (v, start) in (0..numbers).step_by(V::LANES).enumerate() {
+            let (out, there) = (out.wrapping_add(v * size), V::LANES.min(numbers - start));
+            if x.strides[2] == 1 && there == V::LANES {
+                // Of what is copied next. Processors do not foresee it on as many lines as there are elements.
+                _mm_prefetch::<_MM_HINT_T0>(x.at(i, j, first + start + numbers).cast());
+                V::load(x.at(i, j, first + start)).store(out);
+                continue;
+            }
+            for lane in 0..V::LANES {
+                let value = if lane < there { *x.at(i, j, first + start + lane) } else { Packed::ZERO };
+                out.add(lane).write(value);
+            }
+        }
+    }
+}
