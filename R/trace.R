@@ -97,8 +97,8 @@ settle <- function(code, env, locals = NULL, seen = new.env()) {
   }
 }
 
-# The environments from this one on that are not of packages. Base R puts off more than arguments: callCC() a jump.
-# Packages are outside, the user's workspace is not.
+# The environments from this one on that are not of packages. Base R puts off more than arguments: callCC() a
+# jump. Packages are outside, the user's workspace is not.
 frames_within <- function(env) {
   frames <- list()
   while (!is.null(env) && !identical(env, emptyenv())) {

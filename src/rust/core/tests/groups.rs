@@ -235,8 +235,8 @@ fn an_outer_product_of_each_example_is_written_in_its_order() {
     assert!(!text.contains("copy") && !text.contains("dot_general"), "{text}");
 }
 
-/// As examples of `x %*% y` and of `x %*% v` have it whose axis comes first, with and without an op after it; sizes
-/// whose sums would have other bits stay as they are.
+/// As examples of `x %*% y` and of `x %*% v` have it whose axis comes first, with and without an op after it;
+/// sizes whose sums would have other bits stay as they are.
 #[test]
 fn products_of_a_batch_that_comes_first_are_written_in_its_order() {
     let sizes = [(20, 3, 4, 5, true), (33, 3, 4, 1, true), (33, 1, 63, 2, true), (2, 3, 64, 1, false)];

@@ -255,8 +255,8 @@ impl DotGeneral {
         Ok(DotGeneral { contracting, batching: [batch.clone(), batch], batch_last: false })
     }
 
-    /// The op whose result for these operands is the transpose by `order` of this one's, bit for bit, if there is one:
-    /// the batching axes move from the end to the front.
+    /// The op whose result for these operands is the transpose by `order` of this one's, bit for bit, if
+    /// there is one: the batching axes move from the end to the front.
     pub(crate) fn transposed(&self, order: &[Axis], operands: [&Shape; 2]) -> Option<DotGeneral> {
         let [left, right] = [0, 1].map(|i| self.rest(i, operands[i]));
         let (batch, rest) = (self.batching[0].len(), left.len() + right.len());

@@ -1,7 +1,7 @@
 //! Transposes of results of elementwise ops become transposes of the operands, where that leaves fewer
 //! elements to be gathered: those of inputs cost no step, and two cancel. Products of a batch whose axis is
-//! moved to the front are made so. So a program on a batch whose axis comes first is computed in that order. Only
-//! the engine runs this pass: graphs that are shown or exported keep their transposes.
+//! moved to the front are made so. So a program on a batch whose axis comes first is computed in that order.
+//! Only the engine runs this pass: graphs that are shown or exported keep their transposes.
 
 use super::{optimise, rebuilt, Views};
 use crate::dtype::DType;
@@ -29,9 +29,9 @@ pub fn transposes(graph: &Graph) -> Result<Option<Graph>> {
     Ok((gathered(&made) < gathered(graph)).then_some(made))
 }
 
-/// For each value, the permutation in which alone it is read: a result of an elementwise op, or of a product that
-/// can be made so, whose readers transpose it so, are elementwise ops that are read so, or read any order:
-/// broadcasts, and products.
+/// For each value, the permutation in which alone it is read: a result of an elementwise op, or of a product
+/// that can be made so, whose readers transpose it so, are elementwise ops that are read so, or read any
+/// order: broadcasts, and products.
 fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
     let count = graph.values().count();
     let mut turned: Vec<Option<Vec<Axis>>> = table(None, count);
@@ -133,8 +133,8 @@ fn turn(
     Ok(Some(vec![b.node1(node.op.clone(), &given)?]))
 }
 
-/// The results of a node that reads what is `turned` as it was before, in place, and whose result may be; `None` if
-/// neither is.
+/// The results of a node that reads what is `turned` as it was before, in place, and whose result may be;
+/// `None` if neither is.
 fn back(
     b: &mut Builder,
     graph: &Graph,

@@ -1,5 +1,5 @@
-//! Products of batches of small matrices of floats by the kernels of [`super::gemm`], if the processor has them:
-//! each with the bits of a product by itself. Threads share the batch.
+//! Products of batches of small matrices of floats by the kernels of [`super::gemm`], if the processor has
+//! them: each with the bits of a product by itself. Threads share the batch.
 //!
 //! Products with a vector are those of [`super::matvec`] with sums of one lane.
 
@@ -38,8 +38,8 @@ fn matrices<T: Copy>(x: &Batch<T>, [b, rows, columns]: [usize; 3]) -> gemm::Matr
     }
 }
 
-/// Products in which one matrix has a single row as those in which one has a single column, which are those with a
-/// vector: the sizes, whether it is so, and the operands.
+/// Products in which one matrix has a single row as those in which one has a single column, which are those
+/// with a vector: the sizes, whether it is so, and the operands.
 #[cfg(target_arch = "x86_64")]
 fn with_vectors<T: Copy>(
     [lhs, rhs]: [Batch<T>; 2],
@@ -51,8 +51,8 @@ fn with_vectors<T: Copy>(
     ([b, m, k, n], n == 1, [lhs, rhs])
 }
 
-/// Products of a batch of matrices of sizes `[b, m, k, n]`, all above 0; `out [b, m, n]`, column-major. Returns
-/// whether there is a kernel for it; nothing is written otherwise.
+/// Products of a batch of matrices of sizes `[b, m, k, n]`, all above 0; `out [b, m, n]`, column-major.
+/// Returns whether there is a kernel for it; nothing is written otherwise.
 #[cfg(target_arch = "x86_64")]
 pub fn side_by_side<T: Tiled + Send + Sync>(
     operands: [Batch<T>; 2],
@@ -73,7 +73,8 @@ pub fn side_by_side<T: Tiled + Send + Sync>(
         let count = per.min(b - first);
         let [lhs, rhs] = operands.map(|x| Batch { first: x.matrix(first), ..x });
         let operands = [matrices(&lhs, [count, m, k]), matrices(&rhs, [count, k, n])];
-        // SAFETY: pieces have no rows of all results in common: these are rows from `first` on, `count` of each `b`.
+        // SAFETY: pieces have no rows of all results in common: these are rows from `first` on, `count` of
+        // each `b`.
         let out = unsafe { all.rows(first, b, m, 0..n) };
         let out = gemm::Target { first: out.pointer, strides: out.strides };
         // SAFETY: operands were held to their data, and results to theirs.

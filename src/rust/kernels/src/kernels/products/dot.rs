@@ -57,8 +57,8 @@ pub trait Dot: Element {
         false
     }
 
-    /// Products of a batch of small matrices of sizes `[b, m, k, n]`, each as [`Dot::dot`] has it, if there is a
-    /// kernel for all of them: side by side in `out [b, m, n]`, or after each other in `out [m, n, b]`.
+    /// Products of a batch of small matrices of sizes `[b, m, k, n]`, each as [`Dot::dot`] has it, if there
+    /// is a kernel for all of them: side by side in `out [b, m, n]`, or after each other in `out [m, n, b]`.
     fn small(_operands: [Batch<Self>; 2], _sizes: [usize; 4], _beside: bool, _out: &mut [Self]) -> bool {
         false
     }
@@ -270,8 +270,8 @@ pub fn is_long([m, k, n]: [usize; 3]) -> bool {
     m * n <= MAX_LONG_RESULTS && k >= 2 * DEPTH
 }
 
-/// Whether a product of these sizes has the same bits in a batch whose axes come first and in one whose axes come
-/// last: long sums are split only there.
+/// Whether a product of these sizes has the same bits in a batch whose axes come first and in one whose axes
+/// come last: long sums are split only there.
 pub fn is_same_in_batches([m, k, n]: [usize; 3]) -> bool {
     if m.min(n) > 1 {
         !is_long([m, k, n])

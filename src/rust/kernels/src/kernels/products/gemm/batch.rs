@@ -1,13 +1,16 @@
-//! Kernels of products of batches of small matrices. A call for each of them would take longer than its sums, and
-//! matrices of a few rows leave most of a vector empty. Which kernel computes a batch, depends on how the results lie:
+//! Kernels of products of batches of small matrices. A call for each of them would take longer than its sums,
+//! and matrices of a few rows leave most of a vector empty. Which kernel computes a batch, depends on how the
+//! results lie:
 //!
-//! * side by side, element by element, as axes of a batch before those of the matrices have it: a vector holds
-//!   the same element of many results, so that no size leaves lanes empty ([`beside()`]);
-//! * one after the other: a vector holds elements of a column of one result ([`below()`]).
+//! * side by side, element by element, as axes of a batch before those of the matrices have it: a vector
+//!   holds the same element of many results, so that no size leaves lanes empty ([`beside()`]);
+//! * one after the other: a vector holds elements of a column of one result ([`below()`]), or where operands
+//!   follow each other too, and few vectors hold whole matrices, these ([`flat()`]).
 
 use super::pack::Packed;
 use super::vector::Vector;
 use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+use std::mem::MaybeUninit;
 
 /// Matrices of a batch: the first element of the first, and the strides of rows, columns and matrices.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +29,8 @@ impl<T> Matrices<T> {
     }
 }
 
-/// A tile of rows and columns of results that lie side by side, of `count` vectors of them; strides are those of
-/// rows, columns and vectors.
+/// A tile of rows and columns of results that lie side by side, of `count` vectors of them; strides are those
+/// of rows, columns and vectors.
 #[derive(Debug)]
 pub struct Beside<T> {
     /// Products in a sum.
@@ -48,8 +51,8 @@ pub struct Beside<T> {
 /// A kernel, to be called only if the processor has its instructions, with tiles whose elements all exist.
 pub type BesideKernel<T> = unsafe fn(&Beside<T>);
 
-/// Rows of `count` results that follow each other, at most a vector, and some of their columns. Rows of `a` and
-/// of `c` are contiguous.
+/// Rows of `count` results that follow each other, at most a vector, and some of their columns. Rows of `a`
+/// and of `c` are contiguous.
 #[derive(Debug)]
 pub struct Below<T> {
     /// Products in a sum.
@@ -77,6 +80,80 @@ pub type BelowKernel<T> = unsafe fn(&Below<T>);
 
 /// Copies vectors of a batch: [`spread()`].
 pub type Spread<T> = unsafe fn(Matrices<T>, [usize; 2], [usize; 2], *mut T);
+
+/// Products in a sum of matrices of which two vectors hold one, at most.
+const MOST_TERMS: usize = 32;
+
+/// Results `c` that follow each other, as do the matrices `a` and `b`: as many as one or two vectors hold at
+/// a time.
+#[derive(Debug)]
+pub struct Flat<T> {
+    /// Products in a sum, at most [`MOST_TERMS`].
+    pub depth: usize,
+    /// Vectors, or pairs of these.
+    pub count: usize,
+    /// The first elements.
+    pub a: *const T,
+    pub b: *const T,
+    pub c: *mut T,
+    /// Elements of all matrices of a vector or pair, of each of the three.
+    pub sizes: [usize; 3],
+    /// For each product of a sum, and each vector: the place of the left operand in the elements of `a`, for
+    /// each lane, then that of the right operand in those of `b`.
+    pub places: *const u32,
+    /// The end of the results.
+    pub end: *const T,
+}
+
+/// As [`BesideKernel`].
+pub type FlatKernel<T> = unsafe fn(&Flat<T>);
+
+/// The sums of matrices that lie in a vector, or if `PAIR` in two.
+///
+/// # Safety
+/// As of [`FlatKernel`]; to be inlined where the instructions are.
+#[inline(always)]
+pub unsafe fn flat<V: Vector, const PAIR: bool, const FUSED: bool>(tile: &Flat<V::Scalar>) {
+    let &Flat { depth, count, mut a, mut b, mut c, sizes, places, end } = tile;
+    let vectors = 1 + PAIR as usize;
+    let mut picked = [const { MaybeUninit::<V::Lanes>::uninit() }; 4 * MOST_TERMS];
+    let picked = &mut picked[..2 * vectors * depth];
+    for (i, lanes) in picked.iter_mut().enumerate() {
+        lanes.write(V::lanes(places.wrapping_add(i * V::LANES)));
+    }
+    let masks = sizes.map(|size| [0, 1].map(|i| V::mask(V::LANES.min(size.saturating_sub(i * V::LANES)))));
+    for _ in 0..count {
+        let operand = |x: *const V::Scalar, masks: [V::Mask; 2]| {
+            let first = V::load_some(x, masks[0]);
+            [first, if PAIR { V::load_some(x.wrapping_add(V::LANES), masks[1]) } else { first }]
+        };
+        let (x, y) = (operand(a, masks[0]), operand(b, masks[1]));
+        let mut sums = [V::zero(); 2];
+        for picked in picked.chunks_exact(2 * vectors) {
+            for (sum, picked) in sums.iter_mut().zip(picked.chunks_exact(2)) {
+                let [left, right] = [picked[0].assume_init(), picked[1].assume_init()];
+                let (x, y) = if PAIR {
+                    (x[0].pick(x[1], left), y[0].pick(y[1], right))
+                } else {
+                    (x[0].pick_one(left), y[0].pick_one(right))
+                };
+                *sum = plus_product::<V, FUSED>(*sum, x, y);
+            }
+        }
+        for (i, &sum) in sums.iter().enumerate().take(vectors) {
+            let (sum, out) = (V::zero().add(sum), c.wrapping_add(i * V::LANES));
+            // What is stored too much is stored again by the next.
+            if out.wrapping_add(V::LANES).cast_const() <= end {
+                sum.store(out);
+            } else {
+                sum.store_some(out, masks[2][i]);
+            }
+        }
+        a = a.wrapping_add(sizes[0]);
+        b = b.wrapping_add(sizes[1]);
+        c = c.wrapping_add(sizes[2]);
+    }
+}
 
 /// `sum + x * y`, rounded once if `FUSED`, else also the product.
 ///
@@ -159,8 +236,8 @@ pub unsafe fn below<V: Vector, const C: usize, const FUSED: bool>(tile: &Below<V
     }
 }
 
-/// Copies `rows * columns` elements of `numbers` matrices, a vector of them after the other: in each, columns of
-/// elements. `step` is 1 or the stride of matrices is any other; lanes that are left are zeros.
+/// Copies `rows * columns` elements of each of `numbers` matrices, from the `first` on: for each vector of
+/// matrices one column of its elements after the other. Lanes that are left are zeros.
 ///
 /// # Safety
 /// The elements are there, and there is room for them; to be inlined where the instructions are.
@@ -179,7 +256,8 @@ pub unsafe fn spread<V: Vector>(
         for (v, start) in (0..numbers).step_by(V::LANES).enumerate() {
             let (out, there) = (out.wrapping_add(v * size), V::LANES.min(numbers - start));
             if x.strides[2] == 1 && there == V::LANES {
-                // Of what is copied next. Processors do not foresee it on as many lines as there are elements.
+                // Of what is copied next. Processors do not foresee it on as many lines as there are
+                // elements.
                 _mm_prefetch::<_MM_HINT_T0>(x.at(i, j, first + start + numbers).cast());
                 V::load(x.at(i, j, first + start)).store(out);
                 continue;

@@ -1,11 +1,11 @@
 //! Products of batches of small matrices: which operands are copied, and in which order the kernels of
 //! [`batch`](super::batch) are called.
 //!
-//! Operands are read in place if their elements lie as the vectors ask, and each is read by few tiles; else some are
-//! copied at a time. Each sum is that of [`super::product`], bit for bit, if it has one block; of matrices with a
-//! vector, that of [`matvec`](crate::kernels::products::matvec) if it has one lane.
+//! Operands are read in place if their elements lie as the vectors ask, and each is read by few tiles; else
+//! some are copied at a time. Each sum is that of [`super::product`], bit for bit, if it has one block; of
+//! matrices with a vector, that of [`matvec`](crate::kernels::products::matvec) if it has one lane.
 
-use super::batch::{Below, Beside, Matrices};
+use super::batch::{Below, Beside, Flat, Matrices};
 use super::operand::{Target, DEPTH};
 use super::pack::transpose;
 use super::scratch::{room, Line};
@@ -14,16 +14,16 @@ use crate::kernels::products::matrix::PRODUCTS;
 use crate::stop;
 use std::mem::size_of;
 
-/// Bytes of copied operands that are used before the next are copied, about: with the results they stay in the
-/// second-level cache.
+/// Bytes of copied operands that are used before the next are copied, about: with the results they stay in
+/// the second-level cache.
 const COPIED: usize = 1 << 18;
 
-/// Bytes of operands and results whose tiles are all computed before the next, about: the tiles after the first find
-/// most of them in the first-level cache.
+/// Bytes of operands and results whose tiles are all computed before the next, about: the tiles after the
+/// first find most of them in the first-level cache.
 const TURN: usize = 1 << 16;
 
-/// Tiles that read an element of an operand which is not copied, at most. Elements of a matrix are far apart, often by
-/// a power of two, so that many of them have the same place in the cache.
+/// Tiles that read an element of an operand which is not copied, at most. Elements of a matrix are far apart,
+/// often by a power of two, so that many of them have the same place in the cache.
 const TILES: usize = 2;
 
 /// Vectors of a batch that are copied at a time, at most.
@@ -43,8 +43,8 @@ pub fn is_beside<T: Tiled>(kernels: &Kernels<T>, [b, m, k, n]: [usize; 4]) -> bo
     2 * b >= kernels.lanes && k <= DEPTH && (m + n) * k <= MOST_ELEMENTS
 }
 
-/// Products of a batch, whose results lie side by side; of `out` the strides are those of rows and of columns. With
-/// `vectors`, `n` is 1, and sums are those of products with a vector.
+/// Products of a batch, whose results lie side by side; of `out` the strides are those of rows and of
+/// columns. With `vectors`, `n` is 1, and sums are those of products with a vector.
 ///
 /// # Safety
 /// As of [`super::product`], and the processor has the instructions of the kernels.
@@ -141,8 +141,8 @@ pub fn is_below([_, m, k, n]: [usize; 4]) -> bool {
     k <= DEPTH && (m * k).max(k * n).max(m * n) <= MOST_BELOW
 }
 
-/// Products of a batch, whose results `[m, n, b]` follow each other. With `vectors`, `n` is 1, and sums are those of
-/// products with a vector.
+/// Products of a batch, whose results `[m, n, b]` follow each other. With `vectors`, `n` is 1, and sums are
+/// those of products with a vector.
 ///
 /// # Safety
 /// As of [`all_beside()`].
@@ -154,6 +154,9 @@ pub unsafe fn all_below<T: Tiled>(
     out: *mut T,
     scratch: &mut Vec<Line>,
 ) {
+    if all_flat(kernels, [lhs, rhs], [b, m, k, n], vectors, out) {
+        return;
+    }
     let most = kernels.below.len();
     let broad = n.div_ceil(n.div_ceil(most));
     let in_place = lhs.strides[0] == 1;
@@ -196,6 +199,78 @@ pub unsafe fn all_below<T: Tiled>(
             }
         }
     }
+}
+
+/// As [`all_below()`], if operands are dense, and one or two vectors hold each matrix whole; returns whether
+/// they do.
+///
+/// # Safety
+/// As of [`all_below()`].
+unsafe fn all_flat<T: Tiled>(
+    kernels: &Kernels<T>,
+    operands: [Matrices<T>; 2],
+    [b, m, k, n]: [usize; 4],
+    vectors: bool,
+    out: *mut T,
+) -> bool {
+    let (lanes, sizes) = (kernels.lanes, [m * k, k * n, m * n]);
+    let largest = sizes[0].max(sizes[1]).max(sizes[2]);
+    let is_dense = |i: usize| {
+        let ([rows, columns], [down, across, next]) = ([[m, k], [k, n]][i], operands[i].strides);
+        // Of an axis of one element the stride is any.
+        let is = |stride: isize, size: usize, want: usize| size == 1 || stride == want as isize;
+        let by_column = is(down, rows, 1) && is(across, columns, rows);
+        let by_row = is(across, columns, 1) && is(down, rows, columns);
+        (by_column || by_row) && is(next, b, sizes[i])
+    };
+    if largest > 2 * lanes || !is_dense(0) || !is_dense(1) {
+        return false;
+    }
+    let (pair, together) = (largest > lanes, (lanes / largest).max(1));
+    // One column from another: of a single matrix that takes less time in place.
+    if vectors && together == 1 && operands[0].strides[0] == 1 {
+        return false;
+    }
+    let mut places = Vec::with_capacity(2 * k * 2 * lanes);
+    for (l, v) in (0..k).flat_map(|l| (0..1 + pair as usize).map(move |v| (l, v))) {
+        for operand in 0..2 {
+            places.extend((v * lanes..(v + 1) * lanes).map(|lane| {
+                let (number, i, j) = (lane / sizes[2], lane % m, lane / m % n);
+                let [down, across, _] = operands[operand].strides;
+                let [row, column] = [[i, l], [l, j]][operand];
+                let place = number * sizes[operand] + row * down as usize + column * across as usize;
+                // Lanes that hold no result read any.
+                if number < together {
+                    place as u32
+                } else {
+                    0
+                }
+            }));
+        }
+    }
+    let at = |number: usize| (operands[0].at(0, 0, number), operands[1].at(0, 0, number));
+    let each = IN_PLACE * together;
+    for first in (0..b / together * together).step_by(each).chain([b / together * together]) {
+        // As many whole vectors, and in the end what is left.
+        let whole = each.min(b / together * together - first);
+        let (count, matrices) = if whole > 0 { (whole / together, together) } else { (1, b - first) };
+        if matrices == 0 {
+            break;
+        }
+        stop::work(m * k * n * count * matrices / PRODUCTS);
+        let ((x, y), c) = (at(first), out.wrapping_add(first * sizes[2]));
+        (kernels.flat[pair as usize][vectors as usize])(&Flat {
+            depth: k,
+            count,
+            a: x,
+            b: y,
+            c,
+            sizes: sizes.map(|size| size * matrices),
+            places: places.as_ptr(),
+            end: c.wrapping_add(count * matrices * sizes[2]).cast_const(),
+        });
+    }
+    true
 }
 
 #[cfg(test)]
@@ -300,6 +375,10 @@ mod tests {
             [9, 1, 20, 6],
             [18, 33, 32, 2],
             [300, 5, 6, 1],
+            [29, 2, 3, 4],
+            [11, 1, 16, 1],
+            [3, 4, 1, 4],
+            [2, 2, 2, 3],
         ];
         for (sizes, ways) in sizes.into_iter().flat_map(|sizes| (0..49).map(move |i| (sizes, [i % 7, i / 7])))
         {

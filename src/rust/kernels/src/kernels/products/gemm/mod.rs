@@ -84,17 +84,17 @@ pub unsafe fn update<T: Tiled>(
     true
 }
 
-/// The kernels for a batch of matrices of sizes `[b, m, k, n]`, all above 0, if the processor has some, and they are
-/// worth it: for results side by side, or for results that follow each other.
+/// The kernels for a batch of matrices of sizes `[b, m, k, n]`, all above 0, if the processor has some, and
+/// they are worth it: for results side by side, or for results that follow each other.
 pub fn of_batches<T: Tiled>(sizes: [usize; 4], beside: bool) -> Option<&'static Kernels<T>> {
     let kernels = T::kernels(Level::current())?;
     let is_small = if beside { batches::is_beside(kernels, sizes) } else { batches::is_below(sizes) };
     is_small.then_some(kernels)
 }
 
-/// `out = lhs * rhs` for each of a batch of matrices of sizes `[b, m, k, n]`, or for some of them, with the kernels
-/// of [`of_batches`] for results side by side: of `out` the strides are those of rows and of columns. With `vectors`,
-/// `n` is 1, and sums are those of products with a vector.
+/// `out = lhs * rhs` for each of a batch of matrices of sizes `[b, m, k, n]`, or for some of them, with the
+/// kernels of [`of_batches`] for results side by side: of `out` the strides are those of rows and of columns.
+/// With `vectors`, `n` is 1, and sums are those of products with a vector.
 ///
 /// # Safety
 /// As of [`product`].

@@ -1,7 +1,9 @@
 //! Microkernels of matrix products: tiles that stay in registers, a few vectors of rows times a few columns,
 //! for each set of instructions; and of equations with a triangle, which products lead to.
 
-use super::batch::{below, beside, spread, Below, BelowKernel, Beside, BesideKernel, Matrices, Spread};
+use super::batch::{
+    below, beside, flat, spread, Below, BelowKernel, Beside, BesideKernel, Flat, FlatKernel, Matrices, Spread,
+};
 use super::few::Few;
 use super::pack::{pack, Packed};
 use super::vector::Vector;
@@ -61,6 +63,8 @@ pub struct Kernels<T: 'static> {
     pub vectors_beside: &'static [BesideKernel<T>],
     /// [`below()`] with a vector.
     pub vector_below: BelowKernel<T>,
+    /// [`flat()`] for one vector and for two, with a vector and without.
+    pub flat: [[FlatKernel<T>; 2]; 2],
     /// [`spread()`].
     pub spread: Spread<T>,
     /// [`substitute()`].
@@ -180,8 +184,8 @@ unsafe fn step<V: Vector, const I: usize>(triangle: &Lower<V::Scalar>, lines: &m
 }
 
 /// The kernels of a level: its instructions, its vectors, how many of them the largest tile has, how many of
-/// a tile may have a mask, columns of a tile of one group and of two, and rows and columns of a tile of results side
-/// by side.
+/// a tile may have a mask, columns of a tile of one group and of two, and rows and columns of a tile of
+/// results side by side.
 macro_rules! level {
     ($name:ident, $feature:literal, $single:ty, $double:ty, [$($vectors:literal),+], masked $masked:literal, $half:literal, $most:literal, [$($side:literal),+]) => {
         mod $name {
@@ -220,8 +224,17 @@ macro_rules! level {
             }
 
             #[target_feature(enable = $feature)]
-            unsafe fn copied<V: Vector>(x: Matrices<V::Scalar>, sizes: [usize; 2], numbers: [usize; 2], out: *mut V::Scalar)
-            where
+            unsafe fn flattened<V: Vector, const PAIR: bool, const FUSED: bool>(tile: &Flat<V::Scalar>) {
+                flat::<V, PAIR, FUSED>(tile)
+            }
+
+            #[target_feature(enable = $feature)]
+            unsafe fn copied<V: Vector>(
+                x: Matrices<V::Scalar>,
+                sizes: [usize; 2],
+                numbers: [usize; 2],
+                out: *mut V::Scalar,
+            ) where
                 V::Scalar: Packed,
             {
                 spread::<V>(x, sizes, numbers, out)
@@ -260,6 +273,10 @@ macro_rules! level {
                     ],
                     vectors_beside: &[$(side_by_side::<V, $side, 1, false>),+],
                     vector_below: one_by_one::<V, 1, false>,
+                    flat: [
+                        [flattened::<V, false, true>, flattened::<V, false, false>],
+                        [flattened::<V, true, true>, flattened::<V, true, false>],
+                    ],
                     spread: copied::<V>,
                     substitute: substituted::<V>,
                 }
