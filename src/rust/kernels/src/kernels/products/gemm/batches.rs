@@ -35,8 +35,9 @@ const IN_PLACE: usize = 256;
 /// Elements of both matrices of a product side by side, at most: more would not stay in the cache.
 const MOST_ELEMENTS: usize = 1 << 13;
 
-/// Elements of each of three matrices one after the other, at most: larger ones are worth the larger tiles.
-const MOST_BELOW: usize = 1 << 12;
+/// Elements of each of three matrices one after the other, at most: larger ones are worth the larger tiles of
+/// products by themselves, which read a matrix fewer times. One that is multiplied by a vector is read once.
+const MOST_BELOW: [usize; 2] = [1 << 8, 1 << 12];
 
 /// Whether products of these sizes, of so many matrices, are computed side by side.
 pub fn is_beside<T: Tiled>(kernels: &Kernels<T>, [b, m, k, n]: [usize; 4]) -> bool {
@@ -138,7 +139,7 @@ pub unsafe fn all_beside<T: Tiled>(
 
 /// Whether products of these sizes are computed one after the other.
 pub fn is_below([_, m, k, n]: [usize; 4]) -> bool {
-    k <= DEPTH && (m * k).max(k * n).max(m * n) <= MOST_BELOW
+    k <= DEPTH && (m * k).max(k * n).max(m * n) <= MOST_BELOW[(n == 1) as usize]
 }
 
 /// Products of a batch, whose results `[m, n, b]` follow each other. With `vectors`, `n` is 1, and sums are
