@@ -204,8 +204,13 @@ fn log_gamma_step<'m, 'b>(b: Var<'m, 'b>, a: Var<'m, 'b>) -> Var<'m, 'b> {
 /// The complete beta function of positive numbers.
 fn complete<'m, 'b>(a: Var<'m, 'b>, b: Var<'m, 'b>) -> Product<'m, 'b> {
     let one: Double = a.of(1.0).into();
+    // 1 / a + 1 / b, of which quotients may be out of range: the error is no more than the smaller one.
+    let (low, high) = (a.smaller(b), a.larger(b));
+    let tiny = low.lt(1e-30);
+    let sum = Product { log: ((low / high).log1p() - low.log()).into(), factor: a.of(1.0) };
+    let (a, b) = (a.where_or(tiny.not(), 1.0), b.where_or(tiny.not(), 1.0));
     let Product { log, factor } = Point { a, b, x: one, y: one }.prefix();
-    Product { log: -log, factor: 1.0 / factor / a }
+    Product::select(tiny, sum, Product { log: -log, factor: 1.0 / factor / a })
 }
 
 /// The beta function, or its logarithm.

@@ -140,23 +140,28 @@ pub fn quantile<'m, 'b>(a: Var<'m, 'b>, p: Var<'m, 'b>, lower: bool, is_log: boo
     let power = ((q.log + at_one) / b).between(-745.0, 700.0).exp();
     let by_power = q.lower.and(b.lt(1.0).or(root.lt(0.3)));
     let cube = root.gt(0.3).select(b * root * root * root, b.of(1.0));
-    let start = by_power.select(power, cube).larger(b.of(f64::MIN_POSITIVE));
+    // The upper tail is at most exp(a + a log(x / a) - x), thus exp(0.7 a - x / 2): above this point, where a step
+    // is no more than a power of e, it is less than wanted.
+    let most = q.lower.select(b.of(INF), (b * 0.7 - q.log) * 2.0);
+    let start = by_power.select(power, cube).larger(b.of(f64::MIN_POSITIVE)).smaller(most);
     let is_lower = q.lower.select(b.of(1.0), b.of(0.0));
     let count = usual.select(b.of(0.0), b.of(100.0));
     let made = looped(
         &[start, count],
-        &[b, is_lower, q.log, q.value],
+        &[b, is_lower, q.log, q.value, most],
         |state, _| state[1].lt(100.0),
         |state, p| {
             let (x, a) = (state[0], p[0]);
             let density = prefix(a, x).log() + a.log();
             let step = step([p[1].gt(0.5), p[2], p[3]], inside(a, x), density);
-            let next = x * step.between(-600.0, 600.0).exp();
+            let next = (x * step.between(-600.0, 600.0).exp()).smaller(p[4]);
             let done = step.size().lt(1e-9).or(next.lt(f64::MIN_POSITIVE)).or(step.nan());
             vec![next, done.select(state[1].of(100.0), state[1] + 1.0)]
         },
     );
-    let x = made[0].lt(f64::MIN_POSITIVE).select(a.of(0.0), made[0]);
+    // Far behind the mean all but the power of e is below the tolerance of the method.
+    let far = q.lower.not().and(((b + 1.0) * 1e13).less(-q.log));
+    let x = far.select(-q.log, made[0].lt(f64::MIN_POSITIVE).select(a.of(0.0), made[0]));
     let end = target.lower.select(a.of(0.0), a.of(INF));
     let x = a.is(0.0).select(a.of(0.0), is_end.select(end, x));
     is_bad.select(a.of(f64::NAN), x)
