@@ -2,7 +2,7 @@
 
 use super::double::{total, two_sum, Double, HALF_LOG_2_PI};
 use super::incomplete_gamma::{start as gamma_start, upper_of_fraction};
-use super::inverse::{At, Target, STEPS};
+use super::inverse::{At, Interval, Target, STEPS};
 use super::memo::Memo;
 use super::parts::{
     digamma_less_log, exp_bend, gamma1p, gammas1p, lgamma1p, log, log_bend, log_power, log_ratio,
@@ -256,7 +256,13 @@ fn new_constants(a: f64, b: f64) -> Constants {
     if a < FAR && b < FAR {
         // gamma(a + b) / gamma(b) with gamma(z) = gamma(z + 1) / z
         let [over, of_a, of_b] = gammas1p([sum, a.into(), b.into()]);
-        let rest = Double::from(over / of_b * (b / sum.0) / of_a).log();
+        let mean = b / sum.0;
+        // A quotient without all its digits is left to logarithms.
+        let rest = if mean > f64::MIN_POSITIVE {
+            Double::from(over / of_b * mean / of_a).log()
+        } else {
+            total([Double::from(over / of_b / of_a).log(), log(b.into()), -log(sum)])
+        };
         let short = Short::of(a).and_then(|a| Some([a, Short::of(b)?]));
         let factor = if short.is_some() { rest.exp() } else { f64::NAN };
         return Constants { rest, over_means: rest, density: rest + log_a, factor, short };
@@ -466,34 +472,34 @@ pub fn betaincinv(a: f64, b: f64, p: f64, lower: bool, log: bool) -> f64 {
     if b == 0.0 || a == f64::INFINITY {
         return 1.0;
     }
-    let start = start(a, b, target);
-    let at = |logit: f64| {
-        let small = libm::exp(-logit.abs()) / (1.0 + libm::exp(-logit.abs()));
-        Point { a, b, x: small.into(), y: two_sum(1.0, -small) }
-    };
-    let oriented = |logit: f64, p: Point| if logit > 0.0 { Point { x: p.y, y: p.x, ..p } } else { p };
-    let mut point = oriented(start, at(start.clamp(-740.0, 740.0)));
+    let mut odds = libm::exp(start(a, b, target).clamp(-708.0, 708.0));
+    let (mut point, mut interval) = (at_odds(a, b, odds), Interval::new());
     for _ in 0..STEPS {
         let (tails, factor) = between(point);
         let density = || point.prefix().times(a).value();
         let bend = a * point.y.0 - b * point.x.0;
         let (step, is_last) = target.step(At { tails, factor, density, bend });
-        let (small, large, sign) =
-            if point.x.0 <= point.y.0 { (point.x.0, point.y.0, 1.0) } else { (point.y.0, point.x.0, -1.0) };
-        let scaled = small * libm::exp((sign * step).clamp(-600.0, 600.0));
-        let next = if scaled > large { 1.0 / (1.0 + large / scaled) } else { scaled / (large + scaled) };
-        let next = next.max(f64::from_bits(1));
-        let rest = two_sum(1.0, -next);
-        let moved = if sign > 0.0 { (Double::from(next), rest) } else { (rest, Double::from(next)) };
-        (point.x, point.y) = moved;
-        if is_last || next <= f64::MIN_POSITIVE {
+        odds = interval.next(odds, step);
+        if odds == 0.0 || odds == f64::INFINITY {
+            return if odds == 0.0 { 0.0 } else { 1.0 };
+        }
+        point = at_odds(a, b, odds);
+        if is_last {
             break;
         }
     }
-    if point.x.0 <= f64::MIN_POSITIVE {
-        return 0.0;
-    }
     point.x.value()
+}
+
+/// The point at which `x / y` is this number.
+#[inline]
+fn at_odds(a: f64, b: f64, odds: f64) -> Point {
+    if odds > 1.0 {
+        let y = 1.0 / (1.0 + odds);
+        return Point { a, b, x: two_sum(1.0, -y), y: y.into() };
+    }
+    let x = odds / (1.0 + odds);
+    Point { a, b, x: x.into(), y: two_sum(1.0, -x) }
 }
 
 /// The logit of a point near a quantile.

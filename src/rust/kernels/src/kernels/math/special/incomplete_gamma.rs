@@ -1,7 +1,7 @@
 //! The regularised incomplete gamma functions: DLMF 8.2.
 
 use super::double::{total, two_product, two_sum, Double, HALF_LOG_2_PI};
-use super::inverse::{At, Target, STEPS};
+use super::inverse::{At, Interval, Target, LARGEST, SMALLEST, STEPS};
 use super::memo::Memo;
 use super::parts::{
     digamma_less_log, erfcx, exp_bend, gamma1p, lgamma, lgamma1p, log, log_power, log_ratio, small_tails,
@@ -236,35 +236,41 @@ pub fn gammaincinv(a: f64, p: f64, lower: bool, log: bool) -> f64 {
     if let Some(end) = target.end() {
         return if end == 1.0 { f64::INFINITY } else { end };
     }
-    let mut x = start(a, target);
+    let (mut x, mut interval) = (start(a, target), Interval::new());
     for _ in 0..STEPS {
         let Some((tails, factor)) = tails_and_density(a, x) else { return f64::NAN };
         let density = || prefix(a, x).times(a).value();
         let (step, is_last) = target.step(At { tails, factor, density, bend: a - x });
-        x *= libm::exp(step.clamp(-600.0, 600.0));
-        if is_last {
+        x = interval.next(x, step);
+        if is_last || x == 0.0 || x == f64::INFINITY {
             break;
-        }
-        if x < f64::MIN_POSITIVE {
-            return 0.0;
         }
     }
     x
 }
 
 /// A point near a quantile: from the cube of a normal variable (Wilson, Hilferty 1931), or the power that the lower tail
-/// begins with, and the next term of its series.
+/// begins with, and the next term of its series; of small parameters the upper tail is nearly `e^-x` over the variable.
 pub(super) fn start(a: f64, target: Target) -> f64 {
     let root = 1.0 - 1.0 / (9.0 * a) + target.normal() / (3.0 * a.sqrt());
-    let x = if target.lower && (a < 1.0 || root < 0.3) {
-        let log = (target.log + prefix_at_one(a)) / a;
+    let power = |log_lower: f64| {
+        let log = (log_lower + prefix_at_one(a)) / a;
         libm::exp((log + libm::exp(log.min(0.0)) / (a + 1.0)).clamp(-745.0, 700.0))
-    } else if root > 0.3 {
+    };
+    let x = if target.lower && (a < 1.0 || root < 0.3) {
+        power(target.log)
+    } else if root > 0.3 && a > 0.1 {
         a * root * root * root
     } else {
-        1.0
+        // The logarithm of gamma(a) times the tail.
+        let log = target.log + prefix_at_one(a) - libm::log(a);
+        if log > -1.0 {
+            power(libm::log1p(-libm::exp(target.log)))
+        } else {
+            -log - (1.0 - a) * libm::log(-log)
+        }
     };
-    x.max(f64::MIN_POSITIVE)
+    x.clamp(SMALLEST, LARGEST)
 }
 
 /// `log(gamma(a + 1))`, of which the power `x^a` is a multiple.
