@@ -79,6 +79,49 @@ test_that("far tails keep their digits", {
   expect_equal(in_anvil("pt", list(-1e200, 0.5)), pt(-1e200, 0.5), tolerance = 1e-13)
 })
 
+test_that("quantiles and tails of extreme parameters are R's, and no end of the range in their place", {
+  same <- function(f, args, ..., tolerance = 1e-9) {
+    value <- in_anvil(f, args, ...)
+    expected <- do.call(f, c(args, list(...)))
+    expect_true(all(is.finite(expected)))
+    # Relative for each value: a mean over values of all sizes would not see the small ones.
+    expect_lt(max(ifelse(value == expected, 0, abs(value / expected - 1))), tolerance)
+  }
+  # A large parameter and a tiny one: the first step of Newton's method leads far beyond the quantile.
+  a <- c(2, 2, 1000, 1e6, 1e10, 58.9, 6.8e10)
+  b <- c(1e-8, 1e-12, 1e-8, 1e-9, 1e-10, 5.8e-5, 4.4e-7)
+  p <- c(1e-100, 1e-120, 1e-100, 1e-250, 1e-300, 1e-51, 1e-219)
+  same("qbeta", list(p, a, b))
+  same("qbeta", list(log(p), a, b), log.p = TRUE)
+  same("qbeta", list(c(1e-115, 1e-138, 1e-200), c(1e-6, 1e-4, 1e-8), c(1e12, 1e3, 5)), lower.tail = FALSE)
+  same("qf", list(0.30531126353889704, 10.8776, 1.057282e-03))
+  same("qf", list(0.00231511297418231, 301.9, 6.7818e-06))
+  same("qf", list(c(1e-77, 1e-59), c(1e-4, 1e-8), c(52, 24)), lower.tail = FALSE)
+  same("qt", list(0.282799334730953, 0.00160903226674929))
+  # Upper tails of tiny shapes.
+  shape <- c(2.7e-11, 5.7e-5, 1.9e-11, 1e-3, 0.05, 0.1, 0.2)
+  for (p in c(1e-13, 1e-50, 1e-142, 1e-208, 1e-300)) {
+    same("qgamma", list(p, shape), lower.tail = FALSE)
+    same("qchisq", list(p, shape), lower.tail = FALSE)
+    same("qgamma", list(log(p) - 100, shape), lower.tail = FALSE, log.p = TRUE)
+  }
+  same("qgamma", list(1 - 1e-10, c(1e-3, 3e-3)), tolerance = 1e-6)
+  # Where the quotient of the parameters underflows; beside a parameter that is not seen in the sum of both.
+  tiny <- c(5e-324, 1e-310)
+  x <- c(1e-300, 0.3, 0.9)
+  for (y in tiny) {
+    expect_equal(in_anvil("pbeta", list(x, 2, y)), c(0, 0, 0))
+    expect_equal(in_anvil("pbeta", list(x, y, 2)), c(1, 1, 1))
+    expect_equal(in_anvil("pbeta", list(x, 2, y), lower.tail = FALSE), c(1, 1, 1))
+  }
+  same("pbeta", list(x, 2, 1e-310), log.p = TRUE)
+  # The gamma distribution that the beta distribution tends to, over the large parameter.
+  of_gamma <- qgamma(1e-100, 1e20) / 1e20
+  expect_equal(in_anvil("qbeta", list(1e-100, 1e20, 1e100)) * 1e80, of_gamma, tolerance = 1e-13)
+  expect_equal(in_anvil("qbeta", list(1e-16, 1e3, 1e300)) * 1e300, qgamma(1e-16, 1e3), tolerance = 1e-12)
+  expect_equal(in_anvil("pbeta", list(9e-298, 1e3, 1e300)), pgamma(900, 1e3), tolerance = 1e-12)
+})
+
 # A usual point of each family, as a list by name.
 usual <- list(
   norm = list(x = 0.3, mean = -0.5, sd = 1.7), lnorm = list(x = 0.8, meanlog = -0.5, sdlog = 1.7),

@@ -1,7 +1,7 @@
 //! The regularised incomplete beta function: DLMF 8.17.
 
 use super::double::{total, two_sum, Double, HALF_LOG_2_PI};
-use super::incomplete_gamma::{start as gamma_start, upper_of_fraction};
+use super::incomplete_gamma::{between as gamma_tails, start as gamma_start, upper_of_fraction};
 use super::inverse::{At, Interval, Target, STEPS};
 use super::memo::Memo;
 use super::parts::{
@@ -41,6 +41,9 @@ fn power_series<const N: usize>(series: &[f64; N], exponent: f64) -> [f64; N] {
 /// The largest parameter whose products have a rounding error.
 const LARGEST: f64 = 1e290;
 
+/// Beside a larger one than [`LARGEST`], a smaller parameter than this is not seen in the sum.
+const LARGEST_SHAPE: f64 = 1e270;
+
 /// A point: the parameters, and the variable with what is left to 1.
 #[derive(Clone, Copy)]
 struct Point {
@@ -66,10 +69,19 @@ impl Point {
             let [x, y] = self.logs();
             return Product { log: total([times(x, a), times(y, b), rest]), factor: 1.0 };
         }
-        // Powers of quotients near 1 at the mean.
+        // Powers of quotients near 1 at the mean, where `above` is what the first is above 1 times `a`.
         let sum = two_sum(a, b);
-        let power = |x: Double, a: f64| log_power(x * sum, if a < FAR { 1.0 } else { a }.into(), a);
-        Product { log: power(x, a) + power(y, b) + constants(a, b).over_means, factor: 1.0 }
+        let above = if x.0 < y.0 { x * sum - a.into() } else { Double::from(b) - y * sum };
+        let power = |x: Double, a: f64, above: Double| {
+            let part = above.0 / a;
+            if a >= FAR && part.abs() < 1e-12 {
+                // log(1 + part) by two terms of its series, as 1 + part has not the digits of a small part.
+                return above - (above.0 * part * (0.5 - part / 3.0)).into();
+            }
+            log_power(x * sum, if a < FAR { 1.0 } else { a }.into(), a)
+        };
+        let powers = power(x, a, above) + power(y, b, -above);
+        Product { log: powers + constants(a, b).over_means, factor: 1.0 }
     }
 
     #[inline]
@@ -391,7 +403,16 @@ fn tails(a: f64, b: f64, x: f64) -> Option<(Tails, Point)> {
 /// numbers.
 #[inline]
 fn between(point: Point) -> (Tails, f64) {
-    if point.a.max(point.b) > LARGEST {
+    let Point { a, b, .. } = point;
+    if a.max(b) > LARGEST {
+        // The variable that is near 0 times the large parameter is a gamma variable.
+        if a < LARGEST_SHAPE {
+            return gamma_tails(a, b * -libm::log1p(-point.x.0));
+        }
+        if b < LARGEST_SHAPE {
+            let (tails, factor) = gamma_tails(b, a * -libm::log1p(-point.y.0));
+            return (tails.swapped(), factor);
+        }
         // All the weight is at the mean.
         let (below, above) = (point.mirrored().is_above_mean(), point.is_above_mean());
         let lower = 0.5 * (1.0 + f64::from(above) - f64::from(below));

@@ -147,6 +147,11 @@ fn is_small(a: f64, x: f64) -> bool {
     a < 1.0 && x < LEAST
 }
 
+/// As [`tails_and_density`], of numbers in range.
+pub(super) fn between(a: f64, x: f64) -> (Tails, f64) {
+    tails_and_density(a, x).unwrap_or((Tails::number(0.0, 1.0), f64::NAN))
+}
+
 /// Both tails; `None` where an argument is no number or out of range.
 #[inline]
 fn tails(a: f64, x: f64) -> Option<Tails> {
@@ -250,7 +255,7 @@ pub fn gammaincinv(a: f64, p: f64, lower: bool, log: bool) -> f64 {
 }
 
 /// A point near a quantile: from the cube of a normal variable (Wilson, Hilferty 1931), or the power that the lower tail
-/// begins with, and the next term of its series; of small parameters the upper tail is nearly `e^-x` over the variable.
+/// begins with, and the next term of its series; of small parameters the upper tail is nearly that of `e^-x / x`.
 pub(super) fn start(a: f64, target: Target) -> f64 {
     let root = 1.0 - 1.0 / (9.0 * a) + target.normal() / (3.0 * a.sqrt());
     let power = |log_lower: f64| {

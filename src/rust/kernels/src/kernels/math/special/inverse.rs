@@ -5,9 +5,9 @@
 //! after its first step from one side (Bagnoli, Bergstrom 2005). Its steps are corrected where they are short, which
 //! triples the digits and not only doubles them.
 //!
-//! That may take many steps, as the first one may lead far beyond: a step that leaves the interval that has the
-//! quantile, or is not much shorter than those before it, is replaced by one to the middle of this interval. The
-//! quantile is an end of the range only where a step from that end leads outwards.
+//! That may take many steps, as the first one may lead far beyond: a step that leaves the interval that has
+//! the quantile, or is not much shorter than those before it, is replaced by one to the middle of this
+//! interval. The quantile is an end of the range only where a step from that end leads outwards.
 
 use super::parts::{Part, Tails};
 use crate::kernels::math::{single, PROBIT};
