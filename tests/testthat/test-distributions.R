@@ -97,6 +97,9 @@ test_that("quantiles and tails of extreme parameters are R's, and no end of the 
   same("qf", list(0.30531126353889704, 10.8776, 1.057282e-03))
   same("qf", list(0.00231511297418231, 301.9, 6.7818e-06))
   same("qf", list(c(1e-77, 1e-59), c(1e-4, 1e-8), c(52, 24)), lower.tail = FALSE)
+  # The median of a symmetric distribution.
+  shapes <- 10^seq(-12, 12, 3)
+  expect_identical(in_anvil("qbeta", list(0.5, shapes, shapes)), rep(0.5, length(shapes)))
   same("qt", list(0.282799334730953, 0.00160903226674929))
   # Upper tails of tiny shapes.
   shape <- c(2.7e-11, 5.7e-5, 1.9e-11, 1e-3, 0.05, 0.1, 0.2)

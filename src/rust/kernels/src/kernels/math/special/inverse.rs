@@ -59,6 +59,11 @@ impl Target {
         (self.log == f64::NEG_INFINITY).then_some(if self.lower { 0.0 } else { 1.0 })
     }
 
+    /// Whether the point is the median.
+    pub fn is_median(&self) -> bool {
+        self.value == 0.5
+    }
+
     /// That of 1 less the variable.
     pub fn mirrored(self) -> Target {
         Target { lower: !self.lower, ..self }
