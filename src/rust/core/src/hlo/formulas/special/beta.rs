@@ -207,7 +207,11 @@ fn complete<'m, 'b>(a: Var<'m, 'b>, b: Var<'m, 'b>) -> Product<'m, 'b> {
     // 1 / a + 1 / b, of which quotients may be out of range: the error is no more than the smaller one.
     let (low, high) = (a.smaller(b), a.larger(b));
     let tiny = low.lt(1e-30);
-    let sum = Product { log: ((low / high).log1p() - low.log()).into(), factor: a.of(1.0) };
+    let inverse = 1.0 / low.where_or(low.lt(1e-300).not(), 1.0) + 1.0 / high;
+    let sum = Product {
+        log: low.lt(1e-300).select((low / high).log1p() - low.log(), a.of(0.0)).into(),
+        factor: low.lt(1e-300).select(a.of(1.0), inverse),
+    };
     let (a, b) = (a.where_or(tiny.not(), 1.0), b.where_or(tiny.not(), 1.0));
     let Product { log, factor } = Point { a, b, x: one, y: one }.prefix();
     Product::select(tiny, sum, Product { log: -log, factor: 1.0 / factor / a })

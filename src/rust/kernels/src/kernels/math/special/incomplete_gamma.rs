@@ -241,6 +241,14 @@ pub fn gammaincinv(a: f64, p: f64, lower: bool, log: bool) -> f64 {
     if let Some(end) = target.end() {
         return if end == 1.0 { f64::INFINITY } else { end };
     }
+    // Less than the rounding: the deviation from the mean, `sqrt(-2 log(p) a)`, and far behind the mean all but
+    // the power of e.
+    if -target.log < 1e-36 * a {
+        return a;
+    }
+    if !target.lower && -target.log > 1e20 * (a + 1.0) {
+        return -target.log;
+    }
     let (mut x, mut interval) = (start(a, target), Interval::new());
     for _ in 0..STEPS {
         let Some((tails, factor)) = tails_and_density(a, x) else { return f64::NAN };
