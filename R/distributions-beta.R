@@ -77,13 +77,14 @@ distribution("t",
     exp_unless(value, log)
   },
   cdf = function(q, df, lower, log) {
-    is_normal <- df == Inf
-    n <- nv_ifelse(is_normal, 1, df)
+    n <- nv_ifelse(df == Inf, 1, df)
     above <- if (lower) q < 0 else q > 0
     u <- nv_ifelse(q < 0, -q, q)
     # Twice the tail beyond |q| is that of a beta distribution above q^2 / (n + q^2); divided by the larger of
     # both, which might overflow.
     root <- nv_sqrt(n)
+    # Of many degrees of freedom it is normal but for q^4 / (4 df), and near 0 in what follows.
+    is_normal <- df == Inf | (df > 1e17 & (u * u < 1e-7 * root | u < 1e-18 * root))
     is_far <- u > 1e30 * root
     # At 0 the slope of the beta distribution is infinite, and that of its argument 0.
     near <- nv_ifelse(is_far, root, nv_ifelse(u < 1e-18 * root, u + 1e-18 * root, u))
