@@ -172,6 +172,11 @@ fn tails_and_density(a: f64, x: f64) -> Option<(Tails, f64)> {
     if a == 0.0 || x == f64::INFINITY {
         return only(Tails::number(1.0, 0.0));
     }
+    // What follows would overflow; all the weight is at the mean.
+    if a > 1e305 {
+        let lower = if x == a { 0.5 } else { f64::from(u8::from(x > a)) };
+        return only(Tails::number(lower, 1.0 - lower));
+    }
     if is_near_mean(a, x) {
         // With an error of 1e-8.
         let s = stirling(a);

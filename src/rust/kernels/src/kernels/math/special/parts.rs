@@ -141,8 +141,16 @@ pub(super) fn log_bend(x: f64) -> f64 {
 
 /// The logarithm of the quotient of two numbers of twice the digits.
 pub(super) fn log_ratio(over: Double, under: Double) -> Double {
-    let is_one = under == Double(1.0, 0.0);
-    log(if is_one { over } else { over / under })
+    if under == Double(1.0, 0.0) {
+        return log(over);
+    }
+    let quotient = over / under;
+    // Else it has not all its digits, or is NaN.
+    if (1e-270..1e290).contains(&quotient.0) {
+        log(quotient)
+    } else {
+        log(over) - log(under)
+    }
 }
 
 /// As [`Double::log`], kept for numbers that are asked for again.
