@@ -144,15 +144,16 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
         operands.for_each(|&value| first[value] = at);
     }
     gathers.sort_by_key(|&at| first[drafts[at].result]);
+    let gather = |at: usize| Link { members: vec![at], ..Link::of(&drafts[at], values) };
     let mut gathers = gathers.into_iter().peekable();
     let mut ordered = vec![];
     for (number, link) in links.into_iter().enumerate() {
         while let Some(at) = gathers.next_if(|&at| first[drafts[at].result] <= number) {
-            ordered.push(Link { members: vec![at], ..Link::of(&drafts[at], values) });
+            ordered.push(gather(at));
         }
         ordered.push(link);
     }
-    ordered.extend(gathers.map(|at| Link { members: vec![at], ..Link::of(&drafts[at], values) }));
+    ordered.extend(gathers.map(gather));
     ordered
 }
 

@@ -1,6 +1,6 @@
 //! A second walk over the nodes, backwards: nodes move to the groups that read them, or are computed there again.
 
-use super::{is_one, Open, Partition, MAX_NODES, MAX_STREAMS};
+use super::{is_one, Partition, MAX_NODES, MAX_STREAMS};
 use crate::exec::schedule::{Schedule, LOADED, STORED};
 use crate::graph::Value;
 use std::collections::BTreeSet;
@@ -37,13 +37,9 @@ impl Partition<'_> {
         let mut there = self.readers[node].iter().filter(|&&reader| self.unit_of[reader] == to);
         let all_whole = there.all(|&reader| self.reads_in_place(reader, result));
         let Some(branch) = self.branch(node, to).filter(|_| all_whole) else { return };
-        let made = |v: &Value| self.maker(*v).is_some_and(|n| branch.contains(&n));
-        let read: BTreeSet<Value> =
-            branch.iter().flat_map(|&n| self.new_reads(n, to)).filter(|v| !made(v)).collect();
         let only = self.readers[node].iter().all(|&reader| self.unit_of[reader] == to);
-        let Open { nodes, reads, .. } = &self.open[to];
-        let fits = nodes.len() + branch.len() <= MAX_NODES && reads.len() + read.len() <= MAX_STREAMS;
-        if !fits || read.len() > 1 + usize::from(only) {
+        let read = self.reads_of(&branch, to);
+        if read.is_none_or(|read| read.len() > 1 + usize::from(only)) {
             return;
         }
         self.open[from].nodes.retain(|n| !branch.contains(n));
@@ -58,30 +54,59 @@ impl Partition<'_> {
         plan.schedule == Schedule::Map && !plan.reads_any_whole() && !is_output
     }
 
+    /// What nodes would read from memory in another group that no node of it reads; `None` if it has no room for them.
+    fn reads_of(&self, nodes: &[usize], to: usize) -> Option<BTreeSet<Value>> {
+        let made = |v: &Value| self.maker(*v).is_some_and(|n| nodes.contains(&n));
+        let read: BTreeSet<Value> =
+            nodes.iter().flat_map(|&n| self.new_reads(n, to)).filter(|v| !made(v)).collect();
+        let open = &self.open[to];
+        let fits =
+            open.nodes.len() + nodes.len() <= MAX_NODES && open.reads.len() + read.len() <= MAX_STREAMS;
+        fits.then_some(read)
+    }
+
     /// A node, and those that move with it to another group: what only these read. In the order of the graph.
     /// `None` if they read something else that is in no memory before that group, as what it reads itself is.
     fn branch(&self, node: usize, to: usize) -> Option<Vec<usize>> {
-        let (from, nodes) = (self.unit_of[node], self.graph.nodes());
-        let (mut branch, mut next) = (vec![node], 0);
-        while let Some(&reader) = branch.get(next) {
-            for &v in &nodes[reader].operands {
+        let in_memory = |made: usize| {
+            let product = matches!(self.plans[made].schedule, Schedule::Blocks(_));
+            product || self.readers[made].iter().any(|&r| self.unit_of[r] == to)
+        };
+        self.with_makers(node, in_memory, |made, reader| self.readers[made].iter().all(|&r| r == reader))
+    }
+
+    /// A node, and those that have to be computed with it where it is computed again, in the order of the graph.
+    /// `None` if these are many, or no elementwise ops.
+    fn chain(&self, node: usize) -> Option<Vec<usize>> {
+        self.with_makers(node, |made| self.is_kept(made), |_, _| true)
+    }
+
+    /// A node, and those of its group that make what these read, but for results that are in memory. In the order of
+    /// the graph. `None` if one cannot be elsewhere, by itself or with its reader, or they are many.
+    fn with_makers(
+        &self,
+        node: usize,
+        in_memory: impl Fn(usize) -> bool,
+        may: impl Fn(usize, usize) -> bool,
+    ) -> Option<Vec<usize>> {
+        let (mut all, mut next) = (vec![node], 0);
+        while let Some(&reader) = all.get(next) {
+            for &v in &self.graph.nodes()[reader].operands {
                 let Some(made) = self.maker(self.views.root(v)) else { continue };
-                let product = matches!(self.plans[made].schedule, Schedule::Blocks(_));
-                let stays = || self.readers[made].iter().any(|&r| self.unit_of[r] == to);
-                let in_memory = product || !self.is_in(v, from) || stays();
-                if in_memory || self.is_source(v) || branch.contains(&made) {
+                let known = !self.is_in(v, self.unit_of[node]) || self.is_source(v) || all.contains(&made);
+                if known || in_memory(made) {
                     continue;
                 }
-                let hidden = self.views.is_whole(v) && self.readers[made].iter().all(|&r| r == reader);
-                if !hidden || !self.moves(made) || branch.len() >= MAX_BRANCH {
+                let moves = self.views.is_whole(v) && self.moves(made) && may(made, reader);
+                if !moves || all.len() >= MAX_BRANCH {
                     return None;
                 }
-                branch.push(made);
+                all.push(made);
             }
             next += 1;
         }
-        branch.sort_unstable();
-        Some(branch)
+        all.sort_unstable();
+        Some(all)
     }
 
     /// Computes a node again in all later groups that read it, with what it alone needs of its own, if that takes
@@ -102,18 +127,13 @@ impl Partition<'_> {
         let bytes = len * self.width(result);
         let (mut again, mut read_from) = (0, 0);
         for &to in &others {
-            let Open { group, nodes, reads, .. } = &self.open[to];
+            let open = &self.open[to];
             let added: Vec<usize> =
                 chain.iter().copied().filter(|&n| !self.units_of(n).any(|unit| unit == to)).collect();
-            let made = |v: &Value| self.maker(*v).is_some_and(|n| added.contains(&n));
-            let read: BTreeSet<Value> =
-                added.iter().flat_map(|&n| self.new_reads(n, to)).filter(|v| !made(v)).collect();
-            let alike = group.is_some_and(|group| group.len == len) && !is_one(&self.plans, &self.open[to]);
-            let fits = nodes.len() + added.len() <= MAX_NODES
-                && reads.len() + read.len() <= MAX_STREAMS
-                && added.iter().all(|&n| self.fits(n, to));
+            let alike = open.group.is_some_and(|group| group.len == len) && !is_one(&self.plans, open);
+            let Some(read) = self.reads_of(&added, to) else { return };
             let more: usize = read.iter().map(|&v| self.graph.aval(v).bytes()).sum();
-            if to <= from || !alike || !fits || more > bytes {
+            if to <= from || !alike || more > bytes || !added.iter().all(|&n| self.fits(n, to)) {
                 return;
             }
             again += added.iter().map(|&n| self.plans[n].picoseconds(len)).sum::<usize>() + LOADED * more;
@@ -148,46 +168,26 @@ impl Partition<'_> {
         self.open[from].nodes.retain(|&n| n != node);
     }
 
+    /// The operands of a node that are a value or views of it, by number.
+    fn reads(&self, reader: usize, root: Value) -> impl Iterator<Item = (usize, Value)> + '_ {
+        let operands = self.graph.nodes()[reader].operands.iter().copied().enumerate();
+        operands.filter(move |&(_, v)| self.views.root(v) == root)
+    }
+
     /// Whether a node reads a value element by element, wherever it does.
     fn reads_in_place(&self, reader: usize, root: Value) -> bool {
-        let operands = self.graph.nodes()[reader].operands.iter().enumerate();
-        let mut reads = operands.filter(|(_, &v)| self.views.root(v) == root);
-        reads.all(|(i, &v)| self.views.is_whole(v) && !self.plans[reader].reads_whole(i))
+        let mut reads = self.reads(reader, root);
+        reads.all(|(i, v)| self.views.is_whole(v) && !self.plans[reader].reads_whole(i))
     }
 
     /// Whether a result is in memory: it is an output, or read outside of the groups that compute it.
     fn is_kept(&self, node: usize) -> bool {
         let result = self.graph.nodes()[node].results[0];
         let outside = |&reader: &usize| {
-            let operands = self.graph.nodes()[reader].operands.iter().enumerate();
-            let mut reads = operands.filter(|(_, &v)| self.views.root(v) == result);
-            reads.any(|(i, _)| self.plans[reader].reads_whole(i))
+            self.reads(reader, result).any(|(i, _)| self.plans[reader].reads_whole(i))
                 || self.units_of(reader).any(|unit| !self.is_in(result, unit))
         };
         let is_block = matches!(self.plans[node].schedule, Schedule::Blocks(_));
         is_block || self.is_output[result.index()] || self.readers[node].iter().any(outside)
-    }
-
-    /// A node, and those that have to be computed with it where it is computed again, in the order of the graph.
-    /// `None` if these are many, or no elementwise ops.
-    fn chain(&self, node: usize) -> Option<Vec<usize>> {
-        let (from, nodes) = (self.unit_of[node], self.graph.nodes());
-        let (mut chain, mut next) = (vec![node], 0);
-        while let Some(&reader) = chain.get(next) {
-            for &v in &nodes[reader].operands {
-                let Some(made) = self.maker(self.views.root(v)) else { continue };
-                let in_memory = !self.is_in(v, from) || self.is_kept(made);
-                if in_memory || self.is_source(v) || chain.contains(&made) {
-                    continue;
-                }
-                if !self.views.is_whole(v) || !self.moves(made) || chain.len() >= MAX_BRANCH {
-                    return None;
-                }
-                chain.push(made);
-            }
-            next += 1;
-        }
-        chain.sort_unstable();
-        Some(chain)
     }
 }
