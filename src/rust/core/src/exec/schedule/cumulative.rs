@@ -50,7 +50,7 @@ pub fn of(len: usize, segment: usize, reverse: bool) -> Schedule {
 
 /// The tiles: those of the cumulation, whatever else there is.
 pub fn cut(len: usize, segment: usize) -> Cut {
-    Cut { len, segment, tile: TILE }
+    Cut { len, segment, tile: TILE, partial: TILE }
 }
 
 /// The instruction.

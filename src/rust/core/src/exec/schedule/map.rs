@@ -53,7 +53,7 @@ pub fn cut(len: usize, width: usize, streams: bool) -> Cut {
     // Non-temporal stores drain while the next tile is computed: with half as many, the wait for them is 10
     // to 20 % shorter.
     let tile = if streams { tile.min(TILE / 2) } else { tile };
-    Cut { len, segment: len, tile }
+    Cut { len, segment: len, tile, partial: tile }
 }
 
 /// The instruction.

@@ -188,7 +188,7 @@ impl Schedule {
         match self {
             Schedule::Across(rows) => across::partials(len, rows),
             Schedule::Lines(_) => 1,
-            _ => self.cut(len, 0, false).tiles_per_segment(),
+            _ => self.cut(len, 0, false).partials_per_segment(),
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn of(group: Schedule) -> Schedule {
 /// The tiles.
 pub fn cut(len: usize, segment: usize, width: usize) -> Cut {
     if segment > TILE {
-        return Cut { len, segment, tile: segment };
+        return Cut { len, segment, tile: segment, partial: TILE };
     }
     segments::cut(len, segment, width)
 }

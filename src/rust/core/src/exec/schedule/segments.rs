@@ -10,6 +10,7 @@ use crate::exec::vm::{Cut, Kernel};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::PARTIAL;
 use crate::kernels::reductions::reduce::finish;
+use crate::kernels::reductions::segments::SIDE_BY_SIDE;
 use crate::kernels::tile::TILE;
 use crate::shape::{Axis, Shape};
 
@@ -41,17 +42,25 @@ pub fn with(group: Schedule, segment: usize) -> Option<Schedule> {
     }
 }
 
-/// The tiles: those of the reduction, whatever else there is. Of segments that are shorter than its tiles, some are
-/// one tile: these are longer, since eight segments at a time are folded fastest, or four long ones, and to begin a
-/// tile has its cost, where few registers leave room for it in the cache.
+/// Elements of 4 bytes that caches hold.
+const NEAR: usize = 4 << 20;
+
+/// The tiles: those of the reduction, whatever else there is, or some of them as one: each is folded in one chain of
+/// additions, and some side by side take less time, where what is folded is in memory, or is little. Of segments that are
+/// shorter than its tiles, some are one tile: these are longer, since eight segments at a time are folded fastest, or
+/// four long ones, and to begin a tile has its cost, where few registers leave room for it in the cache.
 pub fn cut(len: usize, segment: usize, width: usize) -> Cut {
     if segment > TILE {
-        return Cut { len, segment, tile: TILE };
+        // What is computed goes through the first-level cache, beside what comes from memory.
+        let room = width == 0 || (width <= 4 && len <= NEAR);
+        let fits = |n: usize| n * TILE < segment && room;
+        let many = [SIDE_BY_SIDE, SIDE_BY_SIDE / 2].into_iter().find(|&n| fits(n)).unwrap_or(1);
+        return Cut { len, segment, tile: many * TILE, partial: TILE };
     }
     let tile = if 2 * TILE * width > CACHE { TILE } else { 2 * TILE };
     let together = if 2 * segment > TILE { 4 } else { 8 };
     let many = (tile / segment).next_multiple_of(together);
-    Cut { len, segment, tile: many * segment }
+    Cut { len, segment, tile: many * segment, partial: TILE }
 }
 
 /// The instruction.

@@ -12,12 +12,35 @@ pub struct Cut {
     pub segment: usize,
     /// Elements of a tile, at most.
     pub tile: usize,
+    /// Elements of which a fold leaves a partial result, if a segment is many tiles: a tile has some of them.
+    pub partial: usize,
 }
 
 impl Cut {
     /// Tiles of a segment; 1 if a tile holds whole ones.
     pub fn tiles_per_segment(&self) -> usize {
         self.segment.div_ceil(self.tile)
+    }
+
+    /// Partial results of a fold of a segment; 1 if a tile holds whole ones.
+    pub fn partials_per_segment(&self) -> usize {
+        if self.tiles_per_segment() > 1 {
+            self.segment.div_ceil(self.partial)
+        } else {
+            1
+        }
+    }
+
+    /// Partial results of a fold of all segments that are many tiles.
+    pub(super) fn partials(&self) -> usize {
+        self.len / self.segment * self.partials_per_segment()
+    }
+
+    /// The partial results of some elements of a segment that is many tiles: those of a tile.
+    pub(super) fn partials_of(&self, elements: &Range<usize>) -> Range<usize> {
+        let first = elements.start / self.segment * self.partials_per_segment()
+            + elements.start % self.segment / self.partial;
+        first..first + elements.len().div_ceil(self.partial)
     }
 
     /// Segments of a tile, at least 1.
@@ -84,26 +107,36 @@ mod tests {
         for (len, segment) in
             [(10, 10), (10, 5), (12, 3), (1, 1), (100, 20), (21, 7), (16, 4), (64, 64), (45, 9)]
         {
-            let cut = Cut { len, segment, tile: 8 };
-            let mut next = 0;
-            for tile in 0..cut.tiles() {
-                let range = cut.range(tile);
-                assert!(
-                    range.start == next && range.len() <= cut.longest() && !range.is_empty(),
-                    "{cut:?} {tile}"
-                );
-                let whole = range.start % segment == 0 && range.end % segment == 0;
-                assert!(
-                    whole
-                        || (range.start / segment == (range.end - 1) / segment
-                            && cut.tiles_per_segment() > 1)
-                );
-                // As in the reduction that stands alone.
-                assert!(cut.tiles_per_segment() == 1 || range.start % segment % 8 == 0);
-                assert!(cut.tiles_per_segment() == 1 || cut.number(range.start) == tile);
-                next = range.end;
+            for partial in [8, 4, 2] {
+                covers(&Cut { len, segment, tile: 8, partial });
             }
-            assert_eq!(next, len);
         }
+    }
+
+    fn covers(cut: &Cut) {
+        let &Cut { len, segment, partial, .. } = cut;
+        let (mut next, mut next_partial) = (0, 0);
+        for tile in 0..cut.tiles() {
+            let range = cut.range(tile);
+            assert!(
+                range.start == next && range.len() <= cut.longest() && !range.is_empty(),
+                "{cut:?} {tile}"
+            );
+            let whole = range.start % segment == 0 && range.end % segment == 0;
+            assert!(
+                whole || (range.start / segment == (range.end - 1) / segment && cut.tiles_per_segment() > 1)
+            );
+            // As in the reduction that stands alone.
+            assert!(cut.tiles_per_segment() == 1 || range.start % segment % partial == 0);
+            if cut.tiles_per_segment() > 1 {
+                let partials = cut.partials_of(&range);
+                assert_eq!(partials.start, next_partial);
+                next_partial = partials.end;
+            }
+            assert!(cut.tiles_per_segment() == 1 || cut.number(range.start) == tile);
+            next = range.end;
+        }
+        assert_eq!(next, len);
+        assert!(cut.tiles_per_segment() == 1 || next_partial == cut.partials());
     }
 }

@@ -10,8 +10,9 @@ use crate::kernels::elementwise::Map;
 use crate::kernels::memory::nontemporal::stream;
 use crate::kernels::random::Draw;
 use crate::kernels::reductions::carrier::Carrier;
-use crate::kernels::reductions::fold::{segments, tile, Fold};
+use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::PARTIAL;
+use crate::kernels::reductions::segments::{segments, tiles};
 use crate::kernels::tile::{copy_run, gather, repeat_each, runs};
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
@@ -223,13 +224,14 @@ impl Kernel {
     }
 
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
-    /// its partial result, one for each tile. Segments longer than a tile are folded tile by tile.
+    /// its partial results. Segments longer than a tile are folded tile by tile.
     pub fn fold(dtype: DType, fold: Fold) -> Kernel {
-        let (width, tile, segments) = (dtype.bytes(), tile(dtype), segments(dtype));
+        let (width, tiles, segments) = (dtype.bytes(), tiles(dtype), segments(dtype));
         let run = Box::new(move |w: &Window| {
             let x = w.slice::<u8>(0, w.len * width);
             if w.cut.tiles_per_segment() > 1 {
-                return w.folded::<u8>(PARTIAL).copy_from_slice(&tile(fold, x));
+                let (each, out) = (w.cut.partial, w.folded::<u8>(w.len.div_ceil(w.cut.partial) * PARTIAL));
+                return tiles(fold, x, each, out);
             }
             segments(fold, x, w.cut.segment, w.folded::<u8>(w.len / w.cut.segment * width));
         });

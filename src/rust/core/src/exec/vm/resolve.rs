@@ -215,7 +215,7 @@ impl<'c> Room<'c, '_> {
     }
 }
 
-/// The elements of a tile and its segments; if a segment is many tiles, the tile counts as one.
+/// The elements of a tile and its segments; if a segment is many tiles, its partial results.
 pub(super) struct Tile {
     pub(super) elements: Range<usize>,
     pub(super) segments: Range<usize>,
@@ -228,7 +228,7 @@ impl Tile {
         let elements = cut.range(tile);
         let segment = cut.segment;
         let segments = if cut.tiles_per_segment() > 1 {
-            tile..tile + 1
+            cut.partials_of(&elements)
         } else {
             elements.start / segment..elements.end / segment
         };
@@ -444,13 +444,13 @@ impl Binder<'_> {
             }
             (Extent::Fold(size), Slot::Stream(i)) => {
                 let many = cut.tiles_per_segment() > 1;
-                let (count, size) = if many { (cut.tiles(), PARTIAL) } else { (segments, size) };
+                let (count, size) = if many { (cut.partials(), PARTIAL) } else { (segments, size) };
                 let (address, bytes) = stream(i, count * size);
                 (Address { by_fold: size, ..address }, bytes)
             }
             (Extent::Partial(size), Slot::Stream(i)) => {
                 assert!(cut.tiles_per_segment() == cut.tiles(), "partial sums of what is no segment");
-                let (address, bytes) = stream(i, cut.tiles_per_segment() * size);
+                let (address, bytes) = stream(i, cut.partials_per_segment() * size);
                 (Address { by_fold: size, ..address }, bytes)
             }
             (Extent::Fold(size), Slot::Register(at)) if cut.tiles_per_segment() == 1 => {

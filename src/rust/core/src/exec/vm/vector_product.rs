@@ -40,14 +40,18 @@ impl Kernel {
     fn columns_of<F: PartialSums>(lines: (usize, [isize; 2]), rows: usize, k: usize) -> Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
-            let (x, first, out) = (w.read::<F>(1), w.range().start, w.folded::<F>(rows));
-            if x.len() <= TILE {
-                return F::partial_sums(matrix, x, k, [0, first], out);
+            let (x, first) = (w.read::<F>(1), w.range().start);
+            let out = w.folded::<F>(rows * w.cut.partials_of(&w.range()).len());
+            let each = |partials: &mut [F]| {
+                for (i, (x, partials)) in x.chunks(TILE).zip(partials.chunks_mut(rows)).enumerate() {
+                    F::partial_sums(matrix, x, k, [0, first + i * TILE], partials);
+                }
+            };
+            if x.len() <= TILE || w.cut.tiles_per_segment() > 1 {
+                return each(out);
             }
             let mut partials = vec![F::default(); rows * x.len().div_ceil(TILE)];
-            for (i, (x, partials)) in x.chunks(TILE).zip(partials.chunks_mut(rows)).enumerate() {
-                F::partial_sums(matrix, x, k, [0, first + i * TILE], partials);
-            }
+            each(&mut partials);
             F::add_partial_sums(&partials, out);
         });
         let write = Extent::Partial(rows * size_of::<F>());

@@ -1,20 +1,19 @@
 //! Reductions: many elements into one. Sums and products of f32 run in f64, those of 16-bit floats in f32,
 //! those of complex numbers in pairs of f64; sums carry a correction.
 //!
-//! A fold is made of tiles of [`TILE`] elements, in order, each in [`LANES`] lanes: element `i` of a tile is
-//! folded into lane `i % LANES`, and the later half of the lanes into the earlier, until one is left. So a
+//! A fold is made of tiles of [`TILE`](crate::kernels::tile::TILE) elements, in order, each in [`LANES`] lanes:
+//! element `i` of a tile is folded into lane `i % LANES`, and the later half of the lanes into the earlier, until one is left. So a
 //! result depends on the values and their order only, not on strides or threads.
 //! [`reduce`](super::reduce::reduce()) handles layouts.
 
 use super::deviations;
 use super::loops::{free_loops, halves, long_loops, loops, Accumulate, Loops};
-use super::partials::{halve, Compensated, Each, Made, Offsets, Partial, Rows, LANES};
+use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use super::vectors::{about, sum_loops, Extreme};
-use crate::dtype::{dispatch, Bool, Cpx, DType, Element, Int, Real};
+use crate::dtype::{Bool, Cpx, Element, Int, Real};
 use crate::kernels::cast;
 use crate::kernels::math::complex;
 use crate::kernels::math::scalar::{maximum, minimum};
-use crate::kernels::tile::TILE;
 use half::{bf16, f16};
 use num_complex::Complex;
 use std::marker::PhantomData;
@@ -122,57 +121,6 @@ impl<T: Element, O: Made> Work<T> for Line<'_, T, O> {
             }
             made(acc, out);
         }
-    }
-}
-
-/// The function that folds a tile of elements of this dtype, one of several of a result. It is chosen once,
-/// as the choice takes a tenth of the time of a tile of bytes.
-#[inline(never)] // So that the loops are not compiled again where it is called.
-pub fn tile(dtype: DType) -> fn(Fold, &[u8]) -> Partial {
-    dispatch!(dtype, T => tile_of::<T> as fn(Fold, &[u8]) -> Partial)
-}
-
-fn tile_of<T: Reduce>(fold: Fold, x: &[u8]) -> Partial {
-    T::tile(fold, cast::slice(x))
-}
-
-/// Segments below which each is folded by itself, however short: many short ones are folded side by side.
-const MIN_TOGETHER: usize = 4;
-
-/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
-/// begin is more than to gather the elements of all.
-const MIN_ALONE: usize = 4;
-
-/// Likewise, of squares of deviations.
-const MIN_ALONE_SQUARES: usize = LANES;
-
-/// A function that folds segments of so many elements, each into one.
-pub type FoldSegments = fn(Fold, &[u8], usize, &mut [u8]);
-
-/// The function that folds segments of elements of this dtype. Long segments are folded in tiles.
-#[inline(never)] // As `tile`.
-pub fn segments(dtype: DType) -> FoldSegments {
-    dispatch!(dtype, T => segments_of::<T> as FoldSegments)
-}
-
-fn segments_of<T: Reduce>(fold: Fold, x: &[u8], segment: usize, out: &mut [u8]) {
-    let (x, out) = (cast::slice::<T>(x), cast::slice_mut::<T>(out));
-    let alone = if fold == Fold::Squares { MIN_ALONE_SQUARES } else { MIN_ALONE };
-    if segment < alone && out.len() >= MIN_TOGETHER {
-        let rows = Rows { first: 0, stride: segment as isize, offsets: Offsets::Steps(segment, 0, 1) };
-        return T::tiles(fold, x, rows, out);
-    }
-    if segment <= TILE {
-        return T::line(fold, x, segment, out);
-    }
-    for (x, out) in x.chunks(segment).zip(out) {
-        *out = T::finish(fold, segment, &mut |add| {
-            for x in x.chunks(4 * TILE) {
-                let partials = &mut [Partial::default(); 4][..x.len().div_ceil(TILE)];
-                T::line(fold, x, TILE, partials);
-                partials.iter().for_each(|&partial| add(partial));
-            }
-        });
     }
 }
 
@@ -489,6 +437,7 @@ fn wraps(fold: Fold) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::reductions::partials::Offsets;
 
     /// As the text of this module says, element by element.
     fn by_definition<T: Element>(x: &[T], start: T, add: fn(T, T) -> T) -> T {

@@ -15,6 +15,7 @@ mod log_sum_exp;
 mod loops;
 pub mod partials;
 pub mod reduce;
+pub mod segments;
 mod vectors;
 mod way;
 pub mod windows;

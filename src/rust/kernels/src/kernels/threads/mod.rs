@@ -1,5 +1,6 @@
 //! The number of threads, and the pool.
 
+mod placement;
 pub mod pool;
 
 use crate::error::{Error, Result};

@@ -14,6 +14,7 @@
 //! The helpers belong to the process that spawned them. After `fork()` the child has none; it spawns its own
 //! and never touches the parent's locks.
 
+use super::placement::{Seat, Seats};
 use super::threads;
 use crate::raised::OfJob;
 use crate::stop;
@@ -59,6 +60,7 @@ struct Pool {
     /// Whether a job is shared.
     busy: AtomicBool,
     helpers: AtomicUsize,
+    seats: Seats,
     /// Whether the system refused to spawn a thread.
     refused: AtomicBool,
     /// Helpers that sleep and were not woken.
@@ -93,6 +95,7 @@ impl Pool {
             job: AtomicPtr::default(),
             busy: AtomicBool::new(false),
             helpers: AtomicUsize::new(0),
+            seats: Seats::default(),
             refused: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
             called: Mutex::new(0),
@@ -196,6 +199,7 @@ impl Pool {
         if self.sleepers.load(SeqCst) == 0 {
             return;
         }
+        self.seats.keep_away(seats + 1);
         let mut called = lock(&self.called);
         let number = self.sleepers.load(SeqCst).min(seats);
         self.sleepers.fetch_sub(number, SeqCst);
@@ -239,6 +243,7 @@ impl Pool {
     /// The life of a helper.
     fn help(&'static self) {
         stop::follow(&self.stop);
+        self.seats.add(Seat::here());
         loop {
             let Some(first) = self.take(1) else {
                 self.rest();
