@@ -267,7 +267,11 @@ axes_of_leaves <- function(axes, x, arg) {
   }
   stray <- setdiff(names(axes), names(x))
   if (length(stray)) {
-    expected <- paste0("of the structure of ", what, ", with the names ", toString(names(x)))
+    named <- setdiff(names(x), "")
+    expected <- paste0(
+      "of the structure of ", what,
+      if (length(named)) paste(", with the names", toString(named)) else " without names"
+    )
     abort_arg(arg, expected, paste0("one with `", stray[1L], "`"))
   }
   below <- function(i) axes_of_leaves(if (!is.na(slots[i])) axes[[slots[i]]], x[[i]], arg)

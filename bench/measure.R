@@ -156,9 +156,18 @@ measure <- function(w, dtype, n, peers, form) {
   }
   timers <- c(list(anvil = mine$time), timers)
 
+  warm_up(mine$time, form$warm)
   seconds <- take_turns(timers, form)
   for (peer in peers) if (!is.character(peer)) peer$ask("drop")
   list(seconds = seconds, gaps = gaps)
+}
+
+# Calls for some seconds, which are not counted. R collects results after some hundred megabytes of them, so
+# that many calls have memory that the system has yet to provide; other systems free a result at once, and
+# their second call has its memory.
+warm_up <- function(time, seconds) {
+  end <- now() + seconds
+  while (now() < end) time(1)
 }
 
 calibrate <- function(time, turn) {

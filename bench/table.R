@@ -26,9 +26,10 @@ quick <- "quick" %in% asked
 chosen <- setdiff(asked, "quick")
 unknown <- setdiff(chosen, vapply(workloads, function(w) w$id, ""))
 if (length(unknown)) stop("There is no workload ", paste(unknown, collapse = ", "), ".")
-# Seconds of a turn; rounds of a row, fewer but at least so many when they have taken so many seconds.
-form <- if (quick) list(turn = 0.02, rounds = 3L, least = 1L, seconds = 2) else {
-  list(turn = 0.05, rounds = 9L, least = 3L, seconds = 15)
+# Seconds before the first turn, and of a turn; rounds of a row, fewer but at least so many when they have
+# taken so many seconds.
+form <- if (quick) list(warm = 0.1, turn = 0.02, rounds = 3L, least = 1L, seconds = 2) else {
+  list(warm = 0.5, turn = 0.05, rounds = 9L, least = 3L, seconds = 10)
 }
 until <- as.double(Sys.getenv("ANVIL_BENCH_UNTIL", "Inf"))
 

@@ -1,16 +1,20 @@
 # What is measured: the workloads of the project's engine targets, one entry each. Scans and factorisations
 # wait for their ops: `needs` names the functions without which an entry is a named gap.
 #
-#   what         how the table calls it; `group` is the family that it belongs to dtypes       one row of the
-#   table for each, and for each of the `sizes`, or of `quick` ones in the quick form tiny         the size
-#   for tests data         (n, dtype) -> list of arguments: tensors, and R constants for static arguments
+#   what         how the table calls it; `group` is the family that it belongs to
+#   dtypes       one row of the table for each, and for each of the `sizes`, or of `quick` ones in the quick form
+#   tiny         the size for tests
+#   data         (n, dtype) -> list of arguments: tensors, and R constants for static arguments
 #   anvil, r     the function for anvil, and for base R where it has the operation, of the same arguments as R
-#   has them make         where there is more to it than jit(anvil): makes the jitted function target
-#   largest ratio to JAX that is aimed at, of a number, or (dtype, n) -> number; for `sizes` only source
-#   where the target comes from; or a function of the size compare      "values", or "moments" where random
-#   numbers can agree in these only tolerance    largest difference, relative to the mean size; the default
-#   goes with the dtype cold         the size at which tracing and compiling is measured, which should leave
-#   little to run; cold_target, the largest ratio to JAX there carry        the first argument is given away, and the result takes its place
+#                has them
+#   make         where there is more to it than jit(anvil): makes the jitted function
+#   target       largest ratio to JAX that is aimed at, of a number, or (dtype, n) -> number; for `sizes` only
+#   source       where the target comes from; or a function of the size
+#   compare      "values", or "moments" where random numbers can agree in these only
+#   tolerance    largest difference, relative to the mean size; the default goes with the dtype
+#   cold         the size at which tracing and compiling is measured, which should leave little to run
+#   cold_target  the largest ratio to JAX there
+#   carry        the first argument is given away, and the result takes its place
 
 workloads <- list()
 

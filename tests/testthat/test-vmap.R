@@ -183,6 +183,8 @@ test_that("bad batches are refused", {
   refused(vmap(f, list(1L))(x, x), "anvil_error_arg", "a list of 2")
   refused(vmap(f, list(z = 1L)), "anvil_error_arg", "arguments of `f` (x, y)")
   refused(vmap(f, 0L), "anvil_error_arg", "`in_axes`")
+  refused(vmap(function(...) 1, list(a = 1L))(), "anvil_error_arg", "without names, not one with `a`")
+  refused(vmap(f, list(y = 1L))(nv_tensor(1:3)), "anvil_error_arg", "with the names x, not one with `y`")
   refused(vmap(f, "x"), "anvil_error_arg", "`in_axes`")
   refused(vmap(f, c(x = 1L)), "anvil_error_arg", "list(x = 1L)")
   refused(vmap(f, list(list(a = 1L), NULL))(x, x), "anvil_error_arg", "structure")
