@@ -97,11 +97,12 @@ fn piece(
         }
     }
     each(&mut |fold, bytes, [_, result]| {
-        let all = across.rows * partials * across.unit(fold, code.cut.len);
+        let unit = across.unit(fold, code.cut.len);
+        let all = across.rows * partials * unit;
         (fold.accumulators.finish)(bytes, rows.len(), partials > 1, &mut |i, made| {
-            let at = ((rows.start + i) * partials + tile) * made.len();
+            let at = ((rows.start + i) * partials + tile) * unit;
             assert!(at + made.len() <= all, "a result outside of its stream");
-            // SAFETY: in the stream, which is writable and read by nobody, a place of this piece alone.
+            // SAFETY: in the stream, which is writable and read by nobody, places of this piece alone.
             unsafe {
                 result.at(bases, 0, 0, 0).wrapping_add(at).copy_from_nonoverlapping(made.as_ptr(), made.len())
             };

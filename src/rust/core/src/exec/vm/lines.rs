@@ -118,7 +118,7 @@ impl Lines<'_> {
                 let (results, partials) = rest.split_at_mut(second);
                 let several = self.tiles() > 1;
                 let mut take = |row: usize, made: &[u8]| {
-                    let at = if several { row * self.tiles() + tile } else { row } * made.len();
+                    let at = if several { (row * self.tiles() + tile) * PARTIAL } else { row * fold.width };
                     let out = if several { &mut *partials } else { &mut *results };
                     out[at..at + made.len()].copy_from_slice(made);
                 };

@@ -41,18 +41,18 @@ impl Kernel {
         let run = Box::new(move |w: &Window| {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
             let (x, first) = (w.read::<F>(1), w.range().start);
-            let out = w.folded::<F>(rows * w.cut.partials_of(&w.range()).len());
             let each = |partials: &mut [F]| {
                 for (i, (x, partials)) in x.chunks(TILE).zip(partials.chunks_mut(rows)).enumerate() {
                     F::partial_sums(matrix, x, k, [0, first + i * TILE], partials);
                 }
             };
-            if x.len() <= TILE || w.cut.tiles_per_segment() > 1 {
-                return each(out);
+            let tiles = x.len().div_ceil(TILE);
+            if tiles == 1 || w.cut.tiles_per_segment() > 1 {
+                return each(w.folded(rows * tiles));
             }
-            let mut partials = vec![F::default(); rows * x.len().div_ceil(TILE)];
+            let mut partials = vec![F::default(); rows * tiles];
             each(&mut partials);
-            F::add_partial_sums(&partials, out);
+            F::add_partial_sums(&partials, w.folded(rows));
         });
         let write = Extent::Partial(rows * size_of::<F>());
         Kernel::new(run, [Extent::Whole, Extent::Tile(size_of::<F>()), Extent::Unused], write)

@@ -17,8 +17,8 @@ pub struct Accumulators {
     pub start: Box<dyn Fn(&mut [u8]) + Send + Sync>,
     /// Takes an element each into as many of them.
     pub add: Box<dyn Fn(&mut [u8], &[u8]) + Send + Sync>,
-    /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of each and its
-    /// bytes.
+    /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of the first of some
+    /// results and the bytes of these, or with those of one [`Partial`].
     pub finish: Box<dyn Fn(&mut [u8], usize, bool, &mut dyn FnMut(usize, &[u8])) + Send + Sync>,
     /// Makes results from the [`Partial`]s of the tiles of each, those of one after the other, and from the
     /// number of its elements.
@@ -53,6 +53,9 @@ impl Accumulators {
     }
 }
 
+/// Results that are made at one time: a call for each took longer than to fold ten elements.
+const SOME: usize = 64;
+
 /// The functions of a dtype.
 type Join = fn(Fold, &[u8], usize, &mut [u8]);
 type TilesOf = fn(Fold, &[u8], usize, bool, &mut dyn FnMut(usize, &[u8]));
@@ -69,7 +72,7 @@ fn tiles_of<T: Reduce>(fold: Fold, x: &[u8], rows: usize, partial: bool, made: &
     }
     let mut out = table(T::default(), rows);
     T::tiles(fold, x, all, &mut out);
-    out.iter().enumerate().for_each(|(i, &x)| made(i, cast::bytes(&[x])));
+    made(0, cast::bytes(&out));
 }
 
 /// Makes results from the partial results of their tiles.
@@ -110,12 +113,13 @@ impl<T: Element> Work<T> for Gradual {
             finish: Box::new(move |acc, n, partial, made| {
                 let acc = cast::slice_mut::<A>(acc);
                 halve(acc, n, others);
-                for (i, &acc) in acc[..n].iter().enumerate() {
-                    if partial {
-                        made(i, &Partial::made(acc));
-                    } else {
-                        made(i, cast::bytes(&[<T as Made>::made(acc)]));
-                    }
+                if partial {
+                    return acc[..n].iter().enumerate().for_each(|(i, &acc)| made(i, &Partial::made(acc)));
+                }
+                for (i, acc) in acc[..n].chunks(SOME).enumerate() {
+                    let mut out = [T::default(); SOME];
+                    out.iter_mut().zip(acc).for_each(|(out, &acc)| *out = <T as Made>::made(acc));
+                    made(i * SOME, cast::bytes(&out[..acc.len()]));
                 }
             }),
         }

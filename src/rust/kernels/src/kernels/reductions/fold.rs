@@ -6,6 +6,7 @@
 //! result depends on the values and their order only, not on strides or threads.
 //! [`reduce`](super::reduce::reduce()) handles layouts.
 
+use super::beside::{self, are_beside};
 use super::deviations;
 use super::loops::{free_loops, halves, long_loops, loops, Accumulate, Loops};
 use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
@@ -165,6 +166,11 @@ fn made<A: Element, O: Made>(acc: &[A], out: &mut [O]) {
 
 /// The accumulators of so many results.
 fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: Rows, len: usize) -> Vec<A> {
+    if let Some(beside) = loops.beside.filter(|_| are_beside(x, &rows)) {
+        let mut acc = vec![loops.start; len];
+        beside(x, rows, &mut acc);
+        return acc;
+    }
     let together = rows.are_together(len);
     let lanes = if free && !together { 1 } else { rows.offsets.len().min(LANES) };
     let mut acc = vec![loops.start; lanes * len];
@@ -319,7 +325,7 @@ fn accumulate_float<R: Extreme, W: Work<R>>(fold: Fold, work: W) -> W::Made {
         Fold::Max => work.run(extremes(about::<R, AboutMax, true>(), loops::<_, MaxFloats>())),
         Fold::Min => work.run(extremes(about::<R, AboutMin, false>(), loops::<_, MinFloats>())),
         Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
-        Fold::Sum => work.run(ordered(sum_loops::<R, SumFloats>())),
+        Fold::Sum => work.run(ordered(Loops { beside: Some(beside::sums), ..sum_loops::<R, SumFloats>() })),
         Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),
         Fold::Any | Fold::All => refused(fold, "floats"),
     }

@@ -1,7 +1,7 @@
 //! The loops of folds, vectorised for the processor. The rest of a fold calls them, so that each is compiled
 //! once for a way to accumulate and a type of elements: there are many of both.
 
-use super::partials::{lanes_from, LANES};
+use super::partials::{lanes_from, Rows, LANES};
 use crate::dtype::Element;
 use crate::kernels::wide::{wide, wide_loop, Loop};
 use std::marker::PhantomData;
@@ -35,6 +35,8 @@ pub struct Loops<T, A> {
     pub four: fn(&mut [A], [&[T]; 4]),
     /// Takes accumulators into as many others.
     pub others: fn(&mut [A], &[A]),
+    /// Folds tiles of results that are [beside](super::beside::are_beside) one another, if there is a faster way.
+    pub beside: Option<fn(&[T], Rows, &mut [A])>,
 }
 
 /// The loops where the order of elements makes a difference.
@@ -48,7 +50,7 @@ pub fn with_tiles<T: Element, S: Accumulate<T>>(
     tiles: fn(&[T], usize, &mut [S::Acc]),
 ) -> Loops<T, S::Acc> {
     let (one, four, others) = (one::<T, S>, four::<T, S>, others::<T, S>);
-    Loops { start: S::start(), join: S::join, tile, tiles, one, four, others }
+    Loops { start: S::start(), join: S::join, tile, tiles, one, four, others, beside: None }
 }
 
 /// The loops where it makes none.
@@ -237,7 +239,7 @@ const HALVES: usize = 128;
 pub fn halves<H: Element, S: Accumulate<f32>>() -> Loops<H, S::Acc> {
     let Loops { start, join, others, .. } = loops::<f32, S>();
     let (tile, tiles) = (half_tile::<H, S>, half_tiles::<H, S>);
-    Loops { start, join, others, tile, tiles, one: half_one::<H, S>, four: half_four::<H, S> }
+    Loops { start, join, others, tile, tiles, one: half_one::<H, S>, four: half_four::<H, S>, beside: None }
 }
 
 fn widen<H: Element>(x: &[H], out: &mut [f32]) {

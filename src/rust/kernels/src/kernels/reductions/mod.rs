@@ -2,6 +2,7 @@
 //! [`cumulative`](cumulative::cumulative) walks along lines.
 
 pub mod accumulators;
+mod beside;
 pub mod carrier;
 pub mod cumulative;
 mod cumulative_sums;

@@ -161,7 +161,7 @@ fn ahead<R>(x: &[R], elements: usize) {
 }
 
 /// What sums start with: adding it changes no number, and not -0.
-const START: f64 = -0.0;
+pub(super) const START: f64 = -0.0;
 
 /// Sums of tiles of so many elements side by side.
 struct Sums<'a, R>(&'a [R], usize, &'a mut [f64]);
