@@ -22,6 +22,7 @@ mod avx512;
 #[rustfmt::skip] // generated
 mod coefficients;
 pub mod complex;
+mod ends;
 mod error;
 mod exp;
 pub mod formula;
@@ -50,6 +51,7 @@ pub use powers::Steps;
 
 use crate::dtype::{Element, Float};
 use crate::error::{Error, Result};
+use ends::{Ends, Known};
 use formula::{Formula, Formulas};
 use lanes::{Doubles, Singles, MOST_LANES};
 use std::sync::OnceLock;
@@ -168,6 +170,7 @@ pub struct Kernel1 {
     single: &'static [unsafe fn(&[f32], &mut [f32])],
     double: &'static [unsafe fn(&[f64], &mut [f64])],
     formulas: Option<Formulas>,
+    ends: Known,
 }
 
 /// A function of two floats, for both widths and all levels.
@@ -176,6 +179,9 @@ pub struct Kernel2 {
     single: &'static [unsafe fn(&[f32], &[f32], &mut [f32])],
     double: &'static [unsafe fn(&[f64], &[f64], &mut [f64])],
     formulas: Option<Formulas>,
+    // What is known of pairs beforehand.
+    known_single: fn(f32, f32) -> Option<f32>,
+    known_double: fn(f64, f64) -> Option<f64>,
 }
 
 impl Kernel1 {
@@ -225,10 +231,14 @@ pub trait Computed: Float {
     fn map_at(level: Level, kernel: &Kernel1, x: &[Self], out: &mut [Self]);
     /// As [`Computed::map2`], at a level of choice. Panics if this processor does not have it.
     fn map2_at(level: Level, kernel: &Kernel2, x: &[Self], y: &[Self], out: &mut [Self]);
+    /// The function of a number, where it is known without.
+    fn known(kernel: &Kernel1, x: Self) -> Option<Self>;
+    /// As [`Computed::known`], of a pair.
+    fn known2(kernel: &Kernel2, x: Self, y: Self) -> Option<Self>;
 }
 
 macro_rules! computed {
-    ($float:ident $width:ident) => {
+    ($float:ident $width:ident $known:ident) => {
         impl Computed for $float {
             fn map_at(level: Level, kernel: &Kernel1, x: &[Self], out: &mut [Self]) {
                 assert!(x.len() == out.len(), "a result for each element");
@@ -242,14 +252,23 @@ macro_rules! computed {
                 // SAFETY: the function is compiled for a level that this processor has.
                 unsafe { kernel.$width[level as usize](x, y, out) }
             }
+            fn known(kernel: &Kernel1, x: Self) -> Option<Self> {
+                kernel.ends.$width.get_or_init(|| Ends::<$float>::of(kernel)).value(x)
+            }
+            fn known2(kernel: &Kernel2, x: Self, y: Self) -> Option<Self> {
+                (kernel.$known)(x, y)
+            }
         }
     };
 }
-computed! { f32 single }
-computed! { f64 double }
+computed! { f32 single known_single }
+computed! { f64 double known_double }
 
 /// A function of one number.
 pub fn single<F: Computed>(kernel: &Kernel1, x: F) -> F {
+    if let Some(y) = F::known(kernel, x) {
+        return y;
+    }
     let mut out = [F::default()];
     F::map(kernel, &[x], &mut out);
     out[0]
@@ -257,6 +276,9 @@ pub fn single<F: Computed>(kernel: &Kernel1, x: F) -> F {
 
 /// A function of one pair.
 pub fn pair<F: Computed>(kernel: &Kernel2, x: F, y: F) -> F {
+    if let Some(z) = F::known2(kernel, x, y) {
+        return z;
+    }
     let mut out = [F::default()];
     F::map2(kernel, &[x], &[y], &mut out);
     out[0]
@@ -300,7 +322,8 @@ trait Map2 {
     fn double<V: Doubles>(x: V, y: V) -> V;
 }
 
-/// A loop over slices, vector by vector. The last vector is padded with copies of its first element.
+/// A loop over slices, vector by vector. The last vector is padded with copies of its first element. One
+/// element by itself is not written to memory first: a load of the whole vector would wait for that.
 macro_rules! vector_loop {
     ($name:ident, $map:ident, $lanes:ident, $width:ident, $scalar:ident, $($x:ident),+) => {
         #[inline(always)]
@@ -312,6 +335,8 @@ macro_rules! vector_loop {
                 let rest = out.len() - at;
                 let y = M::$width($(if rest >= V::LANES {
                     V::load(&$x[at..at + V::LANES])
+                } else if rest == 1 {
+                    V::of_bits(u64::from($x[at].to_bits()))
                 } else {
                     let mut last = [$x[at]; MOST_LANES];
                     last[..rest].copy_from_slice(&$x[at..]);
@@ -391,10 +416,12 @@ macro_rules! formulas {
     };
 }
 
-/// The functions: name, of singles, of doubles, and whether they are always called ([`Kernel1::formula`]).
+/// The functions: name, of singles, of doubles, and whether they are always called ([`Kernel1::formula`]); of
+/// two, what is known of pairs ([`Computed::known2`]).
 macro_rules! kernels {
     (one: $($(#[$doc:meta])+ $name:ident $single:path, $double:path $(, $called:ident)?;)+
-     two: $($(#[$doc2:meta])+ $name2:ident $single2:path, $double2:path;)+) => {
+     two: $($(#[$doc2:meta])+ $name2:ident $single2:path, $double2:path,
+         $known_single:path, $known_double:path;)+) => {
         $(
             $(#[$doc])+
             pub static $name: Kernel1 = {
@@ -417,6 +444,7 @@ macro_rules! kernels {
                         || formula::record(|[x, _]| Function::single(x)),
                         || formula::record_double(|[x, _]| Function::double(x)),
                     ]) $(, $called)?),
+                    ends: Known::none(),
                 }
             };
         )+
@@ -447,6 +475,8 @@ macro_rules! kernels {
                         || formula::record(|[x, y]| Function::single(x, y)),
                         || formula::record_double(|[x, y]| Function::double(x, y)),
                     ])),
+                    known_single: $known_single,
+                    known_double: $known_double,
                 }
             };
         )+
@@ -527,9 +557,9 @@ kernels! {
     DIGAMMA gamma::digamma_single, gamma::digamma, called;
     two:
     /// `x^y`.
-    POW log::pow_single, log::pow;
+    POW log::pow_single, log::pow, ends::power_single, ends::power;
     /// Angle of the point (`y`, `x`), in this order.
-    ATAN2 inverse::atan2_single, inverse::atan2;
+    ATAN2 inverse::atan2_single, inverse::atan2, ends::nan_of_singles, ends::nan_of_doubles;
 }
 
 #[cfg(test)]

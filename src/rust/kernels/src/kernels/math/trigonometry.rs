@@ -79,7 +79,7 @@ fn ratio<V: Lanes>(bits: V, sine: V, cosine: V) -> V {
 /// `x / (pi/2)` beyond [`FAR`]: the bits of the nearest whole number modulo 4, and the rest as a sum of two
 /// floats. All bits are 0 of what is not far, and of infinities.
 fn quarters_far(x: f64) -> (f64, f64, f64) {
-    if !(x.is_finite() && x.abs() > 1.0) {
+    if !(x.is_finite() && x.abs() > FAR) {
         return (0.0, 0.0, 0.0);
     }
     let bits = x.abs().to_bits();
@@ -127,7 +127,10 @@ fn reduce_far<V: Doubles>(x: V) -> (V, V, V) {
     let (mut high, mut low) = (lanes, lanes);
     x.store(&mut lanes);
     for i in 0..V::LANES {
-        (bits[i], high[i], low[i]) = quarters_far(lanes[i]);
+        // One number by itself is in all lanes.
+        let is_first = i > 0 && lanes[i].to_bits() == lanes[0].to_bits();
+        (bits[i], high[i], low[i]) =
+            if is_first { (bits[0], high[0], low[0]) } else { quarters_far(lanes[i]) };
     }
     let (high, low) = (V::load(&high), V::load(&low));
     let (r, lost) = two_product(high, V::of(c::PI_2[0]));

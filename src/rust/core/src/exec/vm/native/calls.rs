@@ -2,7 +2,7 @@
 
 use super::chain::Op;
 use super::machine::with_convention;
-use crate::kernels::math::{Computed, Kernel1, Kernel2};
+use crate::kernels::math::{pair, single, Computed, Kernel1, Kernel2};
 
 /// A call: the address of a function, and that of the kernel that it is given.
 pub struct Call {
@@ -31,7 +31,10 @@ macro_rules! functions {
             // SAFETY: by the caller.
             let (kernel, x, out) =
                 unsafe { (&*kernel, std::slice::from_raw_parts(x, n), std::slice::from_raw_parts_mut(out, n)) };
-            F::map(kernel, x, out);
+            match x {
+                [x] => out[0] = single(kernel, *x),
+                _ => F::map(kernel, x, out),
+            }
         }
 
         /// As [`one`], of two slots.
@@ -54,7 +57,10 @@ macro_rules! functions {
                     std::slice::from_raw_parts_mut(out, n),
                 )
             };
-            F::map2(kernel, x, y, out);
+            match (x, y) {
+                ([x], [y]) => out[0] = pair(kernel, *x, *y),
+                _ => F::map2(kernel, x, y, out),
+            }
         }
     };
 }
