@@ -4,9 +4,10 @@
 //! Lanes and tiles of a fold are those of [`reduce`](crate::kernels::reductions::reduce), and so are its
 //! bits.
 
-use super::binding::{Address, Binding};
+use super::binding::{Address, Binding, Resolved};
 use super::code::{Across, Code, Folding, Phased};
 use super::resolve::{Room, Tile, ALIGN};
+use crate::kernels::memory::nontemporal::prefetch;
 use crate::kernels::memory::Streams;
 use crate::kernels::reductions::partials::{LANES, PARTIAL};
 use crate::kernels::threads::pool;
@@ -37,6 +38,22 @@ pub(super) fn run(
     });
 }
 
+/// Columns ahead whose rows are fetched: processors do not foresee where they are.
+const AHEAD: usize = 3;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// Asks for some elements at these addresses.
+fn fetch(room: &Room, far: &[Address], elements: Range<usize>) {
+    for address in far {
+        let bytes = elements.len() * address.by_tile;
+        // SAFETY: a room has the bases that its binding is of; nothing is read.
+        let start = unsafe { address.at(room.bases, elements.start, 0, 0) }.cast_const();
+        (0..bytes).step_by(LINE).for_each(|at| prefetch(start.wrapping_add(at)));
+    }
+}
+
 struct Lines<'a> {
     across: &'a Across,
     phased: Phased,
@@ -60,6 +77,35 @@ impl Lines<'_> {
         let partials = if self.tiles() > 1 { self.tiles() * PARTIAL } else { 0 };
         [self.columns.min(LANES) * fold.accumulators.width, fold.width, partials]
             .map(|bytes| (bytes * rows).next_multiple_of(ALIGN))
+    }
+
+    /// Where the elements are that this phase is the first to read or write in their place in memory.
+    fn far(&self, room: &Room, phase: usize) -> Vec<Address> {
+        let mut far: Vec<(usize, Address)> = vec![];
+        let mut add = |phase: usize, address: &Address| {
+            if address.by_tile == 0 {
+                return;
+            }
+            match far.iter_mut().find(|(_, known)| known.base == address.base) {
+                Some((first, _)) => *first = phase.min(*first),
+                None => far.push((phase, *address)),
+            }
+        };
+        for (instruction, resolved) in room.code.each.iter().zip(&room.binding.each) {
+            match resolved {
+                Resolved::Kernel { reads, write, .. } if !instruction.folded => {
+                    reads.iter().chain([write]).for_each(|address| add(instruction.phase, address));
+                }
+                Resolved::Native(all, _) if !instruction.folded => {
+                    all.iter().for_each(|address| add(instruction.phase, address));
+                }
+                _ => {}
+            }
+        }
+        for (fold, [operand, _]) in self.across.folds.iter().zip(&room.binding.folds) {
+            add(fold.phase, operand);
+        }
+        far.into_iter().filter(|&(first, _)| first == phase).map(|(_, address)| address).collect()
     }
 
     /// Runs a phase of some rows.
@@ -87,6 +133,8 @@ impl Lines<'_> {
                 std::slice::from_raw_parts(at.cast_const(), count * fold.width)
             }
         };
+        // Copies fetch what they read, and columns side by side are foreseen.
+        let far = if together { vec![] } else { self.far(room, phase) };
         for tile in 0..self.tiles() {
             let columns = tile * TILE..((tile + 1) * TILE).min(self.columns);
             let lanes = columns.len().min(LANES);
@@ -98,6 +146,8 @@ impl Lines<'_> {
                 let count = many.min(columns.end - column);
                 let start = column * self.across.rows + rows.start;
                 stop::work(n * count);
+                let ahead = start + AHEAD * self.across.rows;
+                fetch(room, &far, ahead..ahead + n);
                 // What is kept of the rows is counted from the first of their elements.
                 let elements = Tile { elements: start..start + n * count, segments: column * n..0, rows: n };
                 // SAFETY: as above.

@@ -5,7 +5,7 @@ use super::binding::{expected, Address, Binding, Resolved, CONSTANTS, REGISTERS,
 use super::code::{Code, Instruction, Phased, Walk, Work};
 use super::cut::Cut;
 use super::kernel::{Extent, Kernel, Run, Slot, Window};
-use super::native::{Native, Table, MAX_ARGUMENTS, MAX_AXES, TABLE};
+use super::native::{Native, Table, MAX_ARGUMENTS, MAX_AXES};
 use super::runs::{Joint, Runs};
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
@@ -179,14 +179,15 @@ impl<'c> Room<'c, '_> {
             (Work::Native(native, _, runs), Resolved::Native(all, joint)) => {
                 // The table is filled where it is: a copy is by vectors, which wait until all stores before
                 // it are done, and took 5 to 10 % of the time of a softmax over the last axis.
-                let mut made = Call::Native(native, [std::ptr::null_mut(); TABLE], range.len());
+                let mut made = Call::Native(native, Table::empty(), range.len());
                 let Call::Native(_, table, _) = &mut made else { unreachable!("it was just made") };
-                for (start, resolved) in table.iter_mut().zip(all) {
-                    // SAFETY: as above.
-                    *start = unsafe { resolved.at(self.bases, range.start, 0, segments.start) };
-                }
+                // SAFETY: as above.
+                let at =
+                    |address: &Address| unsafe { address.at(self.bases, range.start, 0, segments.start) };
+                let rest = if joint.is_some() { 2 + MAX_AXES } else { 0 };
+                table.fill(all.iter().map(at).chain(std::iter::repeat_n(std::ptr::null_mut(), rest)));
                 if let Some(joint) = joint {
-                    let rest = all.len();
+                    let (table, rest) = (table.words(), all.len());
                     // A tile has its own folds.
                     let moves = |number: usize| (!runs[number].1.are_folds()).then_some(runs[number].0);
                     let mut left = [0; MAX_AXES];
@@ -253,7 +254,7 @@ impl Call<'_> {
             Call::Kernel(kernel, window) => kernel.run(window),
             // SAFETY: by the caller: that so much is there was checked when it was resolved
             // ([`Binder::native`]).
-            Call::Native(native, table, n) => unsafe { native.call(table, *n) },
+            Call::Native(native, table, n) => unsafe { native.call(table.as_slice(), *n) },
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
 use crate::kernels::math::{Kernel1, Kernel2};
 use crate::tensor::Literal;
+use std::mem::MaybeUninit;
 
 /// The operation of an op in a chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -195,10 +196,51 @@ pub const MAX_AXES: usize = 8;
 /// The table that a chain is called with: the addresses of its arguments, and if it goes over runs those of the
 /// first run's first elements, then the number of the first element within its run, the number of elements, and
 /// for each axis how many indices are left, the first one among them.
-pub type Table = [*mut u8; TABLE];
+///
+/// Only the words that a chain has are written: there are few, and a call is short.
+#[derive(Clone)]
+pub struct Table {
+    words: [MaybeUninit<*mut u8>; TABLE],
+    count: usize,
+}
 
-/// Words of a [`Table`].
-pub const TABLE: usize = MAX_ARGUMENTS + 2 + MAX_AXES;
+impl Table {
+    /// One without words.
+    #[inline(always)]
+    pub fn empty() -> Table {
+        Table { words: [const { MaybeUninit::uninit() }; TABLE], count: 0 }
+    }
+
+    /// Writes its words.
+    ///
+    /// # Panics
+    /// If they are too many.
+    #[inline(always)]
+    pub fn fill(&mut self, words: impl Iterator<Item = *mut u8>) {
+        self.count = 0;
+        for word in words {
+            self.words[self.count].write(word);
+            self.count += 1;
+        }
+    }
+
+    /// The words.
+    #[inline(always)]
+    pub fn words(&mut self) -> &mut [*mut u8] {
+        // SAFETY: so many were written, and it is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.count) }
+    }
+
+    /// The words, to be read.
+    #[inline(always)]
+    pub fn as_slice(&self) -> &[*mut u8] {
+        // SAFETY: so many were written.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.count) }
+    }
+}
+
+/// Words of a [`Table`], at most.
+const TABLE: usize = MAX_ARGUMENTS + 2 + MAX_AXES;
 
 impl Chain {
     /// Values that are read or written for each element.

@@ -40,7 +40,7 @@ mod uses;
 mod x86;
 
 pub use chain::{
-    Argument, Chain, MicroOp, Nest, Op, Origin, Table, Value, MAX_ARGUMENTS, MAX_AXES, MAX_STREAMS, TABLE,
+    Argument, Chain, MicroOp, Nest, Op, Origin, Table, Value, MAX_ARGUMENTS, MAX_AXES, MAX_STREAMS,
 };
 pub use native_loop::{Buffer, NativeLoop};
 
