@@ -107,11 +107,13 @@ pub fn one_after_the_other<T: Tiled + Send + Sync>(
     true
 }
 
+/// Makes none: other processors have no such products.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn side_by_side<T>(_operands: [Batch<T>; 2], _sizes: [usize; 4], _out: &mut [T]) -> bool {
     false
 }
 
+/// Makes none: other processors have no such products.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn one_after_the_other<T>(_operands: [Batch<T>; 2], _sizes: [usize; 4], _out: &mut [T]) -> bool {
     false
