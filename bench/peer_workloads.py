@@ -299,7 +299,8 @@ WORKLOADS = {
     "scatter_add": lambda m, x, i, values: m.one_more_at(x, i - 1, values),
     "cumsum": lambda m, x: m.cumsum(x),
     "sort": lambda m, x: m.sort(x),
-    "order": lambda m, x: m.argsort(x) + 1,
+    # Of equal numbers the first one comes first, as in anvil and R.
+    "order": lambda m, x: m.argsort(x, stable=True) + 1,
     "top_k": lambda m, x: m.top_k(x, 10),
     # W10
     "chol": lambda m, x: m.cholesky(x).T,
