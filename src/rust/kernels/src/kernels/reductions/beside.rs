@@ -29,12 +29,20 @@ impl<R: Widened> Vectored for Beside<'_, R> {
     #[inline(always)]
     fn run<S: Singles<Scalar = f32>, D: Wide>(self) {
         let Beside(x, rows, out) = self;
-        // As many lanes of as many results as there are registers.
+        // As many lanes of as many results as there are registers, and the results of a line of memory.
+        let line = LINE / size_of::<R>();
+        let many = rows.offsets.len() > AT_ONCE;
         if D::LANES == LANES && out.len() >= 2 * D::LANES {
-            return all::<R, D, 2>(x, &rows, out);
+            return all::<R, D, 2, 1>(x, &rows, out);
+        }
+        if many && line == 4 * D::LANES && out.len() >= line {
+            return all::<R, D, 1, 4>(x, &rows, out);
+        }
+        if many && line >= 2 * D::LANES && out.len() >= 2 * D::LANES {
+            return all::<R, D, 1, 2>(x, &rows, out);
         }
         if out.len() >= D::LANES {
-            return all::<R, D, 1>(x, &rows, out);
+            return all::<R, D, 1, 1>(x, &rows, out);
         }
         for (at, out) in out.iter_mut().enumerate() {
             let mut lanes = [START; LANES];
@@ -49,77 +57,142 @@ impl<R: Widened> Vectored for Beside<'_, R> {
     }
 }
 
+/// Bytes of a line of memory.
+const LINE: usize = 64;
+
+/// Columns of which the places are found at a time.
+const COLUMNS: usize = 16 * LANES;
+
+/// Columns at a time of which whole lines are added: the fewer, the more often sums go to memory and back.
+const AT_ONCE: usize = 2 * LANES;
+
+/// Bytes between columns of which all lines have the same set of the first-level cache: it holds a line of
+/// [`LANES`] columns.
+const SAME_SET: usize = 4096;
+
 /// The place of element `j` of a result.
 #[inline(always)]
 fn place(rows: &Rows, at: usize, j: usize) -> usize {
     (rows.first + at as isize + rows.offsets.at(j)) as usize
 }
 
-/// Of all results, as many at a time as `N` vectors have lanes. The last ones overlap those before.
+/// The places of some elements of the first result, and the last of them.
+struct Places {
+    of: [usize; COLUMNS],
+    last: usize,
+}
+
+impl Places {
+    /// Those of the elements from `from` on, as many as there is room for; their number.
+    #[inline(always)]
+    fn find(&mut self, rows: &Rows, from: usize) -> usize {
+        let count = COLUMNS.min(rows.offsets.len() - from);
+        self.last = 0;
+        for (j, of) in self.of[..count].iter_mut().enumerate() {
+            *of = place(rows, 0, from + j);
+            self.last = self.last.max(*of);
+        }
+        count
+    }
+}
+
+/// Of all results, as many at a time as `G` times `N` vectors have lanes. The last ones overlap those before.
 #[inline(always)]
-fn all<R: Widened, D: Wide, const N: usize>(x: &[R], rows: &Rows, out: &mut [f64]) {
-    let some = N * D::LANES;
+fn all<R: Widened, D: Wide, const N: usize, const G: usize>(x: &[R], rows: &Rows, out: &mut [f64]) {
+    let some = G * N * D::LANES;
     let last = out.len() - some;
+    let mut places = Places { of: [0; COLUMNS], last: 0 };
+    places.find(rows, 0);
     for at in (0..out.len()).step_by(some) {
         let at = at.min(last);
-        let sums = some_of::<R, D, N>(x, rows, at);
-        for i in 0..N {
-            sums[i].store(&mut out[at + i * D::LANES..][..D::LANES]);
+        let sums = some_of::<R, D, N, G>(x, rows, at, &mut places);
+        for (sums, out) in sums.iter().zip(out[at..].chunks_exact_mut(N * D::LANES)) {
+            for i in 0..N {
+                sums[i].store(&mut out[i * D::LANES..][..D::LANES]);
+            }
         }
     }
 }
 
-/// Element `j` of some results added to their sums.
+/// The sums of the results from `at` on. All elements have their places, if they are few.
 #[inline(always)]
-fn add<R: Widened, D: Wide, const N: usize>(sums: &mut [D; N], x: &[R], rows: &Rows, at: usize, j: usize) {
-    let x = &x[place(rows, at, j)..][..N * D::LANES];
-    for i in 0..N {
-        sums[i] = sums[i] + R::load(&x[i * D::LANES..][..D::LANES]);
+fn some_of<R: Widened, D: Wide, const N: usize, const G: usize>(
+    x: &[R],
+    rows: &Rows,
+    at: usize,
+    places: &mut Places,
+) -> [[D; N]; G] {
+    let n = rows.offsets.len();
+    let is_crowded =
+        n > 1 && (rows.offsets.at(1) - rows.offsets.at(0)).unsigned_abs() * size_of::<R>() % SAME_SET == 0;
+    let at_once = if is_crowded { LANES } else { AT_ONCE };
+    let mut lanes = [[[D::of(START); N]; LANES]; G];
+    for from in (0..n).step_by(COLUMNS) {
+        let count = if n > COLUMNS { places.find(rows, from) } else { n };
+        let end = places.last + at;
+        assert!(end < x.len() && x.len() - end >= G * N * D::LANES, "columns are within their data");
+        for of in places.of[..count].chunks(if G > 1 { at_once } else { COLUMNS }) {
+            for (group, lanes) in lanes.iter_mut().enumerate() {
+                // SAFETY: by the assertion.
+                unsafe { add_columns(lanes, x, of, at + group * N * D::LANES) };
+            }
+        }
+    }
+    let mut sums = [[D::of(START); N]; G];
+    for (sums, [a, b, c, d, e, f, g, h]) in sums.iter_mut().zip(&lanes) {
+        for i in 0..N {
+            sums[i] = ((a[i] + e[i]) + (c[i] + g[i])) + ((b[i] + f[i]) + (d[i] + h[i]));
+        }
+    }
+    sums
+}
+
+/// Adds to sums what is so many elements behind some places, to a lane after the other.
+///
+/// # Safety
+/// `N` vectors of elements are there.
+#[inline(always)]
+unsafe fn add_columns<R: Widened, D: Wide, const N: usize>(
+    lanes: &mut [[D; N]; LANES],
+    x: &[R],
+    places: &[usize],
+    behind: usize,
+) {
+    // Each has a name, so that it is in a register.
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *lanes;
+    let whole = places.chunks_exact(LANES);
+    let rest = whole.remainder();
+    for of in whole {
+        // SAFETY: by the caller.
+        unsafe {
+            add(&mut a, x, of[0] + behind);
+            add(&mut b, x, of[1] + behind);
+            add(&mut c, x, of[2] + behind);
+            add(&mut d, x, of[3] + behind);
+            add(&mut e, x, of[4] + behind);
+            add(&mut f, x, of[5] + behind);
+            add(&mut g, x, of[6] + behind);
+            add(&mut h, x, of[7] + behind);
+        }
+    }
+    *lanes = [a, b, c, d, e, f, g, h];
+    for (lane, &of) in lanes.iter_mut().zip(rest) {
+        // SAFETY: by the caller.
+        unsafe { add(lane, x, of + behind) };
     }
 }
 
+/// Adds the elements at a place to sums.
+///
+/// # Safety
+/// `N` vectors of elements are there.
 #[inline(always)]
-fn some_of<R: Widened, D: Wide, const N: usize>(x: &[R], rows: &Rows, at: usize) -> [D; N] {
-    let n = rows.offsets.len();
-    // Each has a name, so that it is in a register.
-    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = [[D::of(START); N]; LANES];
-    let mut j = 0;
-    while j + LANES <= n {
-        add(&mut a, x, rows, at, j);
-        add(&mut b, x, rows, at, j + 1);
-        add(&mut c, x, rows, at, j + 2);
-        add(&mut d, x, rows, at, j + 3);
-        add(&mut e, x, rows, at, j + 4);
-        add(&mut f, x, rows, at, j + 5);
-        add(&mut g, x, rows, at, j + 6);
-        add(&mut h, x, rows, at, j + 7);
-        j += LANES;
-    }
-    if j < n {
-        add(&mut a, x, rows, at, j);
-    }
-    if j + 1 < n {
-        add(&mut b, x, rows, at, j + 1);
-    }
-    if j + 2 < n {
-        add(&mut c, x, rows, at, j + 2);
-    }
-    if j + 3 < n {
-        add(&mut d, x, rows, at, j + 3);
-    }
-    if j + 4 < n {
-        add(&mut e, x, rows, at, j + 4);
-    }
-    if j + 5 < n {
-        add(&mut f, x, rows, at, j + 5);
-    }
-    if j + 6 < n {
-        add(&mut g, x, rows, at, j + 6);
-    }
+unsafe fn add<R: Widened, D: Wide, const N: usize>(sums: &mut [D; N], x: &[R], at: usize) {
+    // SAFETY: by the caller.
+    let x = unsafe { x.get_unchecked(at..at + N * D::LANES) };
     for i in 0..N {
-        a[i] = ((a[i] + e[i]) + (c[i] + g[i])) + ((b[i] + f[i]) + (d[i] + h[i]));
+        sums[i] = sums[i] + R::load(&x[i * D::LANES..][..D::LANES]);
     }
-    a
 }
 
 #[cfg(test)]
@@ -129,7 +202,9 @@ mod tests {
 
     #[test]
     fn sums_of_neighbours_are_those_of_lanes_in_order() {
-        for (rows, columns) in [(1, 5), (7, 10), (8, 8), (20, 13), (33, 64), (16, 1)] {
+        for (rows, columns) in
+            [(1, 5), (7, 10), (8, 8), (20, 13), (33, 64), (16, 1), (37, 133), (16, 128), (12, 300)]
+        {
             let x: Vec<f32> =
                 (0..rows * columns).map(|i| ((i * 7919) % 1013) as f32 * 0.37 - 100.0).collect();
             let want: Vec<f64> = (0..rows)

@@ -1,10 +1,11 @@
 //! Code generation for a chain: loops and register allocation, whatever the processor. Its instructions are
 //! selected in the folder of the [`machine`](super::machine).
 //!
-//! A body of the loop begins with no value in a register. Literals are read from memory, and other operands
-//! where they are used for the last time; when no register is free, the value whose next use is furthest away
-//! is spilled: to the stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as
-//! the elements of the chain, and bytes in memory.
+//! A body of the loop begins with no value in a register but those that are
+//! [resident](Emitter::make_resident). Other literals are read from memory, and other operands where they are
+//! used for the last time; when no register is free, the value whose next use is furthest away is spilled: to
+//! the stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as the elements of
+//! the chain, and bytes in memory.
 //!
 //! A chain with functions has two bodies: one of the steps of their formulas, and, behind the loops, one that
 //! calls their kernels, for elements of which a guard is true.
@@ -14,7 +15,7 @@ use super::chain::{Chain, MicroOp, Op, Origin};
 use super::expansion::{expand, Expanded};
 use super::loops::Place;
 use super::machine::{
-    Assembler, Jump, Source, Vector, LITERAL, LOAD, NARROW_REGISTERS, READS_MEMORY, ROOM, STORE,
+    Assembler, Jump, Source, Vector, LITERAL, LOAD, NARROW_REGISTERS, READS_MEMORY, ROOM, STORE, VECTOR,
 };
 use super::uses::Uses;
 use crate::dtype::DType;
@@ -85,8 +86,10 @@ pub(super) struct Emitter<'c> {
     pub(super) held: [Option<usize>; REGISTERS],
     /// Registers that an op is using.
     pub(super) locked: [bool; REGISTERS],
-    /// Registers at the end that hold what a loop carries.
+    /// Registers at the end that hold what a loop carries, or what stays in registers.
     pub(super) pinned: usize,
+    /// Values that stay in registers throughout the loops of a chain, and these.
+    pub(super) resident: Vec<(usize, u8)>,
     /// Stack slots, of a vector each, that are taken for the whole function, now, and at most.
     pub(super) fixed: usize,
     pub(super) stack: usize,
@@ -125,14 +128,19 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
     emitter.vector = bytes;
     let frame = emitter.assembler.begin(addresses);
     emitter.prologue();
+    if bytes == LITERAL {
+        emitter.make_resident(&plain.ops);
+    }
     if !careful.is_empty() {
         emitter.room = emitter.fixed;
         emitter.fixed += ROOM;
     }
     emitter.begin_runs();
     let lanes = bytes / chain.width;
+    // A part of a line that is stored past the caches is written to memory by itself, and waited for.
+    let stores_past = |bodies: usize| past && bodies * bytes >= VECTOR;
     // Vectors of a long body overlap as they are.
-    let twice = if plain.ops.len() < LONG { 2 } else { 1 };
+    let twice = if plain.ops.len() < LONG || past && bytes < VECTOR { 2 } else { 1 };
     let mut left = vec![];
     // Runs begin anywhere: non-temporal stores wait for an aligned place.
     let begin = (past && chain.nest.is_some()).then_some((1, Lanes::One));
@@ -142,8 +150,11 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
         if bodies > twice {
             continue;
         }
-        emitter.lanes = these;
+        (emitter.lanes, emitter.past) = (these, stores_past(bodies));
         let count = if these == Lanes::One { 1 } else { lanes };
+        if bodies == 2 {
+            emitter.assembler.align();
+        }
         let start = emitter.assembler.here();
         let aligned = begin.filter(|_| i == 0).and_then(|_| emitter.if_aligned());
         let done = match these {
@@ -175,10 +186,12 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
             continue;
         }
         exits.into_iter().for_each(|exit| emitter.assembler.land(exit));
-        emitter.lanes = these;
+        (emitter.lanes, emitter.past) = (these, stores_past(bodies));
         for body in 0..bodies {
             emitter.ahead = body * lanes;
             emitter.body(careful);
+            // The calls have lost them.
+            emitter.load_resident();
         }
         emitter.assembler.jump_to(back);
     }
@@ -210,6 +223,7 @@ impl<'c> Emitter<'c> {
             held: [None; REGISTERS],
             locked: [false; REGISTERS],
             pinned: 0,
+            resident: vec![],
             upper: vec![],
             at: 0,
             exits: vec![],
@@ -230,6 +244,7 @@ impl<'c> Emitter<'c> {
     /// The loop body: all ops, once.
     pub(super) fn body(&mut self, ops: &[MicroOp]) {
         self.held = [None; REGISTERS];
+        self.resident.iter().for_each(|&(v, register)| self.held[register as usize] = Some(v));
         self.masks = [None; MASKS];
         if self.lanes == Lanes::Rest {
             self.masks[REST as usize] = Some(usize::MAX);

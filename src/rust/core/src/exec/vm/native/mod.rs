@@ -33,6 +33,8 @@ mod native_loop;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pages;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod resident;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod run_loop;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod uses;

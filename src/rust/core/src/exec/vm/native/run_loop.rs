@@ -61,6 +61,12 @@ impl Emitter<'_> {
         nest.flat_map(|nest| &nest.moves).any(|moves| moves[argument] != 0)
     }
 
+    /// Whether a value is an argument that is elsewhere in another run.
+    pub(super) fn moves_on_in_runs(&self, v: usize) -> bool {
+        let before = self.chain.values[..v].iter().filter(|value| value.origin.is_argument()).count();
+        self.moves_on(before)
+    }
+
     /// The arguments that are repeated and move on.
     fn moving(&self) -> Vec<Moving> {
         let read = self.chain.values.iter().enumerate();

@@ -489,6 +489,12 @@ fn random_chains_are_right() {
             let read = beside.unwrap_or(if narrow { Origin::Elements } else { origin });
             chain.values.push(value(dtype, read));
         }
+        // More literals than there are registers.
+        let own: Vec<DType> = dtypes.iter().copied().filter(|d| d.bytes() == width).collect();
+        for x in 0..random.below(2) * 24 {
+            let dtype = own[random.below(own.len())];
+            chain.values.push(value(dtype, Origin::Literal(Literal::new(x as f64).convert(dtype))));
+        }
         for _ in 0..1 + random.below(60) {
             let (op, dtype) = all[random.below(all.len())];
             let (from, to) = signature(op, dtype);

@@ -161,6 +161,9 @@ impl Assembler {
         self.word(x | number << 10 | u32::from(first) << 5 | u32::from(to));
     }
 
+    /// Begins a line of instructions: there are none, decoded ones are not kept.
+    pub fn align(&mut self) {}
+
     /// Position of the next instruction.
     pub fn here(&self) -> usize {
         self.code.len()

@@ -74,6 +74,9 @@ pub struct Mask {
 /// Bytes of a literal: a whole vector.
 pub const LITERAL: usize = 32;
 
+/// Bytes of a line of the cache of decoded instructions, at most.
+const LINE: usize = 64;
+
 /// The register that counts elements (`rax`); addresses are loaded into it before the loops.
 pub const INDEX: u8 = 0;
 /// `rsi`: the number of elements.
@@ -135,6 +138,24 @@ impl Assembler {
         self.code.len()
     }
 
+    /// Goes on at the next line of the cache of decoded instructions: what is a few of these takes a fifth less
+    /// time if it begins there.
+    pub fn align(&mut self) {
+        // nop word [rax + rax], of 6 bytes and of 9 bytes; nop
+        const SIX: [u8; 6] = [0x66, 0x0F, 0x1F, 0x44, 0, 0];
+        const NINE: [u8; 9] = [0x66, 0x0F, 0x1F, 0x84, 0, 0, 0, 0, 0];
+        let mut left = self.here().next_multiple_of(LINE) - self.here();
+        while left > 0 {
+            let nop: &[u8] = match left {
+                9.. => &NINE,
+                6.. => &SIX,
+                _ => &[0x90],
+            };
+            self.bytes(nop);
+            left -= nop.len();
+        }
+    }
+
     /// The number of a literal in the pool.
     pub fn literal(&mut self, bytes: [u8; LITERAL]) -> usize {
         *self.numbers.entry(bytes).or_insert_with(|| {
@@ -154,6 +175,8 @@ impl Assembler {
         for literal in &self.pool {
             self.code.extend_from_slice(literal);
         }
+        // Lines of the code that follows are those of memory.
+        self.code.resize(self.code.len().next_multiple_of(LINE), 0xCC);
         (!self.is_deep).then_some(self.code)
     }
 
