@@ -31,7 +31,7 @@ help:
 	@echo "make crosscheck-values   tests/testdata/xla/, what XLA makes of every op on special values"
 	@echo "make fuzz       random calls, files, objects and programs, and realistic ones: an hour, or SECONDS=n; a failure again: SEED=n ONLY=calls CASE=n"
 	@echo "make valgrind   random programs under valgrind, 60 or PROGRAMS=n: no read or write outside of what is theirs"
-	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, TORCH=1 to get PyTorch"
+	@echo "make bench      next to JAX, NumPy, PyTorch, base R: bench/RESULTS.md; QUICK=1 for 3 minutes and no file, SECOND=1 for a second machine's column there, TORCH=1 to get PyTorch"
 	@echo "make bench-random  realistic programs that nobody wrote down, next to JAX: 300 new ones, or PROGRAMS=n SECONDS=n SEED=n; one again: SEED=n CASE=n"
 	@echo "make site       the site, into docs/, without a network, every link checked; PARTS='home news': those of home, reference, articles, articles/NAME, news"
 	@echo "make cheatsheet man/figures/cheatsheet.svg and .pdf, after running the code that is on it"
@@ -125,7 +125,7 @@ crosscheck-values: deps-build
 # The 3 minutes of the quick form count from here, with what there is to build.
 bench: export ANVIL_BENCH_START := $(shell date +%s)
 bench: install
-	@sh tools/bench.sh $(if $(QUICK),quick)
+	@sh tools/bench.sh $(if $(QUICK),quick,$(if $(SECOND),second))
 
 # A Python with JAX where one can be made; without it the times are anvil's alone.
 bench-random: install

@@ -1,5 +1,5 @@
-# What `make bench` says: lines on the console, and the long form also as bench/RESULTS.md, which begins with
-# what summary.R makes of it.
+# What `make bench` says: lines on the console, and the long form also as bench/RESULTS.md, of which summary.R
+# writes what is read from tables: its first lines, the machines and the workloads.
 
 systems <- c(anvil = "anvil", jax = "JAX", numpy = "NumPy", torch = "PyTorch", r = "base R")
 
@@ -10,17 +10,26 @@ format_seconds <- function(x) {
 }
 format_ratio <- function(x) formatC(x, digits = 2L, format = if (x < 0.0995) "g" else "f")
 
-# Medians, ratios round by round, and their quartiles, of what measure() gives.
+# Two processors of one name can differ in the instructions that the kernels use, so these are named, too.
+machine_line <- function(cpu, simd, processors) {
+  level <- switch(simd, avx2 = "AVX2", avx512 = "AVX-512", neon = "NEON", paste(simd, "kernels"))
+  system <- paste(Sys.info()[c("sysname", "machine")], collapse = " ")
+  sprintf("%s with %s, %d processors, %s", cpu, level, processors, system)
+}
+
+# Medians, ratios round by round, and their quartiles, of what measure() gives. They have the digits that the
+# written tables have, so that what is read back from these makes the same lines.
 summarise <- function(w, dtype, n, measured) {
   seconds <- measured$seconds
   ratio <- function(name) if (name %in% colnames(seconds)) seconds[, "anvil"] / seconds[, name]
   ratios <- Filter(Negate(is.null), sapply(names(systems)[-1L], ratio, simplify = FALSE))
   target <- if (!is.null(w$target) && n %in% w$sizes) w$target(dtype, n) else NA_real_
-  to_jax <- if (!is.null(ratios$jax)) stats::median(ratios$jax) else NA_real_
+  to_others <- vapply(ratios, function(x) signif(stats::median(x), 4L), 0)
+  to_jax <- if ("jax" %in% names(to_others)) to_others[["jax"]] else NA_real_
   list(
     id = w$id, what = w$what, group = w$group, dtype = dtype, size = w$size_label(n), rounds = nrow(seconds),
-    medians = apply(seconds, 2L, stats::median), ratios = vapply(ratios, stats::median, 0),
-    quartiles = lapply(ratios, stats::quantile, c(0.25, 0.75), names = FALSE),
+    medians = signif(apply(seconds, 2L, stats::median), 4L), ratios = to_others,
+    quartiles = lapply(ratios, function(x) signif(stats::quantile(x, c(0.25, 0.75), names = FALSE), 4L)),
     target = target, source = w$source(n), missed = !is.na(target) && !is.na(to_jax) && to_jax > target,
     gaps = measured$gaps
   )
@@ -111,14 +120,65 @@ markdown_table <- function(header, rows) {
   c(line(header), line(rep("---", length(header))), vapply(rows, line, ""))
 }
 
-# The file without its summary, which write_summary() puts in its place.
-report_lines <- function(about, notes, table, cold_table, missed, gaps) {
+# A line of a written table as summarise() gives the row that it was written from.
+row_of <- function(line) {
+  values <- function(columns, names) {
+    found <- stats::setNames(unlist(line[columns]), names)
+    found[!is.na(found)]
+  }
+  others <- names(systems)[-1L]
+  list(
+    group = line$group, what = line$what, dtype = line$dtype, size = line$size,
+    medians = values(names(systems), names(systems)), ratios = values(paste0("ratio_", others), others),
+    quartiles = list(jax = if (!is.na(line$lower_jax)) c(line$lower_jax, line$upper_jax)),
+    target = line$target, missed = (line$ratio_jax > line$target) %in% TRUE
+  )
+}
+
+# The long table of the first machine's figures. Those of the second are NULL, or give one column more, and
+# the last rows if nothing but the second has them.
+workload_lines <- function(figures, second = NULL) {
+  figures <- figures[figures$group != "compile", ]
+  key <- function(figures) paste(figures$what, figures$dtype, figures$size, sep = "\n")
+  if (!is.null(second)) {
+    second <- second[second$group != "compile" & !is.na(second$ratio_jax), ]
+    others <- second[!key(second) %in% key(figures), ]
+    measured <- setdiff(names(others), c("group", "family", "what", "dtype", "size", "target"))
+    others[measured] <- lapply(others[measured], function(x) rep(NA_real_, length(x)))
+    figures <- rbind(figures, others)
+  }
+  rows <- lapply(seq_len(nrow(figures)), function(i) cells(row_of(figures[i, ])))
+  if (!is.null(second)) {
+    place <- match("quartiles", header)
+    ratios <- second$ratio_jax[match(key(figures), key(second))]
+    column <- vapply(ratios, function(ratio) if (is.na(ratio)) "-" else format_ratio(ratio), "")
+    rows <- Map(append, rows, column, place)
+    header <- append(header, "/JAX, second", place)
+  }
+  markdown_table(header, rows)
+}
+
+machine_lines <- function(first, second = NULL) {
+  bullets <- function(about) paste0("* ", names(about), ": ", about)
+  c(
+    "", bullets(first), "",
+    if (!is.null(second)) {
+      c("The second machine, whose ratios to JAX have a column of their own:", "", bullets(second), "")
+    }
+  )
+}
+
+# The file with empty parts, which write_summary() fills.
+report_lines <- function(notes, cold_table, missed, gaps) {
+  part <- function(name) {
+    c(sprintf("<!-- %s: written by `make bench` -->", name), sprintf("<!-- end of %s -->", name))
+  }
   c(
     "<!-- Written by `make bench`: do not edit by hand. -->", "# Benchmarks", "",
     "![Ratios of anvil's time to JAX's, by kind of workload](../man/figures/benchmark.svg)", "",
-    "<!-- summary: written by `make bench` -->", "<!-- end of summary -->", "",
-    "## How it was measured", "", paste0("* ", names(about), ": ", about), "", notes, "",
-    "## All workloads", "", table, "",
+    part("summary"), "",
+    "## How it was measured", "", part("machines"), "", notes, "",
+    "## All workloads", "", part("workloads"), "",
     "## Tracing and compiling", "",
     "First call of a new jitted function, with little to run. Figures include tracing, targets do not.", "",
     cold_table, "",
@@ -127,18 +187,18 @@ report_lines <- function(about, notes, table, cold_table, missed, gaps) {
   )
 }
 
-write_report <- function(path, about, notes, rows, colds, gaps) {
+write_report <- function(path, notes, rows, colds, gaps) {
   bullets <- function(x, nothing) if (length(x)) paste("*", x) else nothing
   writeLines(report_lines(
-    about, notes, markdown_table(header, lapply(rows, cells)), markdown_table(cold_header, cold_cells(colds)),
-    bullets(misses(rows, colds), no_misses(rows)), bullets(gaps, "none")
+    notes, markdown_table(cold_header, cold_cells(colds)), bullets(misses(rows, colds), no_misses(rows)),
+    bullets(gaps, "none")
   ), path)
 }
 
-# The medians and ratios as a table that summary.R and the performance vignette read; first calls are the
-# group "compile".
+# The medians, ratios and quartiles of the ratio to JAX as a table that summary.R and the performance vignette
+# read; first calls are the group "compile".
 write_figures <- function(path, about, rows, colds) {
-  of <- function(values, name) if (name %in% names(values)) signif(values[[name]], 4L) else NA_real_
+  of <- function(values, name) if (name %in% names(values)) values[[name]] else NA_real_
   column <- function(get) vapply(rows, get, if (is.character(get(rows[[1L]]))) "" else 0)
   out <- data.frame(
     group = column(function(row) row$group), family = column(function(row) families[[row$group]]),
@@ -149,6 +209,9 @@ write_figures <- function(path, about, rows, colds) {
   for (name in names(systems)[-1L]) {
     out[[paste0("ratio_", name)]] <- column(function(row) of(row$ratios, name))
   }
+  quartile <- function(i) column(function(row) c(row$quartiles$jax[i], NA_real_)[1L])
+  out$lower_jax <- quartile(1L)
+  out$upper_jax <- quartile(2L)
   out$target <- column(function(row) row$target)
   out <- rbind(out, first_calls(colds, names(out)))
   writeLines(c(

@@ -1,7 +1,9 @@
-# What the benchmark comes to, of the table that it writes: the picture man/figures/benchmark.svg, the first
-# lines of bench/RESULTS.md, and the figures of README.md.
+# What the benchmark comes to, of the tables that it writes: the picture man/figures/benchmark.svg, the
+# figures of README.md, and in bench/RESULTS.md the first lines, the machines and the table of workloads.
 #
-#   Rscript bench/summary.R    writes them anew from vignettes/performance.csv, without measuring
+#   Rscript bench/summary.R    writes them anew without measuring, from vignettes/performance.csv and, where
+#                              there is one, bench/second.csv: the figures of a second machine, which only
+#                              bench/RESULTS.md shows
 #
 # All of it is in ratios of anvil's time to another's, in words: 0.5 of JAX's time is half of it.
 
@@ -41,6 +43,26 @@ next_to <- function(figures, system) {
 
 number <- function(x) formatC(x, digits = 2L, format = if (x < 0.0995) "g" else "f")
 
+# The rows with the largest ratios to JAX.
+worst_rows <- function(figures, count) {
+  rows <- figures[figures$group %in% names(families) & !is.na(figures$ratio_jax), ]
+  rows <- utils::head(rows[order(-rows$ratio_jax), ], count)
+  ratios <- vapply(rows$ratio_jax, number, "")
+  paste(sprintf("`%s` of %s, %s: %s", rows$what, rows$size, rows$dtype, ratios), collapse = "; ")
+}
+
+# What the second machine adds: nothing where there is none.
+second_line <- function(second) {
+  if (is.null(second)) return(NULL)
+  on <- sprintf("On the second machine (%s; %s)", second$about[["Machine"]], second$about[["Date"]])
+  jax <- next_to(second$figures, "jax")
+  if (is.null(jax)) return(paste(on, "nothing was measured next to JAX."))
+  sprintf(
+    "%s it takes **%s of JAX's time** over %d workloads; the worst three rows there: %s.", on,
+    number(jax$mean), jax$count, worst_rows(second$figures, 3L)
+  )
+}
+
 summary_lines <- function(figures, about) {
   jax <- next_to(figures, "jax")
   if (is.null(jax)) return("Nothing was measured next to JAX.")
@@ -52,10 +74,6 @@ summary_lines <- function(figures, about) {
   all <- by_family(figures)
   few <- function(rows) paste(sprintf("%s %s", rows$family, vapply(rows$mean, number, "")), collapse = "; ")
   known <- figures[figures$group %in% names(families) & !is.na(figures$ratio_jax), ]
-  extreme <- function(rows) {
-    ratios <- vapply(rows$ratio_jax, number, "")
-    paste(sprintf("`%s` of %s, %s: %s", rows$what, rows$size, rows$dtype, ratios), collapse = "; ")
-  }
   large <- known[grepl("^[1-9]e[67]$", known$size), ]
   call <- known[known$group == "call", ][1L, ]
   cold <- figures[figures$group == "compile" & !is.na(figures$ratio_jax), ]
@@ -85,7 +103,7 @@ summary_lines <- function(figures, about) {
         number(geometric_mean(cold$ratio_jax)), in_words(min(cold$anvil)), in_words(max(cold$anvil))
       )
     },
-    sprintf("The worst five rows: %s.", extreme(utils::head(known[order(-known$ratio_jax), ], 5L))),
+    sprintf("The worst five rows: %s.", worst_rows(figures, 5L)),
     sprintf("Measured on %s: %s.", about[["Machine"]], about[["Versions"]]),
     paste(
       "Each system has its turn in each round, and results are compared before anything is timed. These are",
@@ -206,19 +224,31 @@ replace_part <- function(path, part, lines) {
   writeLines(enc2utf8(c(all[seq_len(begins)], lines, all[ends:length(all)])), path, useBytes = TRUE)
 }
 
-write_summary <- function(root, figures, about) {
-  replace_part(file.path(root, "bench", "RESULTS.md"), "summary", paste("*", summary_lines(figures, about)))
+# Of the tables below `root`. The functions that write rows and machines are in report.R.
+write_summary <- function(root) {
+  first <- read_figures(file.path(root, "vignettes", "performance.csv"))
+  figures <- first$figures
+  path <- file.path(root, "bench", "second.csv")
+  second <- if (file.exists(path)) read_figures(path)
+  results <- file.path(root, "bench", "RESULTS.md")
+  replace_part(
+    results, "summary", paste("*", c(summary_lines(figures, first$about), second_line(second)))
+  )
+  replace_part(results, "machines", machine_lines(first$about, second$about))
+  # Empty lines, since a comment right below a table would be a row of it.
+  replace_part(results, "workloads", c("", workload_lines(figures, second$figures), ""))
   # Without JAX, the picture and README keep what was measured last.
   if (is.null(next_to(figures, "jax"))) return(invisible())
   draw_summary(file.path(root, "man", "figures", "benchmark.svg"), figures)
-  replace_part(file.path(root, "README.md"), "figures", paste("*", readme_lines(figures, about)))
+  replace_part(file.path(root, "README.md"), "figures", paste("*", readme_lines(figures, first$about)))
 }
 
 read_figures <- function(path) {
   lines <- readLines(path, encoding = "UTF-8")
   about <- sub("^# ", "", grep("^# [^:`]*: ", lines, value = TRUE))
   list(
-    figures = utils::read.csv(text = lines[!startsWith(lines, "#")]),
+    # Sizes are names: 1e3 stays as it is written.
+    figures = utils::read.csv(text = lines[!startsWith(lines, "#")], colClasses = c(size = "character")),
     about = stats::setNames(sub("^[^:]*: ", "", about), sub(": .*", "", about))
   )
 }
@@ -226,6 +256,6 @@ read_figures <- function(path) {
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 if (length(script) && basename(script[1L]) == "summary.R") {
   root <- dirname(dirname(normalizePath(script[1L])))
-  read <- read_figures(file.path(root, "vignettes", "performance.csv"))
-  write_summary(root, read$figures, read$about)
+  source(file.path(root, "bench", "report.R"))
+  write_summary(root)
 }

@@ -4,6 +4,8 @@
 #
 #   Rscript bench/table.R                   all of it, and writes bench/RESULTS.md, vignettes/performance.csv,
 #                                           and what summary.R makes of these
+#   Rscript bench/table.R second            all of it, on a second machine: writes bench/second.csv, which the
+#                                           same files then show beside the figures of the first one
 #   Rscript bench/table.R quick             some rows at small sizes, to the console only
 #   Rscript bench/table.R quick exp matmul  these alone
 #
@@ -23,7 +25,8 @@ workloads <- workloads[order(match(vapply(workloads, function(w) w$group, ""), g
 
 asked <- commandArgs(trailingOnly = TRUE)
 quick <- "quick" %in% asked
-chosen <- setdiff(asked, "quick")
+second <- "second" %in% asked
+chosen <- setdiff(asked, c("quick", "second"))
 unknown <- setdiff(chosen, vapply(workloads, function(w) w$id, ""))
 if (length(unknown)) stop("There is no workload ", paste(unknown, collapse = ", "), ".")
 # Seconds before the first turn, and of a turn; rounds of a row, fewer but at least so many when they have
@@ -59,9 +62,7 @@ versions <- vapply(names_of_peers, function(name) {
 }, "")
 about <- c(
   Date = format(Sys.time(), "%Y-%m-%d %H:%M"),
-  Machine = sprintf(
-    "%s, %d processors, %s %s", cpu, processors, Sys.info()[["sysname"]], Sys.info()[["machine"]]
-  ),
+  Machine = machine_line(cpu, anvil_sitrep()$simd, processors),
   Threads = sprintf("%d, of each system (base R: those of its BLAS)", threads),
   Versions = paste(c(
     paste("anvil", format(utils::packageVersion("anvil"))), paste("R", getRversion()), versions
@@ -140,13 +141,12 @@ cold_lines <- vapply(cold_cells(colds), function(x) {
 section("Tracing and compiling: anvil, JAX, ratio, target", cold_lines, "not measured")
 section("Missed targets", misses(rows, colds), no_misses(rows))
 section("Gaps", gaps, "none")
-if (!quick && !length(chosen)) {
+# Where nothing was measured, the files keep what was measured last.
+if (!quick && !length(chosen) && length(rows)) {
   root <- dirname(bench_folder)
-  write_report(file.path(bench_folder, "RESULTS.md"), about, notes, rows, colds, gaps)
-  if (length(rows)) {
-    figures <- file.path(root, "vignettes", "performance.csv")
-    write_figures(figures, about, rows, colds)
-    write_summary(root, read_figures(figures)$figures, about)
-  }
-  cat("\nWritten: bench/RESULTS.md, vignettes/performance.csv, man/figures/benchmark.svg, README.md\n")
+  figures <- if (second) "bench/second.csv" else "vignettes/performance.csv"
+  write_figures(file.path(root, figures), about, rows, colds)
+  if (!second) write_report(file.path(bench_folder, "RESULTS.md"), notes, rows, colds, gaps)
+  write_summary(root)
+  cat("\nWritten: ", figures, ", bench/RESULTS.md, man/figures/benchmark.svg, README.md\n", sep = "")
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures: one call and promotion, then the table of workloads next to JAX, NumPy, PyTorch and base R.
 #   sh tools/bench.sh           all of it, and writes bench/RESULTS.md
+#   sh tools/bench.sh second    the same on a second machine: bench/RESULTS.md shows it beside what the first one measured
 #   sh tools/bench.sh quick     a part of the table, to the console only, within 3 minutes
 # Where no Python with a peer can be made, its columns stay empty. TORCH=1 gets PyTorch, too. ANVIL_PYTHON names a Python to use instead.
 # ANVIL_BENCH_START is the Unix time at which the 3 minutes began.
@@ -32,4 +33,4 @@ Rscript bench/calls.R || exit 1
 cargo bench --quiet -p anvil-core --bench promotion || exit 1
 echo
 peers 600 torch
-Rscript bench/table.R
+Rscript bench/table.R "$@"
