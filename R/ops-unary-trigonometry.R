@@ -229,8 +229,8 @@ nv_cosh <- function(operand) .External(anvil_op, "cosh", operand)
 #' @section Properties:
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`); integers and booleans
 #'   are promoted to an ambiguous `f32`.
-#' * Accuracy: The error is at most 1.5 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16`
-#'   are computed in `f32` and rounded once. No bound is stated for complex numbers.
+#' * Accuracy: The error is at most 2 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
+#'   computed in `f32` and rounded once. No bound is stated for complex numbers.
 #' * Derivative: `(1 - tanh(operand)) * (1 + tanh(operand))`.
 #' @section Errors:
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.

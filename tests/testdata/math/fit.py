@@ -66,17 +66,6 @@ def remez(target, weight, low, high, degree):
     return found
 
 
-def rational(target, low, high, over, under, rounded):
-    """Rounded coefficients of a quotient of polynomials of these degrees that meets the target at the nodes of Chebyshev;
-    the highest coefficient of the denominator is 1."""
-    low, high, count = mpf(low), mpf(high), over + 1 + under
-    nodes = [(low + high - (high - low) * mpmath.cos(mpmath.pi * (2 * i + 1) / (2 * count))) / 2 for i in range(count)]
-    rows = [[x**p for p in range(over + 1)] + [-target(x) * x**p for p in range(under)] for x in nodes]
-    found = mpmath.lu_solve(mpmath.matrix(rows), mpmath.matrix([target(x) * x**under for x in nodes]))
-    found = [rounded(x) for x in found]
-    return found[: over + 1], found[over + 1 :] + [mpf(1)]
-
-
 def remembered(function):
     values = {}
 
@@ -119,19 +108,6 @@ def constant(name, what, target, weight, low, high, degree, rounded=double):
     OUT.append(f"pub(super) const {name}: [f64; {degree + 1}] = [")
     OUT.extend(f"    {float(c)!r}," for c in coefficients)
     OUT.append("];\n")
-    print(name, bits, flush=True)
-
-
-def quotient(name, what, target, weight, low, high, over, under, rounded=double):
-    p, q = rational(target, low, high, over, under, rounded)
-    points = [low + (high - low) * i / 400 for i in range(1, 401)]
-    off = lambda x: target(x) - mpmath.polyval(p[::-1], x) / mpmath.polyval(q[::-1], x)
-    bits = mpmath.nstr(mpmath.log(max(abs(weight(x) * off(x)) for x in points), 2), 4)
-    for end, of, coefficients in [("_OVER", what, p), ("_UNDER", "The denominator", q)]:
-        OUT.append(f"/// {of}, error 2^{bits}.")
-        OUT.append(f"pub(super) const {name}{end}: [f64; {len(coefficients)}] = [")
-        OUT.extend(f"    {float(c)!r}," for c in coefficients)
-        OUT.append("];\n")
     print(name, bits, flush=True)
 
 
@@ -342,14 +318,6 @@ def elementary_functions():
 
     constant("SIN_SINGLE", "As `SIN`, for singles", s, lambda z: z / sine(z), 0, quarter, 2, single)
     constant("COS_SINGLE", "As `COS`, for singles", c, lambda z: z * z / mpmath.cos(both(z)), 0, quarter, 2, single)
-
-    near = mpf("0.55") ** 2
-    tangent = lambda z: mpmath.tanh(both(z)) / both(z) if z > mpf(10) ** -30 else one
-    t = series(tangent, lambda z: one, lambda z: z, -one / 3)
-    what = "`(tanh(x) / x - 1) / x^2` as a quotient of polynomials in `x^2` for `|x| <= 0.55`, for {}: the numerator"
-    weight = lambda z: z / tangent(z)
-    quotient("TANH", what.format("doubles"), t, weight, 0, near, 2, 3)
-    quotient("TANH_SINGLE", what.format("singles"), t, weight, 0, near, 1, 1, single)
 
     eighth = (mpmath.tan(mpmath.pi / 8) * mpf("1.0001")) ** 2
     tangent = lambda z: mpmath.atan(both(z)) / both(z) if z > mpf(10) ** -30 else one

@@ -186,33 +186,6 @@ pub(super) const COS_SINGLE: [f64; 3] = [
     2.443232551740948e-05,
 ];
 
-/// `(tanh(x) / x - 1) / x^2` as a quotient of polynomials in `x^2` for `|x| <= 0.55`, for doubles: the numerator, error 2^-57.54.
-pub(super) const TANH_OVER: [f64; 3] = [
-    -1612.7680543973872,
-    -99.19474243794387,
-    -0.96436267947745,
-];
-
-/// The denominator, error 2^-57.54.
-pub(super) const TANH_UNDER: [f64; 4] = [
-    4838.3041631921615,
-    2232.9058925906916,
-    112.71096151044648,
-    1.0,
-];
-
-/// `(tanh(x) / x - 1) / x^2` as a quotient of polynomials in `x^2` for `|x| <= 0.55`, for singles: the numerator, error 2^-27.56.
-pub(super) const TANH_SINGLE_OVER: [f64; 2] = [
-    -0.8237091898918152,
-    -0.0038527974393218756,
-];
-
-/// The denominator, error 2^-27.56.
-pub(super) const TANH_SINGLE_UNDER: [f64; 2] = [
-    2.47112774848938,
-    1.0,
-];
-
 /// `(atan(t) / t - 1) / t^2` in powers of `t^2` for `|t| <= tan(pi/8)`, for doubles, error 2^-59.43.
 pub(super) const ATAN: [f64; 11] = [
     -0.333333333333332,

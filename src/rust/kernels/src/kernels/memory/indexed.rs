@@ -69,6 +69,18 @@ impl Walk {
         matches!(self.0.as_slice(), [(_, Stride::Table(1))])
     }
 
+    /// If it is over elements of the columns of a matrix, as `x[i, ]` has them, and all of them are among so many
+    /// elements: how many each column has, the first ones of the table, and the stride from column to column.
+    fn rows(&self, table: &[isize], len: usize) -> Option<(usize, usize)> {
+        let &[(rows, Stride::Table(1)), (columns, Stride::Memory(stride @ 0..))] = self.0.as_slice() else {
+            return None;
+        };
+        let table = &table[..rows];
+        let (first, last) = (*table.iter().min()?, *table.iter().max()?);
+        let last = last.checked_add(stride.checked_mul(columns as isize - 1)?)?;
+        (first >= 0 && (last as usize) < len).then_some((rows, stride as usize))
+    }
+
     /// Visits elements `range` of the dense value as runs.
     fn runs(&self, range: Range<usize>, mut visit: impl FnMut(Run)) {
         if range.is_empty() {
@@ -203,6 +215,12 @@ fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) 
         });
     }
     let table = starts.table();
+    if let Some((rows, stride)) = walk.rows(&table, data.len()) {
+        return pool::for_each_chunk(out, PIECE, work, |i, out| {
+            // SAFETY: `rows` says that they are there.
+            unsafe { load_rows(&table[..rows], stride, data, i * PIECE, out) }
+        });
+    }
     pool::for_each_chunk(out, PIECE, work, |i, out| {
         let start = i * PIECE;
         walk.runs(start..start + out.len(), |run| {
@@ -227,6 +245,24 @@ fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) 
             }
         });
     });
+}
+
+/// Fills `out` with elements of columns that are `stride` apart, those at the positions of the table in each, from
+/// element `start` of them on.
+///
+/// # Safety
+/// All of them are in `data`.
+unsafe fn load_rows<T: Element>(table: &[isize], stride: usize, data: &[T], start: usize, out: &mut [T]) {
+    let (mut column, mut row, mut rest) = (start / table.len() * stride, start % table.len(), out);
+    while !rest.is_empty() {
+        let rows = &table[row..];
+        let (now, later) = rest.split_at_mut(rows.len().min(rest.len()));
+        for (out, &at) in now.iter_mut().zip(rows) {
+            // SAFETY: by the caller.
+            *out = unsafe { *data.get_unchecked(column + at as usize) };
+        }
+        (column, row, rest) = (column + stride, 0, later);
+    }
 }
 
 /// Writes elements `from` to positions of `out`, in order, so that the later of two for one position wins.
@@ -456,6 +492,25 @@ mod tests {
         let starts = Starts { count: 3, find: &starts, places: None };
         combine(&walk, &starts, &from, &mut target, &Binary::add.pair(DType::I32).unwrap());
         assert_eq!(sum, [0, 1, 2, 3, 4, 5, 18, 21, 24, 9, 10, 11]);
+    }
+
+    #[test]
+    fn elements_of_columns_are_taken_in_pieces() {
+        // Rows 3, 0, 3 and others, of more elements than a piece has; and without a row.
+        for (rows, columns) in [(3, 7000), (1, 5), (40, 900), (0, 3)] {
+            let data: Vec<i32> = (0..5 * columns as i32).collect();
+            let row = |i: usize| [3, 0, 3, 4, 1][i % 5];
+            let walk = Walk::new([(rows, Stride::Table(1)), (columns, Stride::Memory(5))].into_iter());
+            let shape = Shape::from([rows, columns]);
+            let mut out = vec![-1i32; shape.size()];
+            let target = &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) };
+            let find = |range: Range<usize>, out: &mut [isize]| {
+                range.zip(out).for_each(|(i, out)| *out = row(i) as isize);
+            };
+            load(&walk, &Starts { count: rows, find: &find, places: None }, cast::bytes(&data), target);
+            let want = (0..columns).flat_map(|j| (0..rows).map(move |i| (row(i) + 5 * j) as i32));
+            assert_eq!(out, want.collect::<Vec<_>>());
+        }
     }
 
     #[test]
