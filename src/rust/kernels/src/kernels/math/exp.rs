@@ -44,11 +44,20 @@ fn power_of_rest<V: Lanes>(r: V) -> V {
     V::of(1.0) + (r * r).mul_add(q, r)
 }
 
+/// `(e^r - 1 - r) / r^2`, accurate relative to `e^r - 1`.
+#[inline(always)]
+fn bend_by_square<V: Lanes>(r: V) -> V {
+    if V::DOUBLE {
+        polynomial(r, &c::EXPM1)
+    } else {
+        polynomial(r, &c::EXPM1_SINGLE)
+    }
+}
+
 /// As [`bend`], accurate relative to `e^r - 1`.
 #[inline(always)]
 fn bend_from_one<V: Lanes>(r: V) -> V {
-    let q = if V::DOUBLE { polynomial(r, &c::EXPM1) } else { polynomial(r, &c::EXPM1_SINGLE) };
-    r * r * q
+    r * r * bend_by_square(r)
 }
 
 /// `e^r` and its rounding error.
@@ -164,11 +173,8 @@ pub(super) fn tanh<V: Lanes>(x: V) -> V {
     let Reduced { bits, r, rest, .. } = reduce(size + size);
     // Half of the power of 2: it has no fraction, and is no NaN where `bits` are.
     let half = bits.shl(V::FRACTION).add_bits(V::of_bits(V::ONE - (1 << V::FRACTION)));
-    let p = if V::DOUBLE {
-        r + (r * r).mul_add(polynomial(r, &c::EXPM1), rest)
-    } else {
-        (r * r).mul_add(polynomial(r, &c::EXPM1_SINGLE), r)
-    };
+    let (square, q) = (r * r, bend_by_square(r));
+    let p = if V::DOUBLE { r + square.mul_add(q, rest) } else { square.mul_add(q, r) };
     let h = half.mul_add(p, half - V::of(0.5));
     let smaller = one.min(h);
     let q = smaller / (h + one);

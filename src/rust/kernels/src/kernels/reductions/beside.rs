@@ -96,6 +96,18 @@ impl Places {
     }
 }
 
+/// Columns of which whole lines are added at a time.
+fn at_once<T>(rows: &Rows) -> usize {
+    let offsets = &rows.offsets;
+    let is_crowded =
+        offsets.len() > 1 && (offsets.at(1) - offsets.at(0)).unsigned_abs() * size_of::<T>() % SAME_SET == 0;
+    if is_crowded {
+        LANES
+    } else {
+        AT_ONCE
+    }
+}
+
 /// Of all results, as many at a time as `G` times `N` vectors have lanes. The last ones overlap those before.
 #[inline(always)]
 fn all<R: Widened, D: Wide, const N: usize, const G: usize>(x: &[R], rows: &Rows, out: &mut [f64]) {
@@ -103,9 +115,10 @@ fn all<R: Widened, D: Wide, const N: usize, const G: usize>(x: &[R], rows: &Rows
     let last = out.len() - some;
     let mut places = Places { of: [0; COLUMNS], last: 0 };
     places.find(rows, 0);
+    let at_once = if G == 1 { COLUMNS } else { at_once::<R>(rows) };
     for at in (0..out.len()).step_by(some) {
         let at = at.min(last);
-        let sums = some_of::<R, D, N, G>(x, rows, at, &mut places);
+        let sums = some_of::<R, D, N, G>(x, rows, at, &mut places, at_once);
         for (sums, out) in sums.iter().zip(out[at..].chunks_exact_mut(N * D::LANES)) {
             for i in 0..N {
                 sums[i].store(&mut out[i * D::LANES..][..D::LANES]);
@@ -121,17 +134,16 @@ fn some_of<R: Widened, D: Wide, const N: usize, const G: usize>(
     rows: &Rows,
     at: usize,
     places: &mut Places,
+    at_once: usize,
 ) -> [[D; N]; G] {
     let n = rows.offsets.len();
-    let is_crowded =
-        n > 1 && (rows.offsets.at(1) - rows.offsets.at(0)).unsigned_abs() * size_of::<R>() % SAME_SET == 0;
-    let at_once = if is_crowded { LANES } else { AT_ONCE };
     let mut lanes = [[[D::of(START); N]; LANES]; G];
     for from in (0..n).step_by(COLUMNS) {
         let count = if n > COLUMNS { places.find(rows, from) } else { n };
-        let end = places.last + at;
-        assert!(end < x.len() && x.len() - end >= G * N * D::LANES, "columns are within their data");
-        for of in places.of[..count].chunks(if G > 1 { at_once } else { COLUMNS }) {
+        // By the last place first, so that no sum wraps.
+        let is_within = places.last < x.len() && x.len() - places.last >= at + G * N * D::LANES;
+        assert!(is_within, "columns are within their data");
+        for of in places.of[..count].chunks(at_once) {
             for (group, lanes) in lanes.iter_mut().enumerate() {
                 // SAFETY: by the assertion.
                 unsafe { add_columns(lanes, x, of, at + group * N * D::LANES) };

@@ -103,7 +103,7 @@ pub(super) struct Emitter<'c> {
     pub(super) refused: bool,
     /// Elements by which a body is ahead of the index.
     pub(super) ahead: usize,
-    /// Whether the outputs in `chain.past` have non-temporal stores.
+    /// Whether the outputs in `chain.past` have non-temporal stores in the body under way.
     pub(super) past: bool,
     /// The loops over runs, if there are any.
     pub(super) runs: Option<RunLoop>,
@@ -123,7 +123,7 @@ pub fn emit(chain: &Chain, past: bool, wide: bool) -> Option<Vec<u8>> {
 fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Option<Vec<u8>> {
     let Expanded { chain: plain, upper, careful } = expanded;
     let addresses = chain.streams();
-    let mut emitter = Emitter::new(plain, uses(plain, &plain.ops), past);
+    let mut emitter = Emitter::new(plain, uses(plain, &plain.ops));
     emitter.upper = upper.clone();
     emitter.vector = bytes;
     let frame = emitter.assembler.begin(addresses);
@@ -211,7 +211,7 @@ fn uses(chain: &Chain, ops: &[MicroOp]) -> Uses {
 
 impl<'c> Emitter<'c> {
     /// One that has written nothing; `uses` are the ops that read each value.
-    pub(super) fn new(chain: &'c Chain, uses: Uses, past: bool) -> Emitter<'c> {
+    pub(super) fn new(chain: &'c Chain, uses: Uses) -> Emitter<'c> {
         Emitter {
             assembler: Assembler::default(),
             chain,
@@ -236,7 +236,7 @@ impl<'c> Emitter<'c> {
             masks: [None; MASKS],
             refused: false,
             ahead: 0,
-            past,
+            past: false,
             runs: None,
         }
     }

@@ -74,7 +74,7 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
     reads.extend(looped.carried.iter().map(|c| (end, c.next)));
     reads.extend(looped.test.iter().map(|&(v, _)| (end, v)));
     let uses = Uses::of(chain.values.len(), end + 1, reads.into_iter());
-    let mut emitter = Emitter::new(&chain, uses, false);
+    let mut emitter = Emitter::new(&chain, uses);
     emitter.lanes = Lanes::One;
     emitter.upper = vec![false; end];
     let (exits, rare, pinned) = (vec![], vec![], vec![]);

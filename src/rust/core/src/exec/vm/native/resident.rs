@@ -15,11 +15,12 @@ impl Emitter<'_> {
     /// that is alive at a time, and loads them.
     pub(super) fn make_resident(&mut self, ops: &[MicroOp]) {
         let room = NARROW_REGISTERS.saturating_sub(self.most_alive(ops) + SPARE);
+        let moving = self.moving();
         let mut candidates: Vec<usize> = (0..self.chain.values.len())
             .filter(|&v| !self.uses[v].is_empty())
             .filter(|&v| match self.locations[v] {
                 Location::Literal(_) => true,
-                Location::Stack(_) => !self.moves_on_in_runs(v),
+                Location::Stack(slot) => moving.iter().all(|&(.., other)| other != slot),
                 _ => false,
             })
             .collect();

@@ -10,7 +10,7 @@ use super::machine::{Jump, ADDRESSES, INDEX, VECTOR};
 use crate::dtype::DType;
 
 /// An argument that is repeated, and another element in another run: its number, its dtype, its slot.
-type Moving = (usize, DType, usize);
+pub(super) type Moving = (usize, DType, usize);
 
 impl Emitter<'_> {
     /// Loads addresses, and broadcasts repeated arguments.
@@ -61,14 +61,8 @@ impl Emitter<'_> {
         nest.flat_map(|nest| &nest.moves).any(|moves| moves[argument] != 0)
     }
 
-    /// Whether a value is an argument that is elsewhere in another run.
-    pub(super) fn moves_on_in_runs(&self, v: usize) -> bool {
-        let before = self.chain.values[..v].iter().filter(|value| value.origin.is_argument()).count();
-        self.moves_on(before)
-    }
-
     /// The arguments that are repeated and move on.
-    fn moving(&self) -> Vec<Moving> {
+    pub(super) fn moving(&self) -> Vec<Moving> {
         let read = self.chain.values.iter().enumerate();
         let read = read.filter(|(_, value)| value.origin.is_argument());
         let moving = read
