@@ -185,14 +185,15 @@ fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: 
 
 // ---- the ways to accumulate
 
-/// Defines ways to accumulate: the elements, the accumulator, what it starts as, and how it takes an element
-/// and another accumulator.
+/// Defines ways to accumulate: the elements, the accumulator, what it starts as, how it takes an element
+/// and another accumulator, and whether it takes one of two.
 macro_rules! accumulate {
-    ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $add:expr, $join:expr;)+) => {$(
+    ($($(#[$doc:meta])+ $name:ident [$($type:ident: $bound:ident)?] $x:ty => $acc:ty: $start:expr, $add:expr, $join:expr $(, $choice:literal)?;)+) => {$(
         $(#[$doc])+
         pub(super) struct $name;
         impl$(<$type: $bound>)? Accumulate<$x> for $name {
             type Acc = $acc;
+            const CHOICE: bool = false $(| $choice)?;
             #[inline(always)]
             fn start() -> $acc {
                 $start
@@ -219,9 +220,9 @@ accumulate! {
     /// Product of integers, which wraps.
     Prod [I: Int] I => I: I::from_bool(true), I::wrapping_mul, I::wrapping_mul;
     /// Largest integer.
-    Max [I: Int] I => I: I::LOWEST, I::max, I::max;
+    Max [I: Int] I => I: I::LOWEST, I::max, I::max, true;
     /// Smallest integer.
-    Min [I: Int] I => I: I::HIGHEST, I::min, I::min;
+    Min [I: Int] I => I: I::HIGHEST, I::min, I::min, true;
     /// Sum of floats, in double precision.
     SumFloats [R: Real] R => f64: -0.0, |a, x: R| a + x.convert::<f64>(), |a, b| a + b;
     /// Product of floats, in double precision.
@@ -231,13 +232,13 @@ accumulate! {
     /// Product of 16-bit floats as singles.
     ProdHalves [] f32 => f32: 1.0, |a, x| a * x, |a, b| a * b;
     /// Largest float.
-    MaxFloats [R: Real] R => R: R::LOWEST, maximum, maximum;
+    MaxFloats [R: Real] R => R: R::LOWEST, maximum, maximum, true;
     /// Smallest float.
-    MinFloats [R: Real] R => R: R::HIGHEST, minimum, minimum;
+    MinFloats [R: Real] R => R: R::HIGHEST, minimum, minimum, true;
     /// Largest float, or any NaN or any zero where it is one of these: a few instructions of the processor.
-    AboutMax [R: Real] R => R: R::LOWEST, about_max, about_max;
+    AboutMax [R: Real] R => R: R::LOWEST, about_max, about_max, true;
     /// As [`AboutMax`], of the smallest.
-    AboutMin [R: Real] R => R: R::HIGHEST, about_min, about_min;
+    AboutMin [R: Real] R => R: R::HIGHEST, about_min, about_min, true;
     /// Sum of complex numbers, in double precision.
     SumComplex [C: Cpx] C => Complex<f64>: Complex::new(-0.0, -0.0), |a, z: C| a + z.convert::<Complex<f64>>(), |a, b| a + b;
     /// Product of complex numbers, in double precision.

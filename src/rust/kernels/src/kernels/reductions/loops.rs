@@ -3,13 +3,15 @@
 
 use super::partials::{lanes_from, Rows, LANES};
 use crate::dtype::Element;
-use crate::kernels::wide::{wide, wide_loop, Loop};
+use crate::kernels::wide::{combine, wide, wide_loop, Loop};
 use std::marker::PhantomData;
 
 /// A way to accumulate elements of a type.
 pub trait Accumulate<T: Element> {
     /// The type of an accumulator.
     type Acc: Element;
+    /// Whether it takes one of two.
+    const CHOICE: bool;
     /// The neutral element.
     fn start() -> Self::Acc;
     /// Takes an element.
@@ -211,7 +213,24 @@ fn lines<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc])
     out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = line::<T, S>(x));
 }
 
+/// Takes elements into as many accumulators, again from the first one if there are more, by a choice.
+struct Choose<'a, T, A, S>(&'a mut [A], &'a [T], PhantomData<S>);
+
+impl<T: Element, S: Accumulate<T>> Loop for Choose<'_, T, S::Acc, S> {
+    type Made = ();
+    #[inline(always)]
+    fn run(self) {
+        let each = self.0.len().max(1);
+        for x in self.1.chunks(each) {
+            combine(self.0, x, S::add);
+        }
+    }
+}
+
 fn one<T: Element, S: Accumulate<T>>(acc: &mut [S::Acc], x: &[T]) {
+    if S::CHOICE {
+        return wide_loop(Choose::<_, _, S>(acc, x, PhantomData));
+    }
     let each = acc.len().max(1);
     wide(|| {
         for x in x.chunks(each) {

@@ -11,7 +11,7 @@ use crate::kernels::math::scalar::{maximum, minimum};
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::convolution::Window;
 use crate::kernels::threads::pool;
-use crate::kernels::wide::{wide_loop, Loop};
+use crate::kernels::wide::{combine, wide_loop, Loop};
 use crate::tensor::{View, ViewMut};
 use num_complex::Complex;
 use std::marker::PhantomData;
@@ -200,10 +200,7 @@ impl<T: Element, A: Element, J: Join<A>> Loop for Run<'_, T, A, J> {
     fn run(self) {
         if self.step == 1 {
             let x = &self.x[self.from as usize..][..self.sums.len()];
-            for (sum, x) in self.sums.iter_mut().zip(x) {
-                *sum = J::of(*sum, x.convert());
-            }
-            return;
+            return combine(self.sums, x, |sum, x: T| J::of(sum, x.convert()));
         }
         for (i, sum) in self.sums.iter_mut().enumerate() {
             *sum = J::of(*sum, self.x[(self.from + i as isize * self.step) as usize].convert());
