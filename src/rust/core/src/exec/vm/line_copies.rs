@@ -3,15 +3,12 @@
 use super::kernel::{Extent, Kernel, Window};
 use crate::dtype::{DType, Element};
 use crate::kernels::cast::by_width;
-use crate::kernels::memory::nontemporal::prefetch;
+use crate::kernels::memory::cache::{fetch, prefetch, LINE};
 use crate::kernels::tile::gather_run;
 
 /// Runs ahead of a copy that are fetched: where lines are far apart, processors do not foresee where the next run
 /// is, and copies of runs of 64 elements took twice the time (AMD EPYC, Zen 5).
 const AHEAD: usize = 16;
-
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
 
 /// Copies so many runs of so many bytes, which are this far apart there and here. Those that are `far` are fetched
 /// ahead.
@@ -22,7 +19,8 @@ unsafe fn copy_runs(count: usize, bytes: usize, from: (*const u8, usize), to: (*
     let far = if from.1 > to.1 { from } else { (to.0.cast_const(), to.1) };
     for i in 0..count {
         let next = far.0.wrapping_add((i + AHEAD) * far.1);
-        (0..bytes).step_by(LINE).chain([bytes - 1]).for_each(|at| prefetch(next.wrapping_add(at)));
+        fetch(next, bytes);
+        prefetch(next.wrapping_add(bytes - 1));
         let (from, to) = (from.0.wrapping_add(i * from.1), to.0.wrapping_add(i * to.1));
         // SAFETY: by the caller.
         unsafe { copy_run(bytes, from, to) };

@@ -7,7 +7,7 @@
 use super::binding::{Address, Binding, Resolved};
 use super::code::{Across, Code, Folding, Phased};
 use super::resolve::{Room, Tile, ALIGN};
-use crate::kernels::memory::nontemporal::prefetch;
+use crate::kernels::memory::cache;
 use crate::kernels::memory::Streams;
 use crate::kernels::reductions::partials::{LANES, PARTIAL};
 use crate::kernels::threads::pool;
@@ -41,16 +41,13 @@ pub(super) fn run(
 /// Columns ahead whose rows are fetched: processors do not foresee where they are.
 const AHEAD: usize = 3;
 
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
-
 /// Asks for some elements at these addresses.
 fn fetch(room: &Room, far: &[Address], elements: Range<usize>) {
     for address in far {
         let bytes = elements.len() * address.by_tile;
         // SAFETY: a room has the bases that its binding is of; nothing is read.
         let start = unsafe { address.at(room.bases, elements.start, 0, 0) }.cast_const();
-        (0..bytes).step_by(LINE).for_each(|at| prefetch(start.wrapping_add(at)));
+        cache::fetch(start, bytes);
     }
 }
 

@@ -7,6 +7,7 @@ use super::cut::Cut;
 use super::kernel::{Extent, Kernel, Run, Slot, Window};
 use super::native::{Native, Table, MAX_ARGUMENTS, MAX_AXES};
 use super::runs::{Joint, Runs};
+use crate::kernels::memory::cache::LINE;
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
 use crate::kernels::reductions::partials::PARTIAL;
@@ -43,11 +44,12 @@ impl Code {
     ) {
         assert!(binding.fits(streams), "a program is bound to other streams");
         let run_in = |(scratch, bases): &mut (AlignedBytes, Vec<*mut u8>)| {
-            // Which begin where what is aligned for any dtype may.
+            // Registers begin with a line of the cache: loads of the widest vectors would be in two otherwise, all of
+            // them. What follows begins where what is aligned for any dtype may.
             let used = (self.registers + self.constants).next_multiple_of(ALIGN);
-            scratch.reserve(CACHE_LINE + used + bytes);
+            scratch.reserve(LINE + used + bytes);
             let scratch = scratch.as_mut_slice();
-            let start = scratch.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
+            let start = scratch.as_ptr().align_offset(LINE).min(LINE);
             let (used, bytes) = scratch[start..][..used + bytes].split_at_mut(used);
             let (registers, constants) = used.split_at_mut(self.registers);
             bases.clear();
@@ -66,10 +68,6 @@ impl Code {
         });
     }
 }
-
-/// Registers begin with a cache line: loads of the widest vectors would be in two lines otherwise, all of
-/// them.
-const CACHE_LINE: usize = 64;
 
 /// Alignment of scratch memory.
 pub(super) const ALIGN: usize = 16;

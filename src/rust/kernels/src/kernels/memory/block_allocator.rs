@@ -5,13 +5,11 @@
 //! is limited to a share of the machine's. Blocks are aligned to cache lines; the system is asked to back
 //! chunks by huge pages.
 
+use super::cache::LINE;
 use std::alloc::{alloc, dealloc, Layout};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Alignment of blocks: a cache line.
-const LINE: usize = 64;
 
 /// Alignment of chunks: a huge page.
 const HUGE: usize = 2 << 20;

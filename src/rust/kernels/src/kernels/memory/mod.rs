@@ -3,6 +3,7 @@
 
 mod apart;
 pub mod block_allocator;
+pub mod cache;
 pub mod indexed;
 pub mod nontemporal;
 pub mod permute;

@@ -5,6 +5,7 @@ use super::partials::{Rows, LANES};
 use super::vectors::{Widened, START};
 use crate::kernels::math::lanes::{Singles, Wide};
 use crate::kernels::math::vectors::{vectored, Vectored};
+use crate::kernels::memory::cache::LINE;
 
 /// Elements of a result that the processor foresees, from so many columns.
 const FEW: usize = 64;
@@ -56,9 +57,6 @@ impl<R: Widened> Vectored for Beside<'_, R> {
         }
     }
 }
-
-/// Bytes of a line of memory.
-const LINE: usize = 64;
 
 /// Columns of which the places are found at a time.
 const COLUMNS: usize = 16 * LANES;

@@ -9,7 +9,7 @@ use super::partials::LANES;
 use crate::dtype::{Element, Real};
 use crate::kernels::math::lanes::{Lanes, Singles, Wide, MOST_LANES};
 use crate::kernels::math::vectors::{vectored, Vectored};
-use crate::kernels::memory::nontemporal::prefetch;
+use crate::kernels::memory::cache::prefetch;
 use half::{bf16, f16};
 
 /// A float that is accumulated as a double.

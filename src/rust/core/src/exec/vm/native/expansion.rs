@@ -7,7 +7,7 @@ use super::chain::{Chain, MicroOp, Op, Origin, Value};
 use crate::dtype::DType;
 use crate::kernels::math::formula::{Formula, Operation, Step};
 use crate::tensor::Literal;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A chain whose floats are computed in steps.
 pub struct Expanded {
@@ -61,6 +61,8 @@ pub struct Expansion {
     literals: FxHashMap<(bool, u64), usize>,
     /// Masks that are guarded.
     masks: Vec<usize>,
+    /// Results of steps that are never below zero.
+    above: FxHashSet<usize>,
 }
 
 impl Expansion {
@@ -72,6 +74,7 @@ impl Expansion {
             known: FxHashMap::with_capacity_and_hasher(8 * chain.ops.len(), Default::default()),
             literals: FxHashMap::default(),
             masks: vec![],
+            above: FxHashSet::default(),
         }
     }
 
@@ -155,7 +158,11 @@ impl Expansion {
                 self.step((operation, complement), &operands, DType::I1, false, Some(result))
             }
             Op::Sqrt => {
-                let root = step(Operation::Sqrt, of, None);
+                if self.is_never_below_zero(of[0]) {
+                    self.step((Operation::Sqrt, false), of, dtype, false, Some(result));
+                    return;
+                }
+                let root = self.step((Operation::Sqrt, false), of, dtype, false, None);
                 let zero = self.literal(is_double, 0);
                 let nan = if is_double { f64::NAN.to_bits() } else { u64::from(f32::NAN.to_bits()) };
                 let nan = self.literal(is_double, nan);
@@ -226,6 +233,29 @@ impl Expansion {
             [x, y].map(|v| self.step((Operation::Same, true), &[v; 2], DType::I1, false, None));
         let right = self.step((Operation::Select, false), &[no_y, y, joined], dtype, false, None);
         self.step((Operation::Select, false), &[no_x, x, right], dtype, false, result)
+    }
+
+    /// Whether no element of a value is below zero, whatever its arguments are; it may be NaN or -0.
+    fn is_never_below_zero(&self, v: usize) -> bool {
+        self.above.contains(&v) || self.known_number(v).is_some_and(|number| number >= 0.0)
+    }
+
+    /// As [`Expansion::is_never_below_zero`], for the result of a step.
+    fn makes_above(&self, operation: Operation, operands: &[usize]) -> bool {
+        let above = |&v: &usize| self.is_never_below_zero(v);
+        match operation {
+            Operation::And => operands.iter().any(|&v| self.is_without_sign(v)),
+            Operation::Add => operands.iter().all(above),
+            Operation::Mul => operands[0] == operands[1] || operands.iter().all(above),
+            Operation::Select => operands[1..].iter().all(above),
+            _ => false,
+        }
+    }
+
+    /// Whether a value is a literal whose bit of the sign is not set.
+    fn is_without_sign(&self, v: usize) -> bool {
+        let Origin::Literal(x) = self.chain.values[v].origin else { return false };
+        x.to_bytes()[x.dtype().bytes() - 1] & 0x80 == 0
     }
 
     /// The number that a value is known to be, if it is no NaN.
@@ -302,6 +332,9 @@ impl Expansion {
         }
         let result = result.unwrap_or_else(|| self.value(dtype, Origin::Made));
         self.known.insert(key, result);
+        if !complement && self.makes_above(operation, operands) {
+            self.above.insert(result);
+        }
         let op = if complement { Op::NotStep(operation) } else { Op::Step(operation) };
         self.push(MicroOp { op, operands: operands.to_vec(), result }, upper);
         result

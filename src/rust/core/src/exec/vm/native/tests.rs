@@ -7,6 +7,8 @@ use crate::kernels::math::{self, scalar, Computed, Kernel1, Kernel2};
 use crate::kernels::memory::AlignedBytes;
 use crate::tensor::Literal;
 
+mod roots;
+
 /// An element as its bits.
 type Bits = u64;
 
