@@ -16,9 +16,10 @@ use super::gemm;
 use super::matrix::{Batch, Block, Matrix, MULTIPLY_ADD, PRODUCTS};
 use super::matvec::{matvec, SHORT};
 use super::matvecs::matvecs;
+use super::pieces::piece;
 use crate::dtype::{dispatch, Bool, Element, Int};
 use crate::kernels::memory::zeroed;
-use crate::kernels::threads::pool;
+use crate::kernels::threads::{pool, threads};
 use crate::kernels::wide::wide;
 use crate::kernels::{cast, tile};
 use crate::shape::Shape;
@@ -43,6 +44,10 @@ fn operand<T: Copy>(x: &Matrix<T>, rows: usize, columns: usize) -> gemm::Operand
 
 /// Element types with a matrix product.
 pub trait Dot: Element {
+    /// Whether a piece of a product copies lines of both operands, so that large pieces copy them less often;
+    /// else pieces are as small as suits the caches.
+    const COPIES: bool = false;
+
     /// `out = lhs * rhs` for `lhs [m, k]`, `rhs [k, n]`, none of these 0.
     fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: Block<Self>);
 
@@ -125,6 +130,7 @@ fn by_tiles<T>(_lhs: Matrix<T>, _rhs: Matrix<T>, _sizes: [usize; 3], _out: &mut 
 macro_rules! dot_float {
     ($($type:ident $line:literal;)+) => {$(
         impl Dot for $type {
+            const COPIES: bool = true;
             fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], mut out: Block<$type>) {
                 if !by_tiles(lhs, rhs, sizes, &mut out) {
                     by_blocks(lhs, rhs, sizes, out)
@@ -242,22 +248,6 @@ impl Dot for Bool {
 /// Rows, and products of a sum, after which `matrixmultiply` may be left: a multiple of those in one of its
 /// blocks, which are 256.
 const CHUNK: usize = 512;
-
-/// Rows of the result in a piece of work, at most.
-const ROWS: usize = 256;
-
-/// Columns of the result in a piece of work, at most: the fewer, the more evenly threads share them, but the
-/// more often kernels copy the rows of an operand. So the larger result has more.
-const COLUMNS: [usize; 3] = [64, 128, 256];
-
-/// Elements of a large result.
-const LARGE: usize = 1 << 20;
-
-/// Rows and columns in a piece of a result of these sizes.
-fn piece(m: usize, n: usize) -> [usize; 2] {
-    let few = m.div_ceil(ROWS) * n.div_ceil(COLUMNS[1]) < 4;
-    [ROWS.min(m), COLUMNS[if m * n >= LARGE { 2 } else { 1 - few as usize }].min(n)]
-}
 
 /// Products in a partial sum of a long sum.
 const DEPTH: usize = 4096;
@@ -383,7 +373,7 @@ fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: 
         return;
     }
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
-    let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
+    let [rows, columns] = if shared { piece([m, n], T::COPIES, threads()) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
     // The batch is the first axis of the result: one matrix of which each product has every `b`-th row.
     let all = Block::new(out, [b * m, n], [1, b * m]);
@@ -521,7 +511,8 @@ mod tests {
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) =
             ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n * MULTIPLY_ADD >= pool::WORTH_SHARING && n > COLUMNS[1]);
+        assert!(b * m * k * n * MULTIPLY_ADD >= pool::WORTH_SHARING);
+        assert!(piece([m, n], true, 2) != [m, n] && piece([m, n], false, 1) != [m, n]);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {

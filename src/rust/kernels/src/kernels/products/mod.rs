@@ -10,3 +10,4 @@ mod inner_products;
 pub mod matrix;
 pub mod matvec;
 mod matvecs;
+mod pieces;
