@@ -11,3 +11,4 @@ pub mod matrix;
 pub mod matvec;
 mod matvecs;
 mod pieces;
+mod symmetric;

@@ -40,21 +40,13 @@ const MAX_UNPACKED_LINES: usize = 16;
 /// Bytes of an operand up to which it is read in place.
 const MAX_UNPACKED_BYTES: usize = 1 << 16;
 
-/// `out = lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`. Returns whether the
-/// processor has kernels for it.
+/// `lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`: written to the result, added to it,
+/// or subtracted from it. With `lower`, only elements whose column is at most their row and so many more are
+/// asked for. Returns whether the processor has kernels for it.
 ///
 /// # Safety
 /// All elements are there; those of the result are apart from each other and from the operands, and not in
 /// use.
-pub unsafe fn product<T: Tiled>(lhs: Operand<T>, rhs: Operand<T>, sizes: [usize; 3], out: Target<T>) -> bool {
-    update(lhs, rhs, sizes, Sums::Set, None, out)
-}
-
-/// As [`product`]; the products are written, added to the result, or subtracted from it. With `lower`, only
-/// elements whose column is at most their row and so many more are asked for.
-///
-/// # Safety
-/// As of [`product`].
 pub unsafe fn update<T: Tiled>(
     lhs: Operand<T>,
     rhs: Operand<T>,
@@ -92,7 +84,7 @@ pub fn of_batches<T: Tiled>(sizes: [usize; 4], beside: bool) -> Option<&'static 
 /// With `vectors`, `n` is 1, and sums are those of products with a vector.
 ///
 /// # Safety
-/// As of [`product`].
+/// As of [`update`].
 pub unsafe fn side_by_side<T: Tiled>(
     kernels: &Kernels<T>,
     operands: [Matrices<T>; 2],
@@ -106,7 +98,7 @@ pub unsafe fn side_by_side<T: Tiled>(
 /// As [`side_by_side`], with the kernels for results that follow each other: `out [m, n, b]`.
 ///
 /// # Safety
-/// As of [`product`].
+/// As of [`update`].
 pub unsafe fn one_by_one<T: Tiled>(
     kernels: &Kernels<T>,
     operands: [Matrices<T>; 2],
@@ -166,7 +158,7 @@ impl Part {
 /// The product, block by block.
 ///
 /// # Safety
-/// As of [`product`], and the processor has the instructions of the kernels.
+/// As of [`update`], and the processor has the instructions of the kernels.
 unsafe fn blocks<T: Tiled>(
     kernels: &Kernels<T>,
     [lhs, rhs]: [Operand<T>; 2],
