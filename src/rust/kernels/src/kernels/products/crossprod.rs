@@ -9,6 +9,7 @@
 
 use super::inner_products::products;
 use super::matrix::{Matrix, MULTIPLY_ADD};
+use super::symmetric::is_of_itself;
 use crate::dtype::Float;
 use crate::kernels::threads::pool;
 use crate::kernels::tile::gather_run;
@@ -33,7 +34,7 @@ pub fn crossprod<F: Float, const L: usize>(
 ) {
     // Columns of both.
     let (x, y) = (lhs.transposed(), rhs);
-    let symmetric = m == n && x.first == y.first && x.strides == y.strides && std::ptr::eq(x.data, y.data);
+    let symmetric = is_of_itself(&lhs, &rhs, m, n);
     let mut sums = vec![0.0; k.div_ceil(PIECE) * m * n];
     pool::for_each_chunk(&mut sums, m * n, (k * m * n).saturating_mul(MULTIPLY_ADD), |piece, sums| {
         let (mut left, mut right) = (Vec::new(), Vec::new());

@@ -13,12 +13,14 @@ use super::batches::{one_after_the_other, per_piece, side_by_side};
 use super::crossprod::{crossprod, MAX_SIDE};
 #[cfg(target_arch = "x86_64")]
 use super::gemm;
-use super::matrix::{Batch, Block, Matrix, MULTIPLY_ADD, PRODUCTS};
+use super::matrix::{Batch, Block, Matrix, Sums, MULTIPLY_ADD, PRODUCTS};
 use super::matvec::{matvec, SHORT};
 use super::matvecs::matvecs;
+use super::pieces::piece;
+use super::symmetric::{is_of_itself, mirror};
 use crate::dtype::{dispatch, Bool, Element, Int};
 use crate::kernels::memory::zeroed;
-use crate::kernels::threads::pool;
+use crate::kernels::threads::{pool, threads};
 use crate::kernels::wide::wide;
 use crate::kernels::{cast, tile};
 use crate::shape::Shape;
@@ -43,8 +45,17 @@ fn operand<T: Copy>(x: &Matrix<T>, rows: usize, columns: usize) -> gemm::Operand
 
 /// Element types with a matrix product.
 pub trait Dot: Element {
+    /// Whether a piece of a product copies lines of both operands, so that large pieces copy them less often;
+    /// else pieces are as small as suits the caches.
+    const COPIES: bool = false;
+
     /// `out = lhs * rhs` for `lhs [m, k]`, `rhs [k, n]`, none of these 0.
     fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: Block<Self>);
+
+    /// As [`Dot::dot`]; only elements whose column exceeds their row by at most `most` are asked for.
+    fn lower(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], _most: isize, out: Block<Self>) {
+        Self::dot(lhs, rhs, sizes, out)
+    }
 
     /// `out = matrix * x`, if there is a kernel for it.
     fn vector(_matrix: Matrix<Self>, _x: &[Self], _out: &mut [Self]) -> bool {
@@ -109,24 +120,43 @@ fn by_tiles<T: gemm::Tiled>(
     lhs: Matrix<T>,
     rhs: Matrix<T>,
     [m, k, n]: [usize; 3],
+    lower: Option<isize>,
     out: &mut Block<T>,
 ) -> bool {
     assert!(out.sizes == [m, n], "a result of other sizes");
     let target = gemm::Target { first: out.pointer, strides: out.strides };
     // SAFETY: operands were held to their data, and the block is borrowed exclusively.
-    unsafe { gemm::product(operand(&lhs, m, k), operand(&rhs, k, n), [m, k, n], target) }
+    unsafe { gemm::update(operand(&lhs, m, k), operand(&rhs, k, n), [m, k, n], Sums::Set, lower, target) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn by_tiles<T>(_lhs: Matrix<T>, _rhs: Matrix<T>, _sizes: [usize; 3], _out: &mut Block<T>) -> bool {
+fn by_tiles<T>(
+    _lhs: Matrix<T>,
+    _rhs: Matrix<T>,
+    _sizes: [usize; 3],
+    _lower: Option<isize>,
+    _out: &mut Block<T>,
+) -> bool {
     false
 }
 
 macro_rules! dot_float {
     ($($type:ident $line:literal;)+) => {$(
         impl Dot for $type {
+            const COPIES: bool = true;
             fn dot(lhs: Matrix<$type>, rhs: Matrix<$type>, sizes: [usize; 3], mut out: Block<$type>) {
-                if !by_tiles(lhs, rhs, sizes, &mut out) {
+                if !by_tiles(lhs, rhs, sizes, None, &mut out) {
+                    by_blocks(lhs, rhs, sizes, out)
+                }
+            }
+            fn lower(
+                lhs: Matrix<$type>,
+                rhs: Matrix<$type>,
+                sizes: [usize; 3],
+                most: isize,
+                mut out: Block<$type>,
+            ) {
+                if !by_tiles(lhs, rhs, sizes, Some(most), &mut out) {
                     by_blocks(lhs, rhs, sizes, out)
                 }
             }
@@ -242,22 +272,6 @@ impl Dot for Bool {
 /// Rows, and products of a sum, after which `matrixmultiply` may be left: a multiple of those in one of its
 /// blocks, which are 256.
 const CHUNK: usize = 512;
-
-/// Rows of the result in a piece of work, at most.
-const ROWS: usize = 256;
-
-/// Columns of the result in a piece of work, at most: the fewer, the more evenly threads share them, but the
-/// more often kernels copy the rows of an operand. So the larger result has more.
-const COLUMNS: [usize; 3] = [64, 128, 256];
-
-/// Elements of a large result.
-const LARGE: usize = 1 << 20;
-
-/// Rows and columns in a piece of a result of these sizes.
-fn piece(m: usize, n: usize) -> [usize; 2] {
-    let few = m.div_ceil(ROWS) * n.div_ceil(COLUMNS[1]) < 4;
-    [ROWS.min(m), COLUMNS[if m * n >= LARGE { 2 } else { 1 - few as usize }].min(n)]
-}
 
 /// Products in a partial sum of a long sum.
 const DEPTH: usize = 4096;
@@ -383,19 +397,31 @@ fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: 
         return;
     }
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
-    let [rows, columns] = if shared { piece(m, n) } else { [m, n] };
+    let [rows, columns] = if shared { piece([m, n], T::COPIES, threads()) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
+    let half = shared && b == 1 && T::COPIES && is_of_itself(&lhs.first, &rhs.first, m, n);
     // The batch is the first axis of the result: one matrix of which each product has every `b`-th row.
     let all = Block::new(out, [b * m, n], [1, b * m]);
     pool::for_each_piece(down * across, shared, |piece| {
         let (i, j) = (piece % down * rows, piece / down * columns);
         let sizes = [rows.min(m - i), k, columns.min(n - j)];
+        if half && j >= i + sizes[0] {
+            return;
+        }
         for number in 0..b {
             // SAFETY: pieces have no rows and columns in common, and products of a batch no rows of all.
             let out = unsafe { all.rows(number + i * b, b, sizes[0], j..j + sizes[2]) };
-            T::dot(lhs.matrix(number).from(i, 0), rhs.matrix(number).from(0, j), sizes, out);
+            let (lhs, rhs) = (lhs.matrix(number).from(i, 0), rhs.matrix(number).from(0, j));
+            if half {
+                T::lower(lhs, rhs, sizes, i as isize - j as isize, out);
+            } else {
+                T::dot(lhs, rhs, sizes, out);
+            }
         }
     });
+    if half {
+        mirror(out, n);
+    }
 }
 
 /// A product with a vector, if it is one, and there is a kernel for it.
@@ -442,16 +468,26 @@ fn partial_sums<T: Dot, S: Element + Add<Output = S>>(
 ) -> bool {
     let count = k.div_ceil(DEPTH);
     let mut partials = zeroed::<T>(count * m * n);
+    let half = T::COPIES && is_of_itself(&lhs, &rhs, m, n);
     pool::for_each_chunk(&mut partials, m * n, (m * k * n).saturating_mul(MULTIPLY_ADD), |i, partial| {
         let start = i * DEPTH;
         let sizes = [m, DEPTH.min(k - start), n];
-        T::dot(lhs.from(0, start), rhs.from(start, 0), sizes, Block::new(partial, [m, sizes[2]], [1, m]));
+        let (lhs, rhs, partial) =
+            (lhs.from(0, start), rhs.from(start, 0), Block::new(partial, [m, n], [1, m]));
+        if half {
+            T::lower(lhs, rhs, sizes, 0, partial);
+        } else {
+            T::dot(lhs, rhs, sizes, partial);
+        }
     });
     let mut sums: Vec<S> = partials[..m * n].iter().map(|x| x.convert()).collect();
     for partial in partials[m * n..].chunks(m * n) {
         sums.iter_mut().zip(partial).for_each(|(sum, x)| *sum = *sum + x.convert());
     }
     out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.convert());
+    if half {
+        mirror(out, n);
+    }
     true
 }
 
@@ -499,7 +535,7 @@ mod tests {
                 (numbers(m * k), numbers(k * n).iter().map(|x| 1e-20 * x).collect());
             let (lhs, rhs) = (Matrix::dense(&lhs, m), Matrix::dense(&rhs, n).transposed());
             let (mut ours, mut theirs) = (vec![0.0; m * n], vec![0.0; m * n]);
-            let done = by_tiles(lhs, rhs, sizes, &mut Block::new(&mut ours, [m, n], [1, m]));
+            let done = by_tiles(lhs, rhs, sizes, None, &mut Block::new(&mut ours, [m, n], [1, m]));
             assert_eq!(done, Level::current() != Level::Portable);
             by_blocks(lhs, rhs, sizes, Block::new(&mut theirs, [m, n], [1, m]));
             // Zeros have signs too.
@@ -521,7 +557,8 @@ mod tests {
         let number = |i: usize| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5;
         let (lhs, rhs): (Vec<f64>, Vec<f64>) =
             ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
-        assert!(b * m * k * n * MULTIPLY_ADD >= pool::WORTH_SHARING && n > COLUMNS[1]);
+        assert!(b * m * k * n * MULTIPLY_ADD >= pool::WORTH_SHARING);
+        assert!(piece([m, n], true, 2) != [m, n] && piece([m, n], false, 1) != [m, n]);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {
@@ -529,6 +566,25 @@ mod tests {
             // 90 products of numbers below 1/4, rounded in another order.
             assert!((out[i + (l + j * m) * b] - want).abs() < 90.0 * f64::EPSILON);
         }
+    }
+
+    #[test]
+    fn a_product_with_the_own_transpose_is_that_with_a_copy() {
+        fn check<T: Dot + PartialEq + std::fmt::Debug>(number: fn(usize) -> T) {
+            for [n, k] in [[300, 90], [600, 20], [50, 2 * DEPTH + 100]] {
+                let x: Vec<T> = (0..n * k).map(number).collect();
+                let copy = x.clone();
+                // By columns, and by rows.
+                for matrix in [Matrix::dense(&x, k), Matrix::dense(&x, n).transposed()] {
+                    let (mut own, mut other) = (vec![T::default(); n * n], vec![T::default(); n * n]);
+                    one(matrix.transposed(), matrix, [n, k, n], &mut own);
+                    one(matrix.transposed(), Matrix { data: &copy, ..matrix }, [n, k, n], &mut other);
+                    assert!(own == other, "{n} {k}");
+                }
+            }
+        }
+        check(|i| ((i * 7919) % 1013) as f32 / 1013.0 - 0.5);
+        check(|i| ((i * 7919) % 1013) as f64 / 1013.0 - 0.5);
     }
 
     #[test]

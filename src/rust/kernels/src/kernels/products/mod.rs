@@ -10,3 +10,5 @@ mod inner_products;
 pub mod matrix;
 pub mod matvec;
 mod matvecs;
+mod pieces;
+mod symmetric;

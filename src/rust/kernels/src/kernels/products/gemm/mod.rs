@@ -1,9 +1,9 @@
 //! Products of matrices of floats, on processors with AVX2 or AVX-512.
 //!
 //! The result is split into register tiles ([`tile`]). Of the right operand columns are read in place if they
-//! are contiguous: each is a sequence of its own. Small operands are too, of the left one if rows are
-//! contiguous; else panels are packed, so that a tile reads them sequentially ([`pack`]), in blocks that stay in
-//! the second-level cache.
+//! are contiguous, each a sequence of its own, and not read so often that a copy is worth it. Small operands are
+//! read in place too, the left one if rows are contiguous; else panels are packed, so that a tile reads them
+//! sequentially ([`pack`]), in blocks that stay in the second-level cache.
 //!
 //! Each element is a sum of products that are added one after the other, rounded once each (FMA), in blocks
 //! of [`DEPTH`], which are added in order. That is what `matrixmultiply` does on processors that have FMA, so
@@ -24,6 +24,7 @@ use crate::kernels::math::Level;
 use crate::stop;
 use operand::DEPTH;
 use scratch::{room, with_scratch, Line};
+use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
 use std::mem::{size_of, MaybeUninit};
 use std::ops::Range;
 use tile::{Tile, TileKernel, LARGEST};
@@ -32,12 +33,6 @@ pub use batch::Matrices;
 pub use operand::{Operand, Target};
 pub use tile::{Kernels, Tiled};
 
-/// Rows of the left operand that are packed at once, at most.
-const ROWS: usize = 144;
-
-/// Columns of the right operand that are packed at once, at most.
-const COLUMNS: usize = 256;
-
 /// Rows or columns of one operand up to which the other is not worth packing: each of its blocks is used for
 /// so few.
 const MAX_UNPACKED_LINES: usize = 16;
@@ -45,21 +40,13 @@ const MAX_UNPACKED_LINES: usize = 16;
 /// Bytes of an operand up to which it is read in place.
 const MAX_UNPACKED_BYTES: usize = 1 << 16;
 
-/// `out = lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`. Returns whether the
-/// processor has kernels for it.
+/// `lhs * rhs`, for sizes `[m, k, n]` above 0, `lhs [m, k]` and `rhs [k, n]`: written to the result, added to it,
+/// or subtracted from it. With `lower`, only elements whose column is at most their row and so many more are
+/// asked for. Returns whether the processor has kernels for it.
 ///
 /// # Safety
 /// All elements are there; those of the result are apart from each other and from the operands, and not in
 /// use.
-pub unsafe fn product<T: Tiled>(lhs: Operand<T>, rhs: Operand<T>, sizes: [usize; 3], out: Target<T>) -> bool {
-    update(lhs, rhs, sizes, Sums::Set, None, out)
-}
-
-/// As [`product`]; the products are written, added to the result, or subtracted from it. With `lower`, only
-/// elements whose column is at most their row and so many more are asked for.
-///
-/// # Safety
-/// As of [`product`].
 pub unsafe fn update<T: Tiled>(
     lhs: Operand<T>,
     rhs: Operand<T>,
@@ -97,7 +84,7 @@ pub fn of_batches<T: Tiled>(sizes: [usize; 4], beside: bool) -> Option<&'static 
 /// With `vectors`, `n` is 1, and sums are those of products with a vector.
 ///
 /// # Safety
-/// As of [`product`].
+/// As of [`update`].
 pub unsafe fn side_by_side<T: Tiled>(
     kernels: &Kernels<T>,
     operands: [Matrices<T>; 2],
@@ -111,7 +98,7 @@ pub unsafe fn side_by_side<T: Tiled>(
 /// As [`side_by_side`], with the kernels for results that follow each other: `out [m, n, b]`.
 ///
 /// # Safety
-/// As of [`product`].
+/// As of [`update`].
 pub unsafe fn one_by_one<T: Tiled>(
     kernels: &Kernels<T>,
     operands: [Matrices<T>; 2],
@@ -171,7 +158,7 @@ impl Part {
 /// The product, block by block.
 ///
 /// # Safety
-/// As of [`product`], and the processor has the instructions of the kernels.
+/// As of [`update`], and the processor has the instructions of the kernels.
 unsafe fn blocks<T: Tiled>(
     kernels: &Kernels<T>,
     [lhs, rhs]: [Operand<T>; 2],
@@ -186,33 +173,36 @@ unsafe fn blocks<T: Tiled>(
         return T::KERNELS[n - 1][m - 1](lhs, rhs, k, out);
     }
     let [tall, broad] = kernels.most;
-    let height = ROWS / tall * tall;
+    let [height, width] = kernels.block;
     let in_place = [
         lhs.strides[0] == 1 && (n <= MAX_UNPACKED_LINES || m * k * size_of::<T>() <= MAX_UNPACKED_BYTES),
-        // To pack contiguous columns took a tenth of the time of a product of 2048 rows.
-        rhs.strides[0] == 1 || m <= MAX_UNPACKED_LINES || n * k * size_of::<T>() <= MAX_UNPACKED_BYTES,
+        (rhs.strides[0] == 1 && m <= kernels.in_place)
+            || m <= MAX_UNPACKED_LINES
+            || n * k * size_of::<T>() <= MAX_UNPACKED_BYTES,
     ];
-    // What is less than a vector of rows or a group of columns is filled up with zeros.
+    // What is less than a vector of rows or a group of columns is filled up with zeros. Asked of each tile, so
+    // without divisions: four of them would take half as long as a tile of 16 products.
     let packs_rows = |rows: usize| {
-        !in_place[0] || (rows % kernels.lanes != 0 && rows.div_ceil(kernels.lanes) > kernels.masked)
+        !in_place[0] || (rows & (kernels.lanes - 1) != 0 && rows > kernels.lanes * kernels.masked)
     };
-    let packs_columns = |columns: usize| !in_place[1] || columns % kernels.group != 0;
-    let panels =
-        |count: usize, most: usize, width: usize| count.min(most).next_multiple_of(width) * k.min(DEPTH);
-    let [left, right] = room::<T>(scratch, [panels(m, height, tall), panels(n, COLUMNS, broad)]);
-    for (j, l) in (0..n).step_by(COLUMNS).flat_map(|j| (0..k).step_by(DEPTH).map(move |l| (j, l))) {
-        let (columns, depth) = (COLUMNS.min(n - j), DEPTH.min(k - l));
-        for start in (0..columns).step_by(broad) {
-            let columns = broad.min(columns - start);
-            if packs_columns(columns) {
-                let [down, across] = rhs.strides;
-                kernels.pack[1](
-                    rhs.at(l, j + start),
-                    [across, down],
-                    [columns, columns.next_multiple_of(kernels.group), depth],
-                    right.add(start * depth),
-                );
-            }
+    let packs_columns = |columns: usize| !in_place[1] || (columns != kernels.group && columns != broad);
+    // Of lines that are read in place only the last ones are filled up.
+    let panels = |in_place: bool, count: usize, most: usize, width: usize| {
+        let panels = if in_place { 1 } else { count.min(most).div_ceil(width) };
+        panels * pack::apart::<T>(width, k.min(DEPTH))
+    };
+    let [left, right] =
+        room::<T>(scratch, [panels(in_place[0], m, height, tall), panels(in_place[1], n, width, broad)]);
+    let fetches = kernels.fetches && out.strides[0] == 1 && m * n * size_of::<T>() > MAX_UNPACKED_BYTES;
+    for (j, l) in (0..n).step_by(width).flat_map(|j| (0..k).step_by(DEPTH).map(move |l| (j, l))) {
+        let (columns, depth) = (width.min(n - j), DEPTH.min(k - l));
+        let next = |in_place: bool, lines: usize| if in_place { 0 } else { pack::apart::<T>(lines, depth) };
+        let [next_left, next_right] = [next(in_place[0], tall), next(in_place[1], broad)];
+        let first = if in_place[1] { columns - columns % broad } else { 0 };
+        let packed = columns - first;
+        if packed > 0 && packs_columns(packed) {
+            let ([down, across], read) = (rhs.strides, packed.next_multiple_of(kernels.group));
+            kernels.pack[1](rhs.at(l, j + first), [across, down], [packed, read, depth], right);
         }
         for i in (0..m).step_by(height) {
             let rows = height.min(m - i);
@@ -220,39 +210,31 @@ unsafe fn blocks<T: Tiled>(
                 continue;
             }
             stop::work(rows * columns * depth / PRODUCTS);
-            for start in (0..rows).step_by(tall) {
-                let rows = tall.min(rows - start);
-                if packs_rows(rows) {
-                    kernels.pack[0](
-                        lhs.at(i + start, l),
-                        lhs.strides,
-                        [rows, rows.next_multiple_of(kernels.lanes), depth],
-                        left.add(start * depth),
-                    );
-                }
+            let first = if in_place[0] { rows - rows % tall } else { 0 };
+            let packed = rows - first;
+            if packed > 0 && packs_rows(packed) {
+                let read = packed.next_multiple_of(kernels.lanes);
+                kernels.pack[0](lhs.at(i + first, l), lhs.strides, [packed, read, depth], left);
             }
-            for start in (0..columns).step_by(broad) {
-                let (columns, across) = (broad.min(columns - start), j + start);
+            // Plain loops: iterators divide to learn how often they run, and small products wait for that.
+            let (mut across, mut right) = (j, right.cast_const());
+            while across < j + columns {
+                let columns = broad.min(j + columns - across);
                 let packed = packs_columns(columns);
-                let b = if packed { right.add(start * depth).cast_const() } else { rhs.at(l, across) };
-                for start in (0..rows).step_by(tall) {
-                    let (rows, down) = (tall.min(rows - start), i + start);
-                    if !part.meets(down..down + rows, across..across + columns) {
-                        continue;
-                    }
+                let (mut down, mut left) = (i, left.cast_const());
+                while down < i + rows {
+                    let rows = tall.min(i + rows - down);
                     let (a, a_stride) = if packs_rows(rows) {
-                        (left.add(start * depth).cast_const(), tall as isize)
+                        (left, tall as isize)
                     } else {
                         (lhs.at(down, l), lhs.strides[1])
                     };
-                    let kernel = kernels.tiles[columns.div_ceil(kernels.group) - 1]
-                        [rows.div_ceil(kernels.lanes) - 1][packed as usize];
                     let (c, c_stride) = (out.at(down, across), out.strides[1]);
                     let tile = Tile {
                         depth,
                         a,
                         a_stride,
-                        b,
+                        b: if packed { right } else { rhs.at(l, across) },
                         b_strides: rhs.strides,
                         c,
                         c_stride,
@@ -260,13 +242,39 @@ unsafe fn blocks<T: Tiled>(
                         columns,
                         sums: if l > 0 && sums == Sums::Set { Sums::Add } else { sums },
                     };
-                    if out.strides[0] == 1 {
+                    let vectors = usize::from(rows > kernels.lanes) + usize::from(rows > 2 * kernels.lanes);
+                    let kernel =
+                        kernels.tiles[usize::from(columns > kernels.group)][vectors][usize::from(packed)];
+                    if !part.meets(down..down + rows, across..across + columns) {
+                        // Nothing of it is asked for.
+                    } else if out.strides[0] == 1 {
+                        if fetches {
+                            fetch(c, c_stride, [rows, columns]);
+                        }
                         kernel(&tile);
                     } else {
                         apart(kernel, tile, out.strides);
                     }
+                    down += tall;
+                    left = left.wrapping_add(next_left);
                 }
+                across += broad;
+                right = right.wrapping_add(next_right);
             }
+        }
+    }
+}
+
+/// Has a tile of a result fetched, which is there when its sums are made: they are added to it, or written to
+/// lines that have to be read before.
+#[inline(always)]
+fn fetch<T>(c: *const T, stride: usize, [rows, columns]: [usize; 2]) {
+    for j in 0..columns {
+        let column = c.wrapping_add(j * stride);
+        // SAFETY: a hint, wherever it points.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(column.cast());
+            _mm_prefetch::<_MM_HINT_T0>(column.wrapping_add(rows - 1).cast());
         }
     }
 }
@@ -392,11 +400,58 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_added_to_and_subtracted_from_what_is_asked_for() {
+        fn check<T: Number>(how: Sums, lower: Option<isize>, turned: bool) {
+            // More than two blocks of rows, and more columns than one.
+            let [m, k, n] = [330, 3, 520];
+            let number = |i: usize| T::of(((i * 7919) % 1013) as f64 / 1013.0 - 0.5);
+            let (x, y): (Vec<T>, Vec<T>) =
+                ((0..m * k).map(number).collect(), (7..7 + k * n).map(number).collect());
+            let given: Vec<T> = (9..9 + m * n).map(number).collect();
+            let mut out = given.clone();
+            let lhs = Operand { first: x.as_ptr(), strides: [1, m as isize] };
+            let rhs = Operand { first: y.as_ptr(), strides: [n as isize, 1] };
+            let strides = if turned { [n, 1] } else { [1, m] };
+            let target = Target { first: out.as_mut_ptr(), strides };
+            // SAFETY: the elements are there.
+            if !unsafe { update(lhs, rhs, [m, k, n], how, lower, target) } {
+                return;
+            }
+            for (i, j) in (0..n).flat_map(|j| (0..m).map(move |i| (i, j))) {
+                let at = i * strides[0] + j * strides[1];
+                let sum = (0..k).fold(T::default(), |sum, l| sum.plus_product(x[i + l * m], y[j + l * n]));
+                let want = match how {
+                    Sums::Set => sum,
+                    Sums::Add => given[at] + sum,
+                    Sums::Subtract => given[at] - sum,
+                };
+                let asked = lower.is_none_or(|most| j as isize - i as isize <= most);
+                assert!(!asked || out[at] == want, "{how:?} {lower:?} {turned} {i} {j}");
+            }
+        }
+        for how in [Sums::Set, Sums::Add, Sums::Subtract] {
+            for (lower, turned) in [None, Some(0), Some(-200), Some(100)]
+                .into_iter()
+                .flat_map(|lower| [(lower, false), (lower, true)])
+            {
+                check::<f32>(how, lower, turned);
+                check::<f64>(how, lower, turned);
+            }
+        }
+    }
+
+    #[test]
     fn large_operands_are_packed() {
-        assert!(300 * 260 * size_of::<f32>() > MAX_UNPACKED_BYTES && 300 > 2 * ROWS && 260 > DEPTH);
+        let sizes @ [m, k, n] = [330, 260, 520];
+        assert!(m * k * size_of::<f32>() > MAX_UNPACKED_BYTES && k > DEPTH);
+        for level in Level::ALL.iter().filter(|level| level.is_here()) {
+            if let Some(&Kernels { block, in_place, .. }) = f32::kernels(*level) {
+                assert!(m > 2 * block[0] && n > block[1] && (m > in_place || in_place == usize::MAX));
+            }
+        }
         for ways in [[0, 0], [1, 0], [0, 1]] {
-            check::<f32>([300, 260, 270], ways);
-            check::<f64>([300, 260, 270], ways);
+            check::<f32>(sizes, ways);
+            check::<f64>(sizes, ways);
         }
     }
 }
