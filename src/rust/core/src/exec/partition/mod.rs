@@ -21,6 +21,7 @@ use super::given::Given;
 use super::schedule::{plans, Access, NodePlan, Schedule};
 use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
+use crate::kernels::threads::pool::WORTH_SHARING;
 use crate::kernels::tile::TILE;
 use crate::ops::{Graph, Source};
 use crate::passes::Views;
@@ -142,10 +143,13 @@ struct Partition<'a> {
 }
 
 /// Whether a unit is a node that is better off without a group: a cumulation by itself reads its operand twice and
-/// shares it better; a fold across columns reads longer runs.
+/// shares it better; a fold across columns reads longer runs; a product that threads share copies lines of its
+/// operands less often, and is half a product if it is of a matrix with its own transpose.
 fn is_one(plans: &[NodePlan], unit: &Open) -> bool {
-    let alone = |plan: &NodePlan| {
-        plan.cumulates() || matches!(plan.schedule, Schedule::Across(_) | Schedule::Lines(_))
+    let alone = |plan: &NodePlan| match plan.schedule {
+        Schedule::Across(_) | Schedule::Lines(_) => true,
+        Schedule::Blocks(_) => plan.picoseconds(plan.len) >= WORTH_SHARING,
+        _ => plan.cumulates(),
     };
     matches!(unit.nodes[..], [node] if alone(&plans[node]))
 }
