@@ -84,7 +84,7 @@ fn unknown<T>(address: *const T) -> *const T {
         let mut address = address;
         // SAFETY: it has no instruction.
         unsafe {
-            std::arch::asm!("/* {0} */", inout(reg) address, options(pure, nomem, nostack, preserves_flags));
+            std::arch::asm!("/* {0} */", inout(reg) address, options(pure, readonly, nostack, preserves_flags));
         }
         address
     }
