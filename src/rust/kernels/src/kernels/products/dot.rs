@@ -13,7 +13,9 @@ use super::batches::{one_after_the_other, per_piece, side_by_side};
 use super::crossprod::{crossprod, MAX_SIDE};
 #[cfg(target_arch = "x86_64")]
 use super::gemm;
-use super::matrix::{Batch, Block, Matrix, Sums, MULTIPLY_ADD, PRODUCTS};
+#[cfg(target_arch = "x86_64")]
+use super::matrix::Sums;
+use super::matrix::{Batch, Block, Matrix, MULTIPLY_ADD, PRODUCTS};
 use super::matvec::{matvec, SHORT};
 use super::matvecs::matvecs;
 use super::pieces::piece;
