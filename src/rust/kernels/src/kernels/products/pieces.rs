@@ -34,8 +34,7 @@ pub fn piece([m, n]: [usize; 2], copies: bool, threads: usize) -> [usize; 2] {
     };
     let enough =
         |[rows, columns]: &[usize; 2]| m.div_ceil(*rows) * n.div_ceil(*columns) >= PER_THREAD * threads;
-    let mut fit = COPIED.into_iter().map(even).filter(enough);
-    if let Some(large) = fit.next().filter(|_| copies) {
+    if let Some(large) = COPIED.into_iter().map(even).find(enough).filter(|_| copies) {
         return large;
     }
     let few = m.div_ceil(ROWS) * n.div_ceil(COLUMNS[1]) < 4;

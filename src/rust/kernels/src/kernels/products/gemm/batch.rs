@@ -9,7 +9,7 @@
 
 use super::pack::Packed;
 use super::vector::Vector;
-use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+use crate::kernels::memory::cache::prefetch;
 use std::mem::MaybeUninit;
 
 /// Matrices of a batch: the first element of the first, and the strides of rows, columns and matrices.
@@ -258,7 +258,7 @@ pub unsafe fn spread<V: Vector>(
             if x.strides[2] == 1 && there == V::LANES {
                 // Of what is copied next. Processors do not foresee it on as many lines as there are
                 // elements.
-                _mm_prefetch::<_MM_HINT_T0>(x.at(i, j, first + start + numbers).cast());
+                prefetch(x.at(i, j, first + start + numbers).cast());
                 V::load(x.at(i, j, first + start)).store(out);
                 continue;
             }

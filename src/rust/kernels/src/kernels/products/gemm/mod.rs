@@ -21,10 +21,10 @@ mod vector;
 
 use super::matrix::{Lower, Sums, PRODUCTS};
 use crate::kernels::math::Level;
+use crate::kernels::memory::cache::prefetch;
 use crate::stop;
 use operand::DEPTH;
 use scratch::{room, with_scratch, Line};
-use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
 use std::mem::{size_of, MaybeUninit};
 use std::ops::Range;
 use tile::{Tile, TileKernel, LARGEST};
@@ -271,11 +271,8 @@ unsafe fn blocks<T: Tiled>(
 fn fetch<T>(c: *const T, stride: usize, [rows, columns]: [usize; 2]) {
     for j in 0..columns {
         let column = c.wrapping_add(j * stride);
-        // SAFETY: a hint, wherever it points.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(column.cast());
-            _mm_prefetch::<_MM_HINT_T0>(column.wrapping_add(rows - 1).cast());
-        }
+        prefetch(column.cast());
+        prefetch(column.wrapping_add(rows - 1).cast());
     }
 }
 

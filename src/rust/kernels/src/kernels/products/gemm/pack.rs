@@ -1,6 +1,7 @@
 //! Packing: panels of an operand are copied in the order in which kernels read them.
 
 use super::scratch::Line;
+use crate::kernels::memory::cache::prefetch;
 use std::arch::x86_64::*;
 use std::mem::size_of;
 
@@ -117,7 +118,7 @@ pub(super) unsafe fn pack<T: Packed, const W: usize>(
         if beside > 1 {
             let next = x.wrapping_offset(AHEAD * stride);
             for i in 0..beside {
-                _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(i * W).cast());
+                prefetch(next.wrapping_add(i * W).cast());
             }
         }
         for i in 0..beside {
@@ -186,7 +187,7 @@ unsafe fn transposed<T: Packed, const W: usize, const FETCH: bool>(
             let x = x.wrapping_offset(i as isize * line + l as isize);
             if FETCH {
                 for i in W..W + LINES {
-                    _mm_prefetch::<_MM_HINT_T0>(x.wrapping_offset(i as isize * line).cast());
+                    prefetch(x.wrapping_offset(i as isize * line).cast());
                 }
             }
             T::transpose(x, line, out.add(l * W + i), W);

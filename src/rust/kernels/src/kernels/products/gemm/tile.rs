@@ -8,6 +8,7 @@ use super::few::Few;
 use super::pack::{pack, Packed};
 use super::vector::Vector;
 use crate::kernels::math::Level;
+use crate::kernels::memory::cache::prefetch;
 use crate::kernels::products::matrix::{Lower, Sums, LOWER};
 use std::arch::x86_64::*;
 
@@ -107,7 +108,7 @@ unsafe fn tile<
     let mut sums = [[V::zero(); R]; C];
     for _ in 0..depth {
         if AHEAD > 0 && PACKED > 0 && R > 1 {
-            _mm_prefetch::<_MM_HINT_T0>(a.wrapping_offset(AHEAD * a_stride).cast());
+            prefetch(a.wrapping_offset(AHEAD * a_stride).cast());
         }
         let x: [V; R] = std::array::from_fn(|i| {
             let x = a.wrapping_add(i * V::LANES);
