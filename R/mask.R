@@ -33,7 +33,9 @@
 #' `model$loss(x)` or `losses[[i]](x)`, where it is an argument, and where a masked function, such as
 #' `sapply()`, is given it. Functions of other packages see base R's functions: where they read a
 #' traced value, it is an error of class `anvil_error_concrete`, which names the function. A function of
-#' these names that is the user's own is never masked. A name is looked up when the function is traced.
+#' these names that is the user's own is never masked. A variable of the name hides no function in R, and
+#' none here, unless the code of the function reads the variable as well. A name is looked up when the
+#' function is traced.
 #'
 #' `for`, `if`, `while` and `switch` cannot be masked: `for (i in seq_along(x))` with `x[i]` works, and
 #' [nv_for()], [nv_if()] and [nv_while()] say the others.
@@ -65,7 +67,7 @@ NULL
 masked <- function(f, masks = new_masks(f)) {
   home <- environment(f)
   if (!is_masked_kind(f, masks) || !is.null(masks_of(home))) return(f)
-  mask <- mask_of(home, masks)
+  mask <- mask_of(home, masks, variables_in(f, home))
   bind_callees(f, mask, masks)
   is_debugged <- isdebugged(f)
   # Its compiled code, in which calls of base R's functions are inlined, is dropped by this.
@@ -104,22 +106,43 @@ is_masked_kind <- function(f, masks) {
   any(vapply(masks$homes, identical, NA, topenv(environment(f))))
 }
 
-# The mask between an environment and the functions that are defined in it.
-mask_of <- function(home, masks) {
-  for (mask in masks$all) if (identical(parent.env(mask), home)) return(mask)
+# Names of masked functions that are variables to a function: what is assigned by `<<-`, and what is no
+# function where it is defined, if the code does more with the name than call it. R passes over variables
+# where it looks for what is called.
+variables_in <- function(f, home) {
+  names <- names(mask_functions)
+  seen <- if_it_fails(
+    mget(names, envir = home, inherits = TRUE, ifnotfound = list(identity)),
+    # A variable that cannot be read, such as a missing argument, is no function.
+    lapply(names, function(name) if_it_fails(get0(name, home, ifnotfound = identity), NULL))
+  )
+  hidden <- names[!vapply(seen, is.function, NA)]
+  assigns <- "<<-" %in% all.names(body(f))
+  if (!length(hidden) && !assigns) return(character())
+  code <- code_facts(f)
+  # By its name as a string, too: get("c").
+  c(intersect(hidden, c(code$read, code$strings)), setdiff(intersect(names, code$assigned), hidden))
+}
+
+# The mask between an environment and functions that are defined in it, all but those with other `variables`.
+mask_of <- function(home, masks, variables) {
+  for (mask in masks$all) {
+    if (identical(parent.env(mask), home) && setequal(mask$.anvil_variables, variables)) return(mask)
+  }
   mask <- new.env(parent = home)
   mask$.anvil_masks <- masks
+  mask$.anvil_variables <- variables
   known <- unmasked_functions()
-  # A variable of the name that cannot be read, such as a missing argument, is not base R's.
+  # As R finds what is called: variables are passed over.
   seen <- if_it_fails(
-    mget(known$names, envir = home, inherits = TRUE, ifnotfound = list(NULL)),
-    lapply(known$names, function(name) if_it_fails(get0(name, home), NULL))
+    mget(known$names, envir = home, mode = "function", inherits = TRUE, ifnotfound = list(NULL)),
+    lapply(known$names, function(name) if_it_fails(get0(name, home, mode = "function"), NULL))
   )
   is_base <- logical(length(seen))
   for (i in seq_along(seen)) {
     is_base[i] <- identical(seen[[i]], known$own[[i]]) || identical(seen[[i]], known$generics[[i]])
   }
-  list2env(mask_functions[is_base], mask)
+  list2env(mask_functions[is_base & !known$names %in% variables], mask)
   masks$all <- c(masks$all, list(mask))
   mask
 }
@@ -190,12 +213,14 @@ methods_in <- function(env, names) {
   setdiff(all[vapply(all, of_generic, NA)], names)
 }
 
-# What the code of a function says: the variables that it assigns by `<<-`, and whether it calls parts of
-# lists or of environments, as `model$loss(x)`.
+# What the code of a function says: the variables that it reads, but for its arguments, those that it assigns
+# by `<<-`, its strings, and whether it calls parts of lists or of environments, as `model$loss(x)`.
 code_facts <- function(f) {
-  assigned <- character()
+  assigned <- read <- strings <- character()
   calls_parts <- FALSE
   visit <- function(code) {
+    if (is.character(code)) strings <<- c(strings, code)
+    if (is.symbol(code)) read <<- c(read, as.character(code))
     if (!is.call(code)) return()
     head <- code[[1L]]
     if (is.call(head)) {
@@ -205,11 +230,18 @@ code_facts <- function(f) {
       while (is.call(target)) target <- target[[2L]]
       assigned <<- c(assigned, as.character(target))
     }
-    for (part in as.list(code)) if (!missing(part)) visit(part)
+    # Neither the name of what is called is read, nor that of a variable which is assigned.
+    parts <- as.list(code)
+    if (is.symbol(head)) {
+      assigns <- as.character(head) %in% c("<-", "=", "<<-", "for") && is.symbol(code[[2L]])
+      parts <- parts[if (assigns) -(1:2) else -1L]
+    }
+    for (part in parts) if (!missing(part)) visit(part)
   }
   visit(body(f))
   for (default in as.list(formals(f))) if (!missing(default)) visit(default)
-  list(assigned = assigned, calls_parts = calls_parts)
+  read <- setdiff(read, names(formals(f)))
+  list(assigned = assigned, read = read, strings = strings, calls_parts = calls_parts)
 }
 
 # In code that calls parts of lists, these are functions that are masked when they are taken.

@@ -306,6 +306,29 @@ test_that("it reaches functions of the user's, and no others", {
   expect_identical(plain(jit(own)(x)), values * 2)
   own <- user_env(function(x) x * max, max = 3)
   expect_identical(plain(jit(own)(x)), values * 3)
+  # A variable hides no function.
+  own <- user_env(
+    function(x) c(sum(1, x), max(0, x), all(TRUE, x > 1)),
+    c = 3, sum = 0, max = "no", all = NULL
+  )
+  expect_identical(plain(jit(own)(x)), c(1 + sum(values), max(values), 0))
+  own <- user_env(function(x) sapply(1:2, function(i) min(i, x)) * range, range = 2, min = 1)
+  expect_identical(plain(jit(own)(x)), rep(min(values) * 2, 2))
+  place <- new.env(parent = globalenv())
+  evalq({
+    c <- 3
+    reads <- function(x) x * c
+    calls <- function(x) c(1, reads(x))
+    named <- function(x) x * get("c")
+  }, place)
+  expect_identical(plain(jit(place$calls)(x)), c(1, values * 3))
+  expect_identical(plain(jit(place$named)(x)), values * 3)
+  place <- new.env(parent = globalenv())
+  evalq({ sum <- 0; f <- function(x) { sum <<- sum + 1; c(sum, x) } }, place)
+  expect_identical(plain(jit(place$f)(x)), c(1, values))
+  expect_identical(place$sum, 1)
+  local <- user_env(function(x, c) { min <- 2; c(min(1, x), 2) * c }, c = 5, min = 7)
+  expect_identical(plain(jit(local)(x, 3)), c(min(values), 2) * 3)
   # Functions of packages see R's own.
   expect_error(jit(user(function(x) stats::reorder(1:3, x)))(x), class = "anvil_error_concrete")
   # The original is as it was.
