@@ -2,8 +2,8 @@
 # the argument. tools/test.sh adds these numbers up; an exit status other than 0 means that no count can be
 # trusted.
 #
-# Some processes take the files, the next one each whenever they are done with one. (Those of testthat itself attach
-# the package below stats, so that stats hides what the package has in its place.)
+# Some processes take the files, each the next one whenever it is done with one. (Those of testthat itself
+# attach the package below stats, so that stats hides what the package has in its place.)
 arguments <- commandArgs(trailingOnly = TRUE)
 
 # The largest first, so that no process is left alone with it.
