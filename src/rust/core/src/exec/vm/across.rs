@@ -21,6 +21,13 @@ const MAX_ROWS: usize = 4096;
 /// Rows that are folded together, at least, even if threads are idle.
 const MIN_ROWS: usize = 256;
 
+/// Columns of one lane that are computed before their elements are added to its accumulators: those of long columns
+/// are in the second-level cache, and took twice as long as the sums when each column was added by itself.
+const DEEP: usize = 4;
+
+/// Bytes of the registers of a column, at most: those of [`DEEP`] columns stay in the caches with the accumulators.
+const MAX_REGISTERS: usize = 1 << 15;
+
 /// Runs a program with these folds.
 ///
 /// # Panics
@@ -36,10 +43,10 @@ pub(super) fn run(across: &Across, code: &Code, binding: &Binding, streams: &Str
         let (block, tile) = (i % blocks, i / blocks);
         let columns = tile * TILE..((tile + 1) * TILE).min(code.cut.len / across.rows);
         let rows = block * rows..((block + 1) * rows).min(across.rows);
-        let bytes =
+        let folded: usize =
             across.folds.iter().map(|fold| bytes(fold, &rows, &columns).next_multiple_of(ALIGN)).sum();
-        code.with_room(binding, streams, bytes, |room, accumulators| {
-            piece(across, room, accumulators, rows, tile, columns);
+        code.with_rooms(binding, streams, folded, |rooms, accumulators| {
+            piece(across, rooms, accumulators, rows, tile, columns);
         });
     });
 }
@@ -49,15 +56,16 @@ fn bytes(fold: &Folding, rows: &Range<usize>, columns: &Range<usize>) -> usize {
     columns.len().min(LANES) * rows.len() * fold.accumulators.width
 }
 
-/// Folds some rows of some columns.
+/// Folds some rows of some columns, in as many rooms as columns of one lane are computed at a time.
 fn piece(
     across: &Across,
-    room: &Room,
+    rooms: &[Room; DEEP],
     accumulators: &mut [u8],
     rows: Range<usize>,
     tile: usize,
     columns: Range<usize>,
 ) {
+    let room = &rooms[0];
     let (code, bases) = (room.code, room.bases);
     let partials = across.partials(code.cut.len);
     // Calls with each fold, its accumulators, and the addresses of operand and result.
@@ -72,9 +80,42 @@ fn piece(
     each(&mut |fold, bytes, _| (fold.accumulators.start)(bytes));
     // Whole columns side by side are one tile, in as many lanes as they have.
     let (longest, all) = (code.cut.longest(), rows.len());
-    let many = if all == across.rows { longest / all } else { 0 };
-    let many = if many > LANES { many / LANES * LANES } else { many.max(1) };
-    for column in columns.clone().step_by(many) {
+    let most = if all == across.rows { longest / all } else { 0 };
+    let is_deep = code.registers <= MAX_REGISTERS && most < DEEP * LANES;
+    let many = match most {
+        0 | 1 => 1,
+        // Those of some lanes next to one another.
+        _ if is_deep => 1 << most.min(LANES).ilog2(),
+        _ if most > LANES => most / LANES * LANES,
+        _ => most,
+    };
+    let done = if is_deep { columns.len() / (DEEP * LANES) * (DEEP * LANES) } else { 0 };
+    let tiles =
+        (0..done).step_by(DEEP * LANES).flat_map(|at| (0..LANES).step_by(many).map(move |lane| (at, lane)));
+    for (at, lane) in tiles {
+        for first in rows.clone().step_by(longest) {
+            let n = longest.min((rows.end - first) + (many - 1) * all);
+            let start = |k: usize| (columns.start + at + lane + k * LANES) * across.rows + first;
+            for (k, room) in rooms.iter().enumerate() {
+                stop::work(n);
+                // SAFETY: by `with_room`; no other piece has these elements, and no other room these registers.
+                unsafe { room.run_on(&Tile { elements: start(k)..start(k) + n, segments: 0..0, rows: 0 }) };
+            }
+            each(&mut |fold, bytes, [operand, _]| {
+                let x: [&[u8]; DEEP] = std::array::from_fn(|k| {
+                    // SAFETY: as many elements were checked to be there, and what writes them is done.
+                    unsafe {
+                        let x = operand.at(rooms[k].bases, start(k), 0, 0).cast_const();
+                        std::slice::from_raw_parts(x, n * fold.width)
+                    }
+                });
+                let width = fold.accumulators.width;
+                let at = (lane * all + first - rows.start) * width;
+                (fold.accumulators.add_four)(&mut bytes[at..at + n * width], x);
+            });
+        }
+    }
+    for column in (columns.start + done..columns.end).step_by(many) {
         let count = many.min(columns.end - column);
         for first in rows.clone().step_by(longest) {
             let n = longest.min((rows.end - first) + (count - 1) * all);

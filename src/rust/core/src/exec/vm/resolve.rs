@@ -42,23 +42,42 @@ impl Code {
         bytes: usize,
         piece: impl FnOnce(&Room, &mut [u8]),
     ) {
+        self.with_rooms(binding, streams, bytes, |[room]: &[Room; 1], bytes| piece(room, bytes));
+    }
+
+    /// As [`Code::with_room`], with several rooms, which have registers of their own and share all else.
+    pub(super) fn with_rooms<const N: usize>(
+        &self,
+        binding: &Binding,
+        streams: &Streams,
+        bytes: usize,
+        piece: impl FnOnce(&[Room; N], &mut [u8]),
+    ) {
         assert!(binding.fits(streams), "a program is bound to other streams");
         let run_in = |(scratch, bases): &mut (AlignedBytes, Vec<*mut u8>)| {
             // Registers begin with a line of the cache: loads of the widest vectors would be in two otherwise, all of
             // them. What follows begins where what is aligned for any dtype may.
-            let used = (self.registers + self.constants).next_multiple_of(ALIGN);
+            let each = if N == 1 { self.registers } else { self.registers.next_multiple_of(LINE) };
+            let used = (N * each + self.constants).next_multiple_of(ALIGN);
             scratch.reserve(LINE + used + bytes);
             let scratch = scratch.as_mut_slice();
             let start = scratch.as_ptr().align_offset(LINE).min(LINE);
             let (used, bytes) = scratch[start..][..used + bytes].split_at_mut(used);
-            let (registers, constants) = used.split_at_mut(self.registers);
+            let (registers, constants) = used.split_at_mut(N * each);
             bases.clear();
-            bases.extend([registers.as_mut_ptr(), constants.as_mut_ptr()]);
-            bases.extend((0..streams.count()).map(|i| streams.get(i).pointer()));
-            let room = Room { code: self, binding, bases };
+            for number in 0..N {
+                bases.extend([registers.as_mut_ptr().wrapping_add(number * each), constants.as_mut_ptr()]);
+                bases.extend((0..streams.count()).map(|i| streams.get(i).pointer()));
+            }
+            let own = bases.len() / N;
+            let rooms: [Room; N] = std::array::from_fn(|number| Room {
+                code: self,
+                binding,
+                bases: &bases[number * own..][..own],
+            });
             // SAFETY: constants are written by this piece alone.
-            unsafe { room.before(|_| true) };
-            piece(&room, bytes);
+            unsafe { rooms[0].before(|_| true) };
+            piece(&rooms, bytes);
             // Non-temporal stores of the piece are completed before other threads see its end.
             streamed();
         };

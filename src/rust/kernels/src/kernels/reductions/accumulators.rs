@@ -17,6 +17,8 @@ pub struct Accumulators {
     pub start: Box<dyn Fn(&mut [u8]) + Send + Sync>,
     /// Takes an element each into as many of them.
     pub add: Box<dyn Fn(&mut [u8], &[u8]) + Send + Sync>,
+    /// Takes four elements each, in order.
+    pub add_four: Box<dyn Fn(&mut [u8], [&[u8]; 4]) + Send + Sync>,
     /// Makes so many results, or [`Partial`]s if there are other tiles: calls with the number of the first of some
     /// results and the bytes of these, or with those of one [`Partial`].
     pub finish: Box<dyn Fn(&mut [u8], usize, bool, &mut dyn FnMut(usize, &[u8])) + Send + Sync>,
@@ -46,6 +48,7 @@ impl Accumulators {
             width: 0,
             start: Box::new(|_| ()),
             add: Box::new(|_, _| ()),
+            add_four: Box::new(|_, _| ()),
             finish: Box::new(|_, _, _, _| ()),
             join: Box::new(move |partials, len, out| join(fold, partials, len, out)),
             tiles: Some(Box::new(move |x, rows, partial, made| tiles(fold, x, rows, partial, made))),
@@ -110,6 +113,7 @@ impl<T: Element> Work<T> for Gradual {
                 }
                 one(acc, x);
             }),
+            add_four: Box::new(move |acc, x| four(cast::slice_mut::<A>(acc), x.map(cast::slice::<T>))),
             finish: Box::new(move |acc, n, partial, made| {
                 let acc = cast::slice_mut::<A>(acc);
                 halve(acc, n, others);
