@@ -50,7 +50,8 @@ abort_reading <- function(reader, x) {
         "A traced value is a number: use it with numbers, or in a list."
       }
     } else {
-      paste(advice, "`?masked-functions` says where R code works as it stands.")
+      where <- "`?masked-functions` says where R code works as it stands."
+      if (is.na(advice)) where else paste(advice, where)
     }
   } else if (is.na(advice) && length(reader$name) == 1L && is_generic_here(reader$name)) {
     advice <- paste0(
@@ -215,6 +216,10 @@ instead_of <- c(
   findInterval = "Use `nv_search_sorted(vec, x, side = \"right\")`.",
   cut = "Use `nv_search_sorted(breaks, x)`, which gives the number of the interval.",
   table = "Use `nv_tabulate()` of codes from 1.",
+  rowsum = "Use `nv_segment_sum(x, codes, n)` with codes from 1 to a known number of groups.",
+  tapply = "Use `nv_segment_sum(x, codes, n)` or its like, with codes from 1 to a known number of groups.",
+  split = "Use `nv_segment_sum()` or its like: how many elements a group has must be known.",
+  ave = "Use `nv_segment_mean(x, codes, n)[codes]` with codes from 1.",
   hist = "Use `nv_histogram(x, breaks)`.",
   fivenum = "Use `nv_quantile()`.",
   is.unsorted = "Use `all(nv_sort(x) == x)`.",
