@@ -255,6 +255,7 @@ instead_of <- c(
     "With `s <- rowSums(x^2)`, the squared distances of all rows are `outer(s, s, \"+\") - 2 *",
     "tcrossprod(x)`."
   ),
+  filter = "Use `nv_convolve()`, or `nv_scan()` for a recursive filter.",
   spline = "Use `approx()` or `nv_interp()`, which is linear.",
   splinefun = "Use `approx()` or `nv_interp()`, which is linear.",
   sample = "Use `nv_sample()` or `nv_permutation()`, which draw from a state, see `nv_rng_state()`.",
