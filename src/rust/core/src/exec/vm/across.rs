@@ -22,7 +22,7 @@ const MAX_ROWS: usize = 4096;
 const MIN_ROWS: usize = 256;
 
 /// Columns of one lane that are computed before their elements are added to its accumulators: those of long columns
-/// are in the second-level cache, and took twice as long as the sums when each column was added by itself.
+/// are in the second-level cache. With each column added by itself, sums of squares of 903 rows took 1.2 times as long.
 const DEEP: usize = 4;
 
 /// Bytes of the registers of a column, at most: those of [`DEEP`] columns stay in the caches with the accumulators.
