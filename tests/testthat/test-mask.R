@@ -330,7 +330,9 @@ test_that("it reaches functions of the user's, and no others", {
   local <- user_env(function(x, c) { min <- 2; c(min(1, x), 2) * c }, c = 5, min = 7)
   expect_identical(plain(jit(local)(x, 3)), c(min(values), 2) * 3)
   # What groups or repeats by a traced value says what to write, or where to read.
-  for (f in list(function(x) tapply(1:3, x, sum), function(x) rowsum(1:3, x), function(x) replicate(x[1], 1))) {
+  for (f in list(
+    function(x) tapply(1:3, x, sum), function(x) rowsum(1:3, x), function(x) replicate(x[1], 1)
+  )) {
     error <- expect_error(jit(user(f))(x), class = "anvil_error_concrete")
     expect_match(conditionMessage(error), "\ni (Use|`)")
   }
