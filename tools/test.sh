@@ -8,8 +8,13 @@ work=$(mktemp -d)
 trap 'rm -Rf "${work}"' EXIT
 passed=0
 failed=0
+start=$(date +%s)
+
+# A heading, and the seconds so far.
+part() { echo "== $1 ($(($(date +%s) - start)) s)"; }
 
 finish() {
+  part "all"
   echo "${passed} passed, ${failed} failed"
   test "${failed}" -eq 0
   exit
@@ -20,7 +25,7 @@ sh tools/install-deps.sh test || { failed=1; finish; }
 # Nothing is built again there: what cargo keeps for that takes time and space.
 if test -n "${CI}"; then export CARGO_INCREMENTAL=0; fi
 
-echo "== Rust"
+part "Rust"
 # On the build machine a Cargo.lock that does not fit the manifests is an error; by hand cargo corrects it.
 cargo test --quiet --no-fail-fast ${CI:+--locked} -p anvil-core -p anvil-kernels > "${work}/rust" 2>&1
 status=$?
@@ -41,7 +46,7 @@ if reason=$(sh tools/python-env.sh 180 2>&1); then
   crosscheck=$!
 fi
 
-echo "== installation"
+part "installation"
 mkdir -p "${lib}"
 R_LIBS="${lib}${R_LIBS:+:${R_LIBS}}"
 export R_LIBS
@@ -50,7 +55,7 @@ export R_LIBS
   R CMD INSTALL --library="${lib}" "${work}"/anvil_*.tar.gz; } > "${work}/install" 2>&1
 installed=$?
 
-echo "== XLA as the second opinion"
+part "XLA as the second opinion"
 if test -n "${crosscheck}"; then
   wait "${crosscheck}"
   status=$?
@@ -67,16 +72,16 @@ if test "${installed}" -ne 0; then
   finish
 fi
 
-echo "== lint"
+part "lint"
 # Behind the installation: lintr asks the installed package for its functions.
-part=lint
+lint=lint
 if ! cargo clippy --version > /dev/null 2>&1 || ! cargo fmt --version > /dev/null 2>&1; then
   echo "Rust not looked at: there is no clippy or no rustfmt"
-  part=lint-r
+  lint=lint-r
 fi
-if make --no-print-directory "${part}"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+if make --no-print-directory "${lint}"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 
-echo "== R"
+part "R"
 # The counts come through a file, so that R dying on the way cannot pass for success.
 Rscript .ci/testthat.R "${work}/counts"
 status=$?
@@ -86,12 +91,12 @@ if test "${status}" -eq 0 && test -f "${work}/counts"; then read -r r_passed r_f
 passed=$((passed + r_passed))
 failed=$((failed + r_failed))
 
-echo "== fuzz"
+part "fuzz"
 # The short form of `make fuzz`, the same cases each time; the R tests have that of interrupts.
 if Rscript tests/fuzz/run.R seed=1 cases=2000 only=calls,files,objects,programs > "${work}/fuzz" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 tail -n 80 "${work}/fuzz"
 
-echo "== vignettes"
+part "vignettes"
 # In a copy, since rendering writes figures next to the source; each in an R of its own, as R CMD build does.
 cp -R vignettes "${work}/vignettes"
 for vignette in "${work}"/vignettes/*.Rmd; do

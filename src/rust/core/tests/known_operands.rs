@@ -5,10 +5,11 @@ mod common;
 use anvil_core::dtype::DType;
 use anvil_core::exec::{Executable, Output};
 use anvil_core::kernels::math::Steps;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Graph};
+use anvil_core::kernels::memory::AlignedBytes;
+use anvil_core::ops::{Binary, BroadcastInDim, Builder, Graph, Op, Unary};
 use anvil_core::passes;
 use anvil_core::tensor::{Aval, Literal};
-use common::Rng;
+use common::{aligned, disagreement, Rng};
 
 const N: usize = 300;
 
@@ -42,6 +43,7 @@ fn elements(dtype: DType, rng: &mut Rng) -> Vec<u8> {
     let one = |rng: &mut Rng| -> Vec<u8> {
         let literal = match rng.below(4) {
             0 => Literal::new(special[rng.below(special.len())]).convert(dtype),
+            _ if dtype == DType::I1 => Literal::new(rng.below(2) as i32).convert(dtype),
             1 => Literal::new((rng.bits() % 2001) as f64 / 100.0 - 10.0).convert(dtype),
             _ => return rng.bits().to_le_bytes()[..dtype.bytes()].to_vec(),
         };
@@ -95,4 +97,108 @@ fn quotients_by_powers_of_two_are_products() {
         }
     }
     assert!(!check(Binary::div, DType::F64, Literal::new(3.0), &mut rng));
+}
+
+/// An op, the number that is one of its operands, and whether it is the left one.
+type Step = (Binary, Literal, bool);
+
+/// How many nodes with a kernel are left of a program that means the same, bit for bit but for those of NaN.
+fn left(rng: &mut Rng, graph: &Graph) -> usize {
+    let inputs: Vec<AlignedBytes> =
+        graph.inputs().iter().map(|&v| aligned(&elements(graph.aval(v).dtype, rng))).collect();
+    if let Some(difference) = disagreement(graph, &inputs, &[], &[]) {
+        panic!("{difference}\n{graph}");
+    }
+    let is_map = |op: &Op| op.get::<Binary>().is_some() || op.get::<Unary>().is_some();
+    passes::optimise(graph).unwrap().nodes().iter().filter(|node| is_map(&node.op)).count()
+}
+
+/// How many ops are left of two ops with known operands.
+fn left_of_two(rng: &mut Rng, steps: [Step; 2]) -> usize {
+    let mut b = Builder::default();
+    let aval = Aval::known(steps[0].1.dtype(), [N].into());
+    let mut x = b.input(aval.clone());
+    for (op, number, is_left) in steps {
+        let scalar = b.literal(number, None);
+        let y = b.node1(BroadcastInDim { shape: aval.shape.clone(), axes: vec![] }, &[scalar]).unwrap();
+        x = b.node1(op, &if is_left { [y, x] } else { [x, y] }).unwrap();
+    }
+    left(rng, &b.finish(vec![x]))
+}
+
+#[test]
+fn any_two_ops_with_known_operands_keep_their_meaning() {
+    let mut rng = Rng::new(7);
+    for &dtype in DType::ALL.iter().filter(|d| !d.is_complex()) {
+        let ops: Vec<Binary> =
+            Binary::ALL.iter().copied().filter(|op| op.row().accepts.contains(dtype)).collect();
+        let numbers = [0.0, -0.0, 1.0, -1.0, 3.0, -7.0, 40.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        let mut numbers: Vec<Literal> = numbers.iter().map(|&x| Literal::new(x).convert(dtype)).collect();
+        if let Some((low, high)) = dtype.bounds() {
+            numbers.extend([low, high].map(|x| Literal::new(x as i64).convert(dtype)));
+        }
+        for _ in 0..400 {
+            let mut step = || (*rng.choose(&ops), *rng.choose(&numbers), rng.one_in(3));
+            let steps = [step(), step()];
+            left_of_two(&mut rng, steps);
+        }
+    }
+}
+
+#[test]
+fn numbers_that_change_nothing_or_join_cost_nothing() {
+    use Binary::{add, and, div, max, min, mul, or, shift_left, sub, xor};
+    let mut rng = Rng::new(8);
+    for &dtype in DType::ALL.iter().filter(|d| !d.is_complex()) {
+        let mut left = |first, second| left_of_two(&mut rng, [first, second]);
+        let number = |n: f64| Literal::new(n).convert(dtype);
+        let (zero, one, three) = (number(0.0), number(1.0), number(3.0));
+        assert_eq!(left((mul, one, false), (mul, one, true)), 0, "{dtype}");
+        if dtype == DType::I1 {
+            continue;
+        }
+        assert_eq!(left((max, three, true), (max, one, false)), 1, "{dtype}");
+        assert_eq!(left((max, three, true), (min, one, false)), 2, "{dtype}");
+        assert_eq!(left((sub, zero, false), (div, one, false)), 0, "{dtype}");
+        assert_eq!(left((sub, zero, true), (sub, one, true)), 2, "{dtype}");
+        // Sums and products of floats round, and -0 + 0 is 0.
+        let rounds = usize::from(dtype.is_float());
+        assert_eq!(left((add, zero, false), (add, number(-0.0), true)), rounds, "{dtype}");
+        assert_eq!(left((sub, one, false), (add, three, true)), 1 + rounds, "{dtype}");
+        assert_eq!(left((mul, three, false), (mul, three, true)), 1 + rounds, "{dtype}");
+        if let Some((low, _)) = dtype.bounds() {
+            let (all, low) = (Literal::new(-1i32).convert(dtype), Literal::new(low as i64).convert(dtype));
+            assert_eq!(left((and, all, false), (or, zero, true)), 0, "{dtype}");
+            assert_eq!(left((xor, all, false), (xor, three, true)), 1, "{dtype}");
+            assert_eq!(left((max, low, false), (shift_left, zero, false)), 0, "{dtype}");
+            assert_eq!(left((add, three, false), (mul, zero, true)), 0, "{dtype}");
+        }
+    }
+}
+
+#[test]
+fn signs_that_are_taken_twice_cost_nothing() {
+    let mut rng = Rng::new(9);
+    for &dtype in DType::ALL.iter().filter(|d| d.is_float() || d.is_integer()) {
+        let aval = Aval::known(dtype, [N].into());
+        // Op, whether its operands are negated, and the ops that are left.
+        for (op, negated, ops) in [
+            (Binary::sub, [false, true], 1),
+            (Binary::add, [false, true], 1),
+            (Binary::add, [true, false], 1),
+            (Binary::add, [true, true], 2),
+            (Binary::sub, [true, false], 2),
+        ] {
+            let mut b = Builder::default();
+            let mut terms = [0, 1].map(|_| b.input(aval.clone()));
+            for (term, _) in terms.iter_mut().zip(negated).filter(|(_, negated)| *negated) {
+                *term = b.node1(Unary::negate, &[*term]).unwrap();
+            }
+            let mut sum = b.node1(op, &terms).unwrap();
+            for _ in 0..2 {
+                sum = b.node1(Unary::negate, &[sum]).unwrap();
+            }
+            assert_eq!(left(&mut rng, &b.finish(vec![sum])), ops, "{op:?} {negated:?} {dtype}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Two operands of one shape and dtype, same shape and dtype out. The result is ambiguous if both operands
 //! are.
 
+use super::algebra::Algebra;
 use super::attrs::Attrs;
 use super::compare::Compare;
 use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
@@ -8,7 +9,7 @@ use super::create::uniform;
 use super::derive::{Math, Rule2, Slope, Slope2, Var};
 use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower, Lowering};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
-use super::{power, Builder, Op, Row};
+use super::{algebra, power, Builder, Op, Row};
 use crate::dtype::{DType, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
@@ -34,6 +35,7 @@ macro_rules! binary_ops {
             $(cost: $cost:ident,)?
             $(native: $native:ident,)?
             $(simd: $simd:path,)?
+            $(algebra: $algebra:ident,)?
         }
     )+) => {
         /// An elementwise op of two operands.
@@ -77,6 +79,16 @@ macro_rules! binary_ops {
                 }),+ }
             }
 
+            /// What it does with numbers, if anything is known.
+            pub(super) fn algebra(self) -> Option<&'static Algebra> {
+                match self { $(Binary::$op => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut known: Option<&'static Algebra> = None;
+                    $(known = Some(&algebra::$algebra);)?
+                    known
+                }),+ }
+            }
+
             /// The op of native code that is made of steps of its function.
             fn function(self) -> Option<native::Op> {
                 match self { $(Binary::$op => {
@@ -108,6 +120,7 @@ binary_ops! {
         accepts: ANY,
         slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), lower: Lower::On(|dtype| dtype != DType::I1, "stablehlo.add", Formula::Or), generic: "+", example: "c(1, 2), c(3, 4)", ulps: 0.5, accuracy: "So are the parts of complex numbers.",
         native: Add,
+        algebra: SUM,
     }
     /// Difference.
     ///
@@ -116,6 +129,7 @@ binary_ops! {
         accepts: NUMBER,
         slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), lower: Lower::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)", ulps: 0.5, accuracy: "So are the parts of complex numbers.",
         native: Sub,
+        algebra: DIFFERENCE,
     }
     /// Product.
     ///
@@ -124,6 +138,7 @@ binary_ops! {
         accepts: ANY,
         slope: Slope::By(|x, y, _z| [Some(y), Some(x)]), lower: Lower::Op("stablehlo.multiply"), generic: "*", example: "c(1, 2), c(3, 4)", ulps: 0.5,
         native: Mul,
+        algebra: PRODUCT,
     }
     /// Product that is 0 wherever the second operand is 0.
     ///
@@ -143,6 +158,7 @@ binary_ops! {
         accepts: NUMBER,
         slope: Slope::By(|_x, y, z| [Some(1.0 / y), Some(-z / y)]), lower: Lower::On(inexact, "stablehlo.divide", Formula::Quotient), example: "c(-7L, 7L), c(2L, 2L)", ulps: 0.5, cost: Quotient,
         native: Div,
+        algebra: QUOTIENT,
     }
     /// Power, `lhs` to the `rhs`.
     ///
@@ -193,6 +209,7 @@ binary_ops! {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(x, y)), lower: Lower::Op("stablehlo.maximum"), example: "c(1, 5), c(3, 4)",
         native: Max,
+        algebra: LARGEST,
     }
     /// Smaller of two values, element by element.
     ///
@@ -201,6 +218,7 @@ binary_ops! {
         accepts: ORDERED,
         slope: Slope::By(|x, y, _z| larger(-x, -y)), lower: Lower::Op("stablehlo.minimum"), example: "c(1, 5), c(3, 4)",
         native: Min,
+        algebra: SMALLEST,
     }
     /// Angle of the point (`rhs`, `lhs`) in radians: inverse tangent of `lhs / rhs` in its quadrant
     atan2 "atan2" { accepts: FLOAT, slope: Slope::By(|y, x, _z| {
@@ -212,36 +230,39 @@ binary_ops! {
         accepts: BITS,
         slope: Slope::Flat, lower: Lower::Op("stablehlo.and"), generic: "&", example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         native: And,
+        algebra: BITS_OF_BOTH,
     }
     /// Logical or of booleans, bitwise or of integers.
     or "or" {
         accepts: BITS,
         slope: Slope::Flat, lower: Lower::Op("stablehlo.or"), generic: "|", example: "c(TRUE, FALSE), c(FALSE, FALSE)",
         native: Or,
+        algebra: BITS_OF_EITHER,
     }
     /// Exclusive or: logical of booleans, bitwise of integers.
     xor "xor" {
         accepts: BITS,
         slope: Slope::Flat, lower: Lower::Op("stablehlo.xor"), example: "c(TRUE, TRUE), c(TRUE, FALSE)",
         native: Xor,
+        algebra: BITS_OF_ONE,
     }
     /// Bits shifted toward the high end.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
-    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_left"), example: "c(1L, 3L), c(2L, 1L)", native: ShiftLeft, }
+    shift_left "shift_left" { accepts: INTEGER, slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_left"), example: "c(1L, 3L), c(2L, 1L)", native: ShiftLeft, algebra: SHIFT, }
     /// Bits shifted toward the low end; zeros enter.
     ///
     /// 0 if the amount is negative, or the width of the dtype or more.
     shift_right_logical "shift_right_logical" {
         accepts: INTEGER,
-        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_logical"), example: "c(8L, -8L), c(1L, 1L)", native: ShiftRight,
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_logical"), example: "c(8L, -8L), c(1L, 1L)", native: ShiftRight, algebra: SHIFT,
     }
     /// Bits shifted toward the low end; copies of the sign bit enter.
     ///
     /// 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
     shift_right_arithmetic "shift_right_arithmetic" {
         accepts: INTEGER,
-        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_arithmetic"), example: "c(8L, -8L), c(1L, 1L)", native: ShiftRightSigned,
+        slope: Slope::Flat, lower: Lower::Op("stablehlo.shift_right_arithmetic"), example: "c(8L, -8L), c(1L, 1L)", native: ShiftRightSigned, algebra: SHIFT,
     }
     /// Derivative of order `n` of [nv_digamma()].
     ///
@@ -337,6 +358,9 @@ impl OpDef for Binary {
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         let &[x, y] = operands else { return Ok(None) };
+        if let Some(value) = algebra::simplify(*self, b, [x, y])? {
+            return simplified(value);
+        }
         let aval = b.graph().aval(x).clone();
         let known = uniform(b.graph(), y).filter(|n| n.dtype() == aval.dtype && !aval.dtype.is_complex());
         let Some(n) = known else { return Ok(None) };

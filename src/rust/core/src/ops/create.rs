@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::graph::{Def, Value};
 use crate::kernels::cast;
+use crate::kernels::memory::AlignedBytes;
 use crate::shape::{Axis, Shape};
 use crate::stop;
-use crate::tensor::{Aval, Literal, View, ViewMut};
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 
 /// One value everywhere.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -111,6 +112,27 @@ pub(crate) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
         Some(fill) => Some(fill.value),
         None => node.op.get::<BroadcastInDim>().and_then(|_| uniform(graph, node.operands[0])),
     }
+}
+
+/// What an op of one result makes of these numbers: a number of this dtype.
+pub(crate) fn on_literals(op: &Op, literals: &[Literal], to: DType) -> Literal {
+    let (shape, layout) = (Shape::scalar(), Layout::dense(&Shape::scalar()));
+    let buffers: Vec<AlignedBytes> = literals
+        .iter()
+        .map(|l| {
+            let mut bytes = AlignedBytes::zeroed(l.dtype().bytes());
+            bytes.as_mut_slice().copy_from_slice(&l.to_bytes()[..l.dtype().bytes()]);
+            bytes
+        })
+        .collect();
+    let views: Vec<View> = literals
+        .iter()
+        .zip(&buffers)
+        .map(|(l, bytes)| View { dtype: l.dtype(), shape: &shape, layout: &layout, data: bytes.as_slice() })
+        .collect();
+    let mut out = AlignedBytes::zeroed(to.bytes());
+    op.eval(&views, &mut [ViewMut { dtype: to, shape: &shape, data: out.as_mut_slice() }]);
+    Literal::from_bytes(to, out.as_slice())
 }
 
 /// `start`, `start + 1`, ... along an axis, the same along all others.

@@ -62,7 +62,11 @@ impl<'b> Math<'b> {
 
     /// A value of this type that is this number everywhere.
     pub fn fill(&self, number: f64, aval: &Aval) -> Var<'_, 'b> {
-        let literal = Literal::new(number).convert(aval.dtype);
+        self.repeat(Literal::new(number).convert(aval.dtype), aval)
+    }
+
+    /// A value of this type that is this literal, of its dtype, everywhere.
+    pub(crate) fn repeat(&self, literal: Literal, aval: &Aval) -> Var<'_, 'b> {
         let scalar = self.builder.borrow_mut().literal(literal, aval.ambiguous);
         self.var(scalar).repeated(&aval.shape, &[])
     }

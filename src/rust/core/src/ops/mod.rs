@@ -4,6 +4,7 @@
 //! (the static parameters), its rows and its implementation of [`OpDef`]: its result types, its kernel, its
 //! derivatives, and its properties for passes and the engine. What an op means never depends on layout.
 
+mod algebra;
 pub mod attrs;
 pub mod binary;
 pub mod callback;

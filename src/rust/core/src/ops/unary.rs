@@ -360,12 +360,17 @@ impl OpDef for Unary {
         self.lowering().on(operands[0].dtype)
     }
 
-    fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         // Derivatives are taken before passes run.
         if *self == Unary::stop_gradient {
             return simplified(operands[0]);
         }
-        Ok(None)
+        // What is its own inverse.
+        let inner = b.graph().made_by(operands[0]).filter(|node| node.op.get() == Some(self));
+        match inner {
+            Some(node) if matches!(self, Unary::negate | Unary::not) => simplified(node.operands[0]),
+            _ => Ok(None),
+        }
     }
 }
 

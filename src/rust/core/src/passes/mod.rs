@@ -30,12 +30,10 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::growth::table;
-use crate::kernels::memory::AlignedBytes;
 use crate::ops::contract::Simplified;
-use crate::ops::create::uniform;
+use crate::ops::create::{on_literals, uniform};
 use crate::ops::{BroadcastInDim, Builder, Convert, Custom, Graph, Op};
-use crate::shape::Shape;
-use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+use crate::tensor::{Aval, Literal};
 
 /// Simplifies a graph. Inputs and constants keep their numbers, used or not.
 ///
@@ -211,23 +209,7 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
     if !(op.is_elementwise(&from) || scalars && aval.shape.rank() == 0) {
         return Ok(None);
     }
-    let (shape, layout) = (Shape::scalar(), Layout::dense(&Shape::scalar()));
-    let buffers: Vec<AlignedBytes> = literals
-        .iter()
-        .map(|l| {
-            let mut bytes = AlignedBytes::zeroed(l.dtype().bytes());
-            bytes.as_mut_slice().copy_from_slice(&l.to_bytes()[..l.dtype().bytes()]);
-            bytes
-        })
-        .collect();
-    let views: Vec<View> = literals
-        .iter()
-        .zip(&buffers)
-        .map(|(l, bytes)| View { dtype: l.dtype(), shape: &shape, layout: &layout, data: bytes.as_slice() })
-        .collect();
-    let mut out = AlignedBytes::zeroed(aval.dtype.bytes());
-    op.eval(&views, &mut [ViewMut { dtype: aval.dtype, shape: &shape, data: out.as_mut_slice() }]);
-    let made = b.literal(Literal::from_bytes(aval.dtype, out.as_slice()), aval.ambiguous);
+    let made = b.literal(on_literals(op, &literals, aval.dtype), aval.ambiguous);
     if aval.shape.rank() == 0 {
         return Ok(Some(made));
     }
