@@ -115,10 +115,12 @@ function_of <- function(names, body) {
 # ---- sizes ----
 
 draw_size <- function(large, most = 7) as.integer(10^if (large) between(4, most) else between(1, 3))
-# Rows and columns of a matrix of about n elements.
+# Rows and columns of a matrix of about n elements: many of both, or of one a few, as there are of classes.
 draw_sides <- function(n) {
-  rows <- max(2L, as.integer(n^between(0.25, 0.75)))
-  c(rows, max(2L, n %/% rows))
+  short <- chance(0.2)
+  one <- if (short) few(2, 16) else max(2L, as.integer(n^between(0.25, 0.75)))
+  sides <- c(one, max(2L, n %/% one))
+  if (short && chance(0.5)) rev(sides) else sides
 }
 draw_steps <- function(large) if (large) whole_between(1000, 30000) else whole_between(5, 100)
 

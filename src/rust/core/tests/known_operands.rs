@@ -2,11 +2,12 @@
 
 mod common;
 
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{Bool, DType};
 use anvil_core::exec::{Executable, Output};
+use anvil_core::graph::Value;
 use anvil_core::kernels::math::Steps;
 use anvil_core::kernels::memory::AlignedBytes;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Graph, Op, Unary};
+use anvil_core::ops::{Binary, BroadcastInDim, Builder, Graph, Op, Ternary, Unary};
 use anvil_core::passes;
 use anvil_core::tensor::{Aval, Literal};
 use common::{aligned, disagreement, Rng};
@@ -200,5 +201,41 @@ fn signs_that_are_taken_twice_cost_nothing() {
             }
             assert_eq!(left(&mut rng, &b.finish(vec![sum])), ops, "{op:?} {negated:?} {dtype}");
         }
+    }
+}
+
+#[test]
+fn choices_that_are_known_cost_nothing() {
+    let mut rng = Rng::new(10);
+    for &dtype in DType::ALL.iter().filter(|d| !d.is_complex()) {
+        let aval = Aval::known(dtype, [N].into());
+        let mut count = |condition: fn(&mut Builder, &Aval) -> Value, same: bool| {
+            let mut b = Builder::default();
+            let inputs = [0, 1].map(|_| b.input(aval.clone()));
+            let pred = condition(&mut b, &Aval::known(DType::I1, [N].into()));
+            let z = b.node1(Ternary::Select, &[pred, inputs[0], inputs[usize::from(!same)]]).unwrap();
+            let graph = b.finish(vec![z]);
+            left(&mut rng, &graph);
+            passes::optimise(&graph).unwrap().nodes().len()
+        };
+        fn known(b: &mut Builder, aval: &Aval, value: bool) -> Value {
+            let scalar = b.literal(Literal::new(Bool::from(value)), None);
+            b.node1(BroadcastInDim { shape: aval.shape.clone(), axes: vec![] }, &[scalar]).unwrap()
+        }
+        assert_eq!(count(|b, aval| known(b, aval, true), false), 0, "{dtype}");
+        assert_eq!(count(|b, aval| known(b, aval, false), false), 0, "{dtype}");
+        assert_eq!(count(|b, aval| b.input(aval.clone()), true), 0, "{dtype}");
+        assert_eq!(count(|b, aval| b.input(aval.clone()), false), 1, "{dtype}");
+        let negated = |b: &mut Builder, aval: &Aval| {
+            let pred = b.input(aval.clone());
+            b.node1(Unary::not, &[pred]).unwrap()
+        };
+        assert_eq!(count(negated, false), 1, "{dtype}");
+        // Whatever is beside FALSE does not matter.
+        let absorbed = |b: &mut Builder, aval: &Aval| {
+            let (x, none) = (b.input(aval.clone()), known(b, aval, false));
+            b.node1(Binary::and, &[x, none]).unwrap()
+        };
+        assert_eq!(count(absorbed, false), 0, "{dtype}");
     }
 }

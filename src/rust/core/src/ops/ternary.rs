@@ -2,15 +2,17 @@
 
 use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{member, named, Form, Linear, OpDef, Promotion};
+use super::contract::{member, named, simplified, Form, Linear, OpDef, Promotion, Simplified};
+use super::create::uniform;
 use super::lower::{elementwise, op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
-use super::{Op, Row};
-use crate::dtype::{DType, ANY, BOOLEAN, ORDERED};
+use super::{Builder, Op, Row, Unary};
+use crate::dtype::{Bool, DType, ANY, BOOLEAN, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
+use crate::graph::Value;
 use crate::kernels::elementwise::{self, Map};
 use crate::tensor::{Aval, View, ViewMut};
 
@@ -110,6 +112,26 @@ impl OpDef for Ternary {
 
     fn kernel(&self, from: &[DType]) -> Option<Kernel> {
         Some(Kernel::map(self.map(from[1])))
+    }
+
+    /// A choice whose condition is known, of one value, or by a negated condition.
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        let (Ternary::Select, &[pred, yes, no]) = (self, operands) else { return Ok(None) };
+        if yes == no {
+            return simplified(yes);
+        }
+        if let Some(known) = uniform(b.graph(), pred) {
+            let (taken, other) = if known.get::<Bool>().get() { (yes, no) } else { (no, yes) };
+            // It may be ambiguous, and the result not.
+            let same = b.graph().aval(taken).ambiguous_with(b.graph().aval(other))
+                == b.graph().aval(taken).ambiguous;
+            return Ok(same.then(|| vec![Some(taken)]));
+        }
+        let negated = b.graph().made_by(pred).filter(|node| node.op.get() == Some(&Unary::not));
+        match negated.map(|node| node.operands[0]) {
+            Some(pred) => simplified(b.node1(Ternary::Select, &[pred, no, yes])?),
+            None => Ok(None),
+        }
     }
 
     fn vjp(&self) -> Vjp<'_> {

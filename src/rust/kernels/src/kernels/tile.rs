@@ -37,16 +37,27 @@ pub fn runs(
     shape: &Shape,
     layout: &Layout,
     range: Range<usize>,
+    run: impl FnMut(usize, usize, isize, usize),
+) {
+    runs_along(shape, &layout.strides, layout.offset, range, run)
+}
+
+/// As [`runs`], of axes of these sizes and strides.
+fn runs_along(
+    shape: &[usize],
+    strides: &[isize],
+    offset: usize,
+    range: Range<usize>,
     mut run: impl FnMut(usize, usize, isize, usize),
 ) {
     let total = range.len();
     if total == 0 {
         return;
     }
-    if shape.rank() == 0 {
-        return run(0, layout.offset, 0, 1);
+    if shape.is_empty() {
+        return run(0, offset, 0, 1);
     }
-    let (mut rest, rank) = (range.start, shape.rank());
+    let (mut rest, rank) = (range.start, shape.len());
     // Runs of a tile are asked for often: the usual few axes need no allocation.
     let (mut stack, mut heap) = ([0; STACK_AXES], vec![]);
     let index = if rank <= STACK_AXES {
@@ -60,15 +71,12 @@ pub fn runs(
     }
     let mut done = 0;
     while done < total {
-        let first = index
-            .iter()
-            .zip(&layout.strides)
-            .fold(layout.offset as isize, |at, (&i, &s)| at + i as isize * s);
+        let first = index.iter().zip(strides).fold(offset as isize, |at, (&i, &s)| at + i as isize * s);
         let len = (shape[0] - index[0]).min(total - done);
-        run(done, first as usize, layout.strides[0], len);
+        run(done, first as usize, strides[0], len);
         done += len;
         index[0] += len;
-        for axis in 0..shape.rank() - 1 {
+        for axis in 0..rank - 1 {
             if index[axis] < shape[axis] {
                 break;
             }
@@ -104,9 +112,13 @@ pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Ran
         Some(&line) if repeated => line.min(range.len()),
         _ => range.len(),
     };
-    runs(shape, layout, range.start..range.start + once, |at, first, stride, len| {
-        gather_run(data, first as isize, stride, &mut out[at..at + len])
-    });
+    let some = range.start..range.start + once;
+    match *layout.strides {
+        [0, 1, ..] if shape[0] > 1 => repeated_runs(data, shape, layout, some, &mut out[..once]),
+        _ => runs(shape, layout, some, |at, first, stride, len| {
+            gather_run(data, first as isize, stride, &mut out[at..at + len])
+        }),
+    }
     let (mut done, n) = (once, range.len());
     while done < n {
         let len = done.min(n - done);
@@ -115,21 +127,42 @@ pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Ran
     }
 }
 
-/// Repeats each element so many times.
+/// As [`gather`], of a value whose elements lie side by side along the second axis, and are repeated along the first.
+fn repeated_runs<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Range<usize>, out: &mut [T]) {
+    let (times, shape, strides) = (shape[0], &shape[1..], &layout.strides[1..]);
+    // Of the first element some may be left.
+    let (begin, within) = (range.start / times, range.start % times);
+    let (head, out) = out.split_at_mut(((times - within) % times).min(out.len()));
+    let each = |elements: Range<usize>, out: &mut [T]| {
+        runs_along(shape, strides, layout.offset, elements.clone(), |at, first, _, len| {
+            let end = ((at + len) * times).min(out.len());
+            repeat_each(&data[first..first + len], times, &mut out[at * times..end]);
+        });
+    };
+    if !head.is_empty() {
+        each(begin..begin + 1, head);
+    }
+    let begin = range.start.div_ceil(times);
+    each(begin..begin + out.len().div_ceil(times), out);
+}
+
+/// Elements that are stored at a time where each is repeated.
+const AT_A_TIME: usize = 8;
+
+/// Repeats each element so many times, as many as there is room for.
+///
+/// What is stored beyond the last of an element is stored again by those that follow: a loop that ends where it should
+/// takes three times as long for 10 elements.
 pub fn repeat_each<T: Element>(x: &[T], times: usize, out: &mut [T]) {
-    /// Short runs of a length that is known are stored without a loop.
-    fn few<T: Element, const N: usize>(x: &[T], out: &mut [T]) {
-        out.chunks_exact_mut(N).zip(x).for_each(|(out, &x)| out.fill(x));
+    let stored = times.next_multiple_of(AT_A_TIME);
+    // Those after which there is room for what is stored beyond.
+    let room = (out.len() + times).saturating_sub(stored) / times.max(1);
+    let (whole, last) = x.split_at(if times <= 4 * AT_A_TIME { room.min(x.len()) } else { 0 });
+    for (i, &x) in whole.iter().enumerate() {
+        let out = &mut out[i * times..][..stored];
+        out.chunks_exact_mut(AT_A_TIME).for_each(|out| out.copy_from_slice(&[x; AT_A_TIME]));
     }
-    match times {
-        2 => few::<T, 2>(x, out),
-        3 => few::<T, 3>(x, out),
-        4 => few::<T, 4>(x, out),
-        5 => few::<T, 5>(x, out),
-        6 => few::<T, 6>(x, out),
-        8 => few::<T, 8>(x, out),
-        _ => out.chunks_mut(times).zip(x).for_each(|(out, &x)| out.fill(x)),
-    }
+    out[whole.len() * times..].chunks_mut(times.max(1)).zip(last).for_each(|(out, &x)| out.fill(x));
 }
 
 /// Copies elements side by side, as many as there are. Of a few, a call of the function that copies any number
@@ -262,6 +295,39 @@ mod tests {
         let want = [0, 2, 4, 1, 3, 5, 0, 2, 4, 1, 3, 5];
         assert_eq!(tile(&x, 0..12, &mut scratch), want);
         assert_eq!(tile(&x, 4..9, &mut scratch), &want[4..9]);
+    }
+
+    #[test]
+    fn each_element_is_repeated_up_to_the_end_of_the_room() {
+        let x: Vec<u16> = (1..60).collect();
+        for times in (1..=9).chain([15, 16, 17, 31, 32, 33, 70]) {
+            for room in (0..3 * times + 20).chain([x.len() * times]) {
+                let x = &x[..room.div_ceil(times)];
+                let mut out = vec![0; room + 8];
+                repeat_each(x, times, &mut out[..room]);
+                let want: Vec<u16> = (0..room).map(|i| x[i / times]).chain([0; 8]).collect();
+                assert_eq!(out, want, "{times} times, {room} elements");
+            }
+        }
+    }
+
+    #[test]
+    fn any_part_of_a_value_that_is_repeated_along_the_first_axis_is_gathered() {
+        let data: Vec<u32> = (0..100).collect();
+        for times in [2, 3, 8, 13] {
+            // Of a matrix with more rows than are read.
+            let shape = Shape::from([times, 5, 3]);
+            let layout = Layout { strides: vec![0, 1, 9], offset: 4 };
+            let all: Vec<u32> =
+                (0..15 * times).map(|i| 4 + (i / times % 5 + i / times / 5 * 9) as u32).collect();
+            for start in 0..all.len() {
+                for end in (start..=all.len()).step_by(3).chain([all.len()]) {
+                    let mut out = vec![0; end - start];
+                    gather(&data, &shape, &layout, start..end, &mut out);
+                    assert_eq!(out, all[start..end], "{times} times, {start} to {end}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! and recommendations", The American Statistician 37 (1983): shifted data, and the formula that joins two
 //! samples.
 
-use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
+use super::partials::{halve, joined_few, of_known_length, Compensated, Each, Made, Partial, Rows, LANES};
 use super::vectors::{rest, totals, Eight, Widened, TOGETHER};
 use crate::dtype::{Element, Real};
 use crate::kernels::math::lanes::{Singles, Wide};
@@ -76,19 +76,70 @@ fn alike<R: Widened, O: Made>(x: &[R], each: usize, out: &mut [O]) {
         return;
     }
     let (mut sums, mut made) = Default::default();
-    let finite = vectored(Tiles { x, each, sums: &mut sums, made: &mut made });
+    let finite = if short(x, each, &mut sums) {
+        made_of_finite(each, &sums, &mut made)
+    } else {
+        vectored(Tiles { x, each, sums: &mut sums, made: &mut made })
+    };
     for (i, (out, x)) in out.iter_mut().zip(x.chunks_exact(each)).enumerate() {
-        let [shift, sum, squares] = sums.map(|sums: [f64; TOGETHER]| sums[i]);
-        let [square, mean] = made.map(|made: [f64; TOGETHER]| made[i]);
         *out = O::made(if finite {
-            Complex::new(square, mean)
+            Complex::new(made[0][i], made[1][i])
         } else {
-            moments(each, shift, sum, squares, x.iter().map(|x| x.convert()))
+            moments(each, sums[0][i], sums[1][i], sums[2][i], x.iter().map(|x| x.convert()))
         });
     }
 }
 
-/// Some tiles of so many elements side by side: their shifts, their sums and sums of squares, and what [`moments`]
+/// The shifts of tiles of no more elements than lanes, and their sums and sums of squares; of other tiles it does
+/// nothing and says so. See [`short`](super::loops::short) of other folds.
+fn short<R: Widened>(x: &[R], each: usize, sums: &mut [[f64; TOGETHER]; 3]) -> bool {
+    #[inline(always)]
+    fn of<R: Widened, const N: usize>(x: &[R], [shifts, sums, squares]: &mut [[f64; TOGETHER]; 3]) -> bool {
+        // With two elements in a lane, registers do not hold both sums.
+        if N > LANES {
+            return false;
+        }
+        for (((x, shift), sum), square) in x.chunks_exact(N).zip(shifts).zip(sums).zip(squares) {
+            *shift = if N < LANES {
+                0.0 + x[0].convert::<f64>()
+            } else {
+                joined_few::<_, LANES>(|i| 0.0 + x[i].convert::<f64>() * first(N).1, |a, b| a + b)
+            };
+            let lane = |i: usize| {
+                let apart = x[i].convert::<f64>() - *shift;
+                (0.0 + apart, 0.0 + apart * apart)
+            };
+            (*sum, *square) = joined_few::<_, N>(lane, |a, b| (a.0 + b.0, a.1 + b.1));
+        }
+        true
+    }
+    macro_rules! call {
+        ($n:literal) => {
+            of::<R, $n>(x, sums)
+        };
+    }
+    of_known_length!(each, call, false)
+}
+
+/// As [`moments`], of some tiles whose elements are finite; whether they are.
+#[inline(never)] // One for all dtypes.
+fn made_of_finite(
+    each: usize,
+    [shifts, sums, squares]: &[[f64; TOGETHER]; 3],
+    [made, means]: &mut [[f64; TOGETHER]; 2],
+) -> bool {
+    let (count, mut finite) = (each as f64, true);
+    for i in 0..TOGETHER {
+        let off = sums[i] / count;
+        let square = squares[i] - sums[i] * off;
+        made[i] = if square > 0.0 { square } else { 0.0 };
+        means[i] = shifts[i] + off;
+        finite &= squares[i].is_finite();
+    }
+    finite
+}
+
+/// Some tiles of so many elements, at least as many as there are lanes, side by side: their shifts, their sums and sums of squares, and what [`moments`]
 /// makes of them where all are finite, which the loop tells.
 struct Tiles<'a, R> {
     x: &'a [R],
@@ -102,12 +153,12 @@ impl<R: Widened> Vectored for Tiles<'_, R> {
     #[inline(always)]
     fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> bool {
         let Tiles { x, each, sums: [shifts, sums, squares], made: [made, means] } = self;
-        let ((count, scale), left, zero) = (first(each), each % LANES, Eight::<D>::of(0.0));
+        let (scale, left, zero) = (first(each).1, each % LANES, Eight::<D>::of(0.0));
         let mut lanes = [[D::of(0.0); TOGETHER]; 2];
         let mut room = [R::default(); LANES];
         for (i, start) in (0..x.len()).step_by(each).enumerate() {
-            let begin = Eight::load(rest(x, start, &mut room)).map(|x| D::of(0.0) + x * D::of(scale));
-            lanes[0][i] = if count < LANES { begin.in_first(count, zero) } else { begin }.joined();
+            lanes[0][i] =
+                Eight::load(&x[start..start + LANES]).map(|x| D::of(0.0) + x * D::of(scale)).joined();
         }
         let shift = totals(&lanes[0]);
         shift.store(shifts);

@@ -497,7 +497,9 @@ mod tests {
         let mut nan: Vec<f32> = x.iter().map(|&x| x as f32).collect();
         (nan[40], nan[43]) = (f32::from_bits(0x7fc0_07a2), f32::from_bits(0xffc0_0001));
         let whole: Vec<i16> = (0..700_i16).map(|i| i.wrapping_mul(91)).collect();
-        for each in [1, 3, 7, 8, 9, 16, 31, 100, 350, 699] {
+        let wide: Vec<i64> = whole.iter().map(|&x| i64::from(x) << 40).collect();
+        let half: Vec<bf16> = x.iter().map(|&x| bf16::from_f64(x)).collect();
+        for each in (1..=18).chain([31, 100, 350, 699]) {
             check_line(Fold::Sum, &x, each, |x| by_definition(x, -0.0, |a, b| a + b));
             check_line(Fold::Prod, &x, each, |x| by_definition(x, 1.0, |a, b| a * b));
             check_line(Fold::Squares, &x, each, |x| {
@@ -509,6 +511,31 @@ mod tests {
             check_line(Fold::Max, &zeros, each, |x| by_definition(x, f32::NEG_INFINITY, maximum));
             check_line(Fold::Min, &nan, each, |x| by_definition(x, f32::INFINITY, minimum));
             check_line(Fold::Sum, &whole, each, |x| by_definition(x, 0, i16::wrapping_add));
+            check_line(Fold::Max, &wide, each, |x| by_definition(x, i64::MIN, i64::max));
+            check_line(Fold::Max, &half, each, |x| by_definition(x, bf16::NEG_INFINITY, maximum));
+            check_line(Fold::Squares, &half, each, |x| {
+                let (mut out, offsets) = ([bf16::ZERO], Offsets::Steps(x.len(), 0, 1));
+                bf16::tiles(Fold::Squares, x, Rows { first: 0, stride: 1, offsets }, &mut out);
+                out[0]
+            });
+        }
+    }
+
+    #[test]
+    fn products_of_complex_numbers_have_the_same_zeros_everywhere() {
+        let parts = [0.0, -0.0, 1.0, -2.0, f64::INFINITY];
+        let x: Vec<Complex<f64>> =
+            (0..60).map(|i| Complex::new(parts[i * 7 % 5], parts[(i / 5 + i) % 5])).collect();
+        let bits = |z: Complex<f64>| [z.re, z.im].map(|part| if part.is_nan() { 1 } else { part.to_bits() });
+        for each in 1..=10 {
+            let mut line = vec![Complex::default(); x.len().div_ceil(each)];
+            Complex::line(Fold::Prod, &x, each, &mut line);
+            for (x, in_line) in x.chunks(each).zip(line) {
+                let tile: Complex<f64> = Complex::tile(Fold::Prod, x);
+                let (mut rows, offsets) = ([Complex::default()], Offsets::Steps(x.len(), 0, 1));
+                Complex::tiles(Fold::Prod, x, Rows { first: 0, stride: 1, offsets }, &mut rows);
+                assert_eq!([tile, in_line].map(bits), [bits(rows[0]); 2], "{x:?}");
+            }
         }
     }
 

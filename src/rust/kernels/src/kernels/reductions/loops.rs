@@ -1,7 +1,7 @@
 //! The loops of folds, vectorised for the processor. The rest of a fold calls them, so that each is compiled
 //! once for a way to accumulate and a type of elements: there are many of both.
 
-use super::partials::{lanes_from, Rows, LANES};
+use super::partials::{joined_few, lanes_from, of_known_length, Rows, LANES, SHORT};
 use crate::dtype::Element;
 use crate::kernels::wide::{combine, wide, wide_loop, Loop};
 use std::marker::PhantomData;
@@ -29,7 +29,7 @@ pub struct Loops<T, A> {
     /// Folds a tile.
     pub tile: fn(&[T]) -> A,
     /// Folds four tiles or more of so many elements, side by side, four at a time: an addition waits for the one
-    /// before it in its tile, not in others.
+    /// before it in its tile, not in others. Tiles of a few elements are [`short`].
     pub tiles: fn(&[T], usize, &mut [A]),
     /// Takes elements into as many accumulators, again from the first one if there are more.
     pub one: fn(&mut [A], &[T]),
@@ -67,7 +67,7 @@ pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
 /// The loops of elements that take long: tiles are folded one after the other, as no addition waits for another
 /// tile's, and the code of four would be four times as long.
 pub fn long_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
-    Loops { tiles: each_tile::<T, S>, ..loops::<T, S>() }
+    Loops { tile: long_tile::<T, S>, tiles: each_tile::<T, S>, ..loops::<T, S>() }
 }
 
 /// Lanes of a tile by itself where the order makes no difference: enough to hide the latency of an instruction.
@@ -182,6 +182,45 @@ impl<T: Element, S: Accumulate<T>> Loop for Tiles<'_, T, S::Acc, S> {
     }
 }
 
+/// Folds tiles of at most `MOST` elements, and at most [`SHORT`], each by itself; of other tiles it does nothing and says
+/// so. Lanes without an element are not joined.
+///
+/// Where the number is known the compiler leaves no loop: to begin one, and to mask lanes, took four times as long.
+pub(super) fn short<T: Element, E: Element, S: Accumulate<E>, const MOST: usize>(
+    x: &[T],
+    each: usize,
+    out: &mut [S::Acc],
+) -> bool {
+    #[inline(always)]
+    fn of<T: Element, E: Element, S: Accumulate<E>, const N: usize, const MOST: usize>(
+        x: &[T],
+        out: &mut [S::Acc],
+    ) -> bool {
+        if N > MOST {
+            return false;
+        }
+        for (out, x) in out.iter_mut().zip(x.chunks_exact(N)) {
+            let lane = |i: usize| {
+                let first = S::add(S::start(), x[i].convert());
+                if i + LANES < N {
+                    S::add(first, x[i + LANES].convert())
+                } else {
+                    first
+                }
+            };
+            *out = joined_few::<_, N>(lane, S::join);
+        }
+        true
+    }
+    const { assert!(SHORT == 2 * LANES) };
+    macro_rules! call {
+        ($n:literal) => {
+            of::<T, E, S, $n, MOST>(x, out)
+        };
+    }
+    of_known_length!(each, call, false)
+}
+
 /// Folds a run of a tile into its lanes.
 struct Run<'a, A, S>(&'a mut [A; LANES], &'a [f32], PhantomData<S>);
 
@@ -198,10 +237,24 @@ fn tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T]) -> S::Acc {
 }
 
 fn tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
-    wide_loop(Tiles::<T, _, S>(x, each, out, PhantomData))
+    if !short::<T, T, S, LANES>(x, each, out) {
+        wide_loop(Tiles::<T, _, S>(x, each, out, PhantomData))
+    }
+}
+
+/// A complex product with 1 may have another zero, so that lanes that are not there make a difference.
+fn long_tile<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {
+    let mut out = [S::start()];
+    if short::<T, T, S, LANES>(x, x.len(), &mut out) {
+        return out[0];
+    }
+    tile::<T, S, LANES>(x)
 }
 
 fn each_tile<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    if short::<T, T, S, LANES>(x, each, out) {
+        return;
+    }
     out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = tile::<T, S, LANES>(x));
 }
 
@@ -210,6 +263,9 @@ fn line<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {
 }
 
 fn lines<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    if short::<T, T, S, LANES>(x, each, out) {
+        return;
+    }
     out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = line::<T, S>(x));
 }
 
@@ -276,6 +332,9 @@ fn half_tile<H: Element, S: Accumulate<f32>>(x: &[H]) -> S::Acc {
 }
 
 fn half_tiles<H: Element, S: Accumulate<f32>>(x: &[H], each: usize, out: &mut [S::Acc]) {
+    if short::<H, f32, S, LANES>(x, each, out) {
+        return;
+    }
     out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = half_tile::<H, S>(x));
 }
 

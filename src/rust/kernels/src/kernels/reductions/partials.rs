@@ -30,6 +30,52 @@ pub(super) fn lanes_from<T: Element>(x: &[T], start: usize) -> [T; LANES] {
     out
 }
 
+/// The fold of the lanes of a tile of `N` elements: the later half joined to the earlier, until one is left. Of fewer
+/// elements than lanes, those that have one.
+///
+/// As one expression: an array of the lanes the compiler keeps in memory, where loads of vectors wait for stores of
+/// elements.
+#[inline(always)]
+pub(super) fn joined_few<A, const N: usize>(lane: impl Fn(usize) -> A, join: impl Fn(A, A) -> A) -> A {
+    const { assert!(LANES == 8 && N > 0) };
+    let four = |i: usize| if i + 4 < N { join(lane(i), lane(i + 4)) } else { lane(i) };
+    let two = |i: usize| if i + 2 < N { join(four(i), four(i + 2)) } else { four(i) };
+    if N > 1 {
+        join(two(0), two(1))
+    } else {
+        two(0)
+    }
+}
+
+/// Elements of a tile that is folded without loops, at most: each lane has two.
+pub(super) const SHORT: usize = 2 * LANES;
+
+/// Calls a function of the number of elements of a tile, which it is to know: `$call` is the macro that calls it.
+macro_rules! of_known_length {
+    ($each:expr, $call:ident, $otherwise:expr) => {
+        match $each {
+            1 => $call!(1),
+            2 => $call!(2),
+            3 => $call!(3),
+            4 => $call!(4),
+            5 => $call!(5),
+            6 => $call!(6),
+            7 => $call!(7),
+            8 => $call!(8),
+            9 => $call!(9),
+            10 => $call!(10),
+            11 => $call!(11),
+            12 => $call!(12),
+            13 => $call!(13),
+            14 => $call!(14),
+            15 => $call!(15),
+            16 => $call!(16),
+            _ => $otherwise,
+        }
+    };
+}
+pub(super) use of_known_length;
+
 /// Gives pieces of work to the function that it is called with, in order.
 pub type Each<'a, T> = &'a mut dyn FnMut(&mut dyn FnMut(T));
 

@@ -1,7 +1,7 @@
 //! Folds of what lies one after the other: tiles of one result, or segments, each into one element.
 
 use super::fold::{Fold, Reduce};
-use super::partials::{Offsets, Partial, Rows, LANES, PARTIAL};
+use super::partials::{Partial, PARTIAL};
 use crate::dtype::{dispatch, DType};
 use crate::kernels::cast;
 use crate::kernels::tile::TILE;
@@ -28,16 +28,6 @@ fn tiles_of<T: Reduce>(fold: Fold, x: &[u8], each: usize, out: &mut [u8]) {
     out.chunks_exact_mut(PARTIAL).zip(partials).for_each(|(out, partial)| out.copy_from_slice(partial));
 }
 
-/// Segments below which each is folded by itself, however short: many short ones are folded side by side.
-const MIN_TOGETHER: usize = 4;
-
-/// Elements of a segment that is folded by itself where there are many: of shorter ones, what it takes to
-/// begin is more than to gather the elements of all.
-const MIN_ALONE: usize = 4;
-
-/// Likewise, of squares of deviations.
-const MIN_ALONE_SQUARES: usize = LANES;
-
 /// A function that folds segments of so many elements, each into one.
 pub type FoldSegments = fn(Fold, &[u8], usize, &mut [u8]);
 
@@ -49,11 +39,6 @@ pub fn segments(dtype: DType) -> FoldSegments {
 
 fn segments_of<T: Reduce>(fold: Fold, x: &[u8], segment: usize, out: &mut [u8]) {
     let (x, out) = (cast::slice::<T>(x), cast::slice_mut::<T>(out));
-    let alone = if fold == Fold::Squares { MIN_ALONE_SQUARES } else { MIN_ALONE };
-    if segment < alone && out.len() >= MIN_TOGETHER {
-        let rows = Rows { first: 0, stride: segment as isize, offsets: Offsets::Steps(segment, 0, 1) };
-        return T::tiles(fold, x, rows, out);
-    }
     if segment <= TILE {
         return T::line(fold, x, segment, out);
     }

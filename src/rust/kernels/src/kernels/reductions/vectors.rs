@@ -4,8 +4,8 @@
 //! it put together for each chunk, and kept lanes in memory, where loads wait for stores of another width: sums and
 //! squares of singles took two to three times as long.
 
-use super::loops::{with_tiles, Accumulate, Loops};
-use super::partials::LANES;
+use super::loops::{short, with_tiles, Accumulate, Loops};
+use super::partials::{LANES, SHORT};
 use crate::dtype::{Element, Real};
 use crate::kernels::math::lanes::{Lanes, Singles, Wide, MOST_LANES};
 use crate::kernels::math::vectors::{vectored, Vectored};
@@ -244,7 +244,11 @@ pub(super) fn sum_loops<R: Widened, S: Accumulate<R, Acc = f64>>() -> Loops<R, f
             vectored(Sums(x, x.len(), &mut out));
             out[0]
         },
-        |x, each, out| vectored(Sums(x, each, out)),
+        |x, each, out| {
+            if !short::<R, R, S, SHORT>(x, each, out) {
+                vectored(Sums(x, each, out))
+            }
+        },
     )
 }
 
@@ -360,6 +364,10 @@ pub(super) fn about<R: Extreme, S: Accumulate<R, Acc = R>, const LARGEST: bool>(
             }
             out[0]
         },
-        R::extremes::<LARGEST>,
+        |x, each, out| {
+            if !short::<R, R, S, LANES>(x, each, out) {
+                R::extremes::<LARGEST>(x, each, out)
+            }
+        },
     )
 }
