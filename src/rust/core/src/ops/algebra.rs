@@ -6,7 +6,7 @@ use super::binary::Binary;
 use super::create::{on_literals, uniform};
 use super::derive::Math;
 use super::unary::Unary;
-use super::{Builder, Op};
+use super::Builder;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::Value;
@@ -121,7 +121,8 @@ pub(super) fn simplify(op: Binary, b: &mut Builder, operands: [Value; 2]) -> Res
             };
             let both = on_literals(&op.into(), &[m, n], aval.dtype);
             let math = Math::new(b);
-            let value = math.apply(op, &[math.var(z), math.repeat(both, &aval)]).value();
+            let value =
+                math.apply(op, &[math.var(z), math.repeat(both, aval.ambiguous, &aval.shape)]).value();
             math.finish()?;
             return Ok(Some(value));
         }
@@ -131,7 +132,7 @@ pub(super) fn simplify(op: Binary, b: &mut Builder, operands: [Value; 2]) -> Res
 
 /// The number that `y` is everywhere, of the dtype of `x`, which is real; and whether a result of both has the
 /// type of `x`.
-fn number(b: &Builder, x: Value, y: Value) -> Option<(Literal, bool)> {
+pub(super) fn number(b: &Builder, x: Value, y: Value) -> Option<(Literal, bool)> {
     let (x, aval) = (b.graph().aval(x), b.graph().aval(y));
     let n = uniform(b.graph(), y).filter(|n| n.dtype() == x.dtype && !x.dtype.is_complex())?;
     Some((n, x.ambiguous == x.ambiguous_with(aval)))
@@ -145,14 +146,11 @@ fn binary(b: &Builder, x: Value) -> Option<(Binary, [Value; 2])> {
 
 /// Sums and differences with a negated term: IEEE 754 defines a difference as the sum with the negated number.
 fn signs(op: Binary, b: &mut Builder, [x, y]: [Value; 2]) -> Result<Option<Value>> {
-    let negated = |x: Value| {
-        let node = b.graph().made_by(x)?;
-        node.op.get::<Unary>().filter(|&&op| op == Unary::negate).map(|_| node.operands[0])
-    };
-    let (op, operands): (Op, [Value; 2]) = match (op, negated(x), negated(y)) {
-        (Binary::sub, _, Some(y)) => (Binary::add.into(), [x, y]),
-        (Binary::add, _, Some(y)) => (Binary::sub.into(), [x, y]),
-        (Binary::add, Some(x), None) => (Binary::sub.into(), [y, x]),
+    let negated = |x: Value| Unary::negate.operand(b.graph(), x);
+    let (op, operands) = match (op, negated(x), negated(y)) {
+        (Binary::sub, _, Some(y)) => (Binary::add, [x, y]),
+        (Binary::add, _, Some(y)) => (Binary::sub, [x, y]),
+        (Binary::add, Some(x), None) => (Binary::sub, [y, x]),
         _ => return Ok(None),
     };
     b.node1(op, &operands).map(Some)

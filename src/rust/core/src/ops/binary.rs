@@ -5,7 +5,6 @@ use super::algebra::Algebra;
 use super::attrs::Attrs;
 use super::compare::Compare;
 use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
-use super::create::uniform;
 use super::derive::{Math, Rule2, Slope, Slope2, Var};
 use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower, Lowering};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
@@ -361,16 +360,11 @@ impl OpDef for Binary {
         if let Some(value) = algebra::simplify(*self, b, [x, y])? {
             return simplified(value);
         }
-        let aval = b.graph().aval(x).clone();
-        let known = uniform(b.graph(), y).filter(|n| n.dtype() == aval.dtype && !aval.dtype.is_complex());
-        let Some(n) = known else { return Ok(None) };
-        if aval.ambiguous != aval.ambiguous_with(b.graph().aval(y)) {
-            return Ok(None);
-        }
+        let Some((n, true)) = algebra::number(b, x, y) else { return Ok(None) };
         let math = Math::new(b);
         let x = math.var(x);
         let cheaper = if *self == Binary::pow {
-            power::steps(aval.dtype, n).map(|steps| power::chain(x, steps))
+            power::steps(n.dtype(), n).map(|steps| power::chain(x, steps))
         } else if *self == Binary::div {
             // The quotient and the product are the same number, rounded once.
             power::inverse_of_power_of_two(n).map(|inverse| x * inverse)

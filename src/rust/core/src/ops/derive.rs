@@ -62,13 +62,13 @@ impl<'b> Math<'b> {
 
     /// A value of this type that is this number everywhere.
     pub fn fill(&self, number: f64, aval: &Aval) -> Var<'_, 'b> {
-        self.repeat(Literal::new(number).convert(aval.dtype), aval)
+        self.repeat(Literal::new(number).convert(aval.dtype), aval.ambiguous, &aval.shape)
     }
 
-    /// A value of this type that is this literal, of its dtype, everywhere.
-    pub(crate) fn repeat(&self, literal: Literal, aval: &Aval) -> Var<'_, 'b> {
-        let scalar = self.builder.borrow_mut().literal(literal, aval.ambiguous);
-        self.var(scalar).repeated(&aval.shape, &[])
+    /// A value of this shape and ambiguity that is this literal everywhere.
+    pub(crate) fn repeat(&self, literal: Literal, ambiguous: Option<DType>, shape: &Shape) -> Var<'_, 'b> {
+        let scalar = self.builder.borrow_mut().literal(literal, ambiguous);
+        self.var(scalar).repeated(shape, &[])
     }
 
     /// Applies an op of one result.
@@ -106,8 +106,7 @@ impl<'b> Math<'b> {
 
     /// A value of this shape that is this literal everywhere.
     pub(crate) fn literal(&self, literal: Literal, shape: &Shape) -> Var<'_, 'b> {
-        let scalar = self.builder.borrow_mut().literal(literal, None);
-        self.var(scalar).repeated(shape, &[])
+        self.repeat(literal, None, shape)
     }
 
     /// Type of a value.

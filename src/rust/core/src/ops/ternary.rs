@@ -127,8 +127,7 @@ impl OpDef for Ternary {
                 == b.graph().aval(taken).ambiguous;
             return Ok(same.then(|| vec![Some(taken)]));
         }
-        let negated = b.graph().made_by(pred).filter(|node| node.op.get() == Some(&Unary::not));
-        match negated.map(|node| node.operands[0]) {
+        match Unary::not.operand(b.graph(), pred) {
             Some(pred) => simplified(b.node1(Ternary::Select, &[pred, no, yes])?),
             None => Ok(None),
         }

@@ -7,7 +7,7 @@ use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
 use super::derive::{Slope, Slope1, Var};
 use super::lower::{single, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::rules::{Batch, Jvp, Vjp};
-use super::{Builder, Op, Row};
+use super::{Builder, Graph, Op, Row};
 use crate::dtype::{DType, ANY, BITS, FLOAT, INEXACT, INTEGER, NUMBER, NUMERIC, SIGNED, SIGNED_NUMBER};
 use crate::error::{Error, Result};
 use crate::exec::vm::native;
@@ -366,15 +366,18 @@ impl OpDef for Unary {
             return simplified(operands[0]);
         }
         // What is its own inverse.
-        let inner = b.graph().made_by(operands[0]).filter(|node| node.op.get() == Some(self));
-        match inner {
-            Some(node) if matches!(self, Unary::negate | Unary::not) => simplified(node.operands[0]),
-            _ => Ok(None),
-        }
+        let inner = self.operand(b.graph(), operands[0]);
+        Ok(inner.filter(|_| matches!(self, Unary::negate | Unary::not)).map(|x| vec![Some(x)]))
     }
 }
 
 impl Unary {
+    /// Its operand, if the value is its result.
+    pub(crate) fn operand(self, graph: &Graph, value: Value) -> Option<Value> {
+        let node = graph.made_by(value)?;
+        node.op.get::<Unary>().filter(|&&op| op == self).map(|_| node.operands[0])
+    }
+
     /// Whether it conjugates its operand: then it has no complex derivative.
     fn conjugates(self, x: Var) -> bool {
         self == Unary::conj && x.aval().dtype.is_complex()

@@ -42,8 +42,8 @@ const RULES: &[Rule] = &[
         function: Unary::softplus,
         derives: true,
         argument: |program, op, x| match op.get::<Unary>()? {
-            Unary::log => program.of(Unary::exp, program.beside_one(x[0])?),
-            Unary::log1p => program.of(Unary::exp, x[0]),
+            Unary::log => Unary::exp.operand(program.graph, program.beside_one(x[0])?),
+            Unary::log1p => Unary::exp.operand(program.graph, x[0]),
             _ => None,
         },
     },
@@ -63,7 +63,7 @@ const RULES: &[Rule] = &[
         function: Unary::expm1,
         derives: false,
         argument: |program, op, x| match op.get::<Binary>()? {
-            Binary::sub if program.is_one(x[1]) => program.of(Unary::exp, program.once(x[0])?),
+            Binary::sub if program.is_one(x[1]) => Unary::exp.operand(program.graph, program.once(x[0])?),
             _ => None,
         },
     },
@@ -76,9 +76,9 @@ const RULES: &[Rule] = &[
         argument: |program, op, x| match op.get::<Binary>()? {
             Binary::div => {
                 let power = program.beside_one(x[1])?;
-                let exponent = program.of(Unary::exp, power)?;
+                let exponent = Unary::exp.operand(program.graph, power)?;
                 if program.is_one(x[0]) {
-                    program.of(Unary::negate, exponent)
+                    Unary::negate.operand(program.graph, exponent)
                 } else {
                     Some(exponent).filter(|_| power == x[0])
                 }
@@ -95,12 +95,6 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// The operand of this function, if the value is its result.
-    fn of(&self, function: Unary, value: Value) -> Option<Value> {
-        let node = self.graph.made_by(value)?;
-        node.op.get::<Unary>().filter(|&&op| op == function).map(|_| node.operands[0])
-    }
-
     /// The value, if nothing else reads it: another reader would have it computed beside the function.
     fn once(&self, value: Value) -> Option<Value> {
         (self.readers[value.index()] == 1).then_some(value)

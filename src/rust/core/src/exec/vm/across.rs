@@ -56,6 +56,21 @@ fn bytes(fold: &Folding, rows: &Range<usize>, columns: &Range<usize>) -> usize {
     columns.len().min(LANES) * rows.len() * fold.accumulators.width
 }
 
+/// What a fold reads of a tile: `n` elements from `start` on.
+///
+/// # Safety
+/// The room ran that tile last, and its registers are not written while the elements are read.
+unsafe fn computed<'a>(
+    room: &'a Room,
+    fold: &Folding,
+    operand: &Address,
+    start: usize,
+    n: usize,
+) -> &'a [u8] {
+    // SAFETY: as many elements were checked to be there, and what writes them is done, by the caller.
+    unsafe { std::slice::from_raw_parts(operand.at(room.bases, start, 0, 0).cast_const(), n * fold.width) }
+}
+
 /// Folds some rows of some columns, in as many rooms as columns of one lane are computed at a time.
 fn piece(
     across: &Across,
@@ -102,13 +117,8 @@ fn piece(
                 unsafe { room.run_on(&Tile { elements: start(k)..start(k) + n, segments: 0..0, rows: 0 }) };
             }
             each(&mut |fold, bytes, [operand, _]| {
-                let x: [&[u8]; DEEP] = std::array::from_fn(|k| {
-                    // SAFETY: as many elements were checked to be there, and what writes them is done.
-                    unsafe {
-                        let x = operand.at(rooms[k].bases, start(k), 0, 0).cast_const();
-                        std::slice::from_raw_parts(x, n * fold.width)
-                    }
-                });
+                // SAFETY: each room ran this tile.
+                let x = std::array::from_fn(|k| unsafe { computed(&rooms[k], fold, operand, start(k), n) });
                 let width = fold.accumulators.width;
                 let at = (lane * all + first - rows.start) * width;
                 (fold.accumulators.add_four)(&mut bytes[at..at + n * width], x);
@@ -124,10 +134,8 @@ fn piece(
             // SAFETY: by `with_room`; no other piece has these elements.
             unsafe { room.run_on(&Tile { elements: start..start + n, segments: 0..0, rows: 0 }) };
             each(&mut |fold, bytes, [operand, _]| {
-                // SAFETY: as many elements were checked to be there, and what writes them is done.
-                let x = unsafe {
-                    std::slice::from_raw_parts(operand.at(bases, start, 0, 0).cast_const(), n * fold.width)
-                };
+                // SAFETY: the room ran this tile.
+                let x = unsafe { computed(room, fold, operand, start, n) };
                 let width = fold.accumulators.width;
                 if count == 1 {
                     let at = (column % LANES * all + first - rows.start) * width;

@@ -57,7 +57,7 @@ impl Code {
         let run_in = |(scratch, bases): &mut (AlignedBytes, Vec<*mut u8>)| {
             // Registers begin with a line of the cache: loads of the widest vectors would be in two otherwise, all of
             // them. What follows begins where what is aligned for any dtype may.
-            let each = if N == 1 { self.registers } else { self.registers.next_multiple_of(LINE) };
+            let each = self.registers.next_multiple_of(LINE);
             let used = (N * each + self.constants).next_multiple_of(ALIGN);
             scratch.reserve(LINE + used + bytes);
             let scratch = scratch.as_mut_slice();
