@@ -13,12 +13,17 @@
 //!   is read by these, by [`Operation::Select`] as its first operand, and by guards.
 //! * **Guards** ([`Formula::guards`]) are masks: where one is true, something rare is the case, and the result
 //!   of the steps means nothing. Such an element, or the whole vector that it is in, is to be computed by the
-//!   kernel, which is slower, and gives the same bits for all elements that no guard is true of.
+//!   total formula or by the kernel, which are slower, and give the same bits for all elements that no guard is
+//!   true of.
+//! * A **total formula** ([`Kernel1::total_formula`](super::Kernel1::total_formula)) has no guards: it is the way
+//!   that a kernel takes for a vector in whose lanes everything rare occurs. Functions that look at lanes one by
+//!   one on that way have none.
 //! * Equal steps are one; a step comes after those that it reads, and each is read.
 
-use super::lanes::{Lanes, Singles};
+use super::lanes::{by_estrin, by_horner, Lanes, Singles};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::mem::take;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 use std::sync::OnceLock;
 
@@ -121,25 +126,48 @@ pub struct Formula {
     pub result: usize,
 }
 
-/// The formulas of a kernel: how they are recorded, and what was.
+/// The formulas of a kernel, of singles and of doubles: how they are recorded, and what was.
 #[derive(Debug)]
 pub(super) struct Formulas {
     record: [fn() -> Formula; 2],
-    recorded: [OnceLock<Formula>; 2],
+    guarded: [OnceLock<Formula>; 2],
+    total: [OnceLock<Option<Formula>>; 2],
 }
 
 impl Formulas {
     /// Formulas that are recorded when they are first asked for: of singles, of doubles.
     pub(super) const fn by(record: [fn() -> Formula; 2]) -> Formulas {
-        Formulas { record, recorded: [OnceLock::new(), OnceLock::new()] }
+        Formulas {
+            record,
+            guarded: [OnceLock::new(), OnceLock::new()],
+            total: [OnceLock::new(), OnceLock::new()],
+        }
     }
 
     /// The formula of doubles or of singles.
-    pub(super) fn get(&self, is_double: bool) -> &Formula {
+    pub(super) fn guarded(&self, is_double: bool) -> &Formula {
         let at = usize::from(is_double);
-        self.recorded[at].get_or_init(self.record[at])
+        self.guarded[at].get_or_init(|| {
+            RECORDER.take();
+            self.record[at]()
+        })
+    }
+
+    /// The total formula of doubles or of singles, unless it is far longer.
+    pub(super) fn total(&self, is_double: bool) -> Option<&Formula> {
+        let at = usize::from(is_double);
+        let record = || {
+            RECORDER.set(Recorder { is_total: true, ..Recorder::default() });
+            let total = self.record[at]();
+            let reads_lanes = RECORDER.take().reads_lanes;
+            Some(total).filter(|total| !reads_lanes && total.steps.len() <= LONG)
+        };
+        self.total[at].get_or_init(record).as_ref()
     }
 }
+
+/// Steps of a total formula, at most: a call of the kernel takes no longer than so many.
+const LONG: usize = 150;
 
 // ---- recording
 
@@ -149,6 +177,10 @@ struct Recorder {
     steps: Vec<Step>,
     known: HashMap<Step, usize>,
     guards: Vec<usize>,
+    /// Whether everything rare is taken to be the case.
+    is_total: bool,
+    /// Whether elements were read one by one.
+    reads_lanes: bool,
 }
 
 thread_local! {
@@ -167,9 +199,9 @@ pub(super) fn record_double(function: impl FnOnce([RecordedDouble; 2]) -> Record
 
 /// The formula of what a function does, which returns the number of its result.
 fn written(function: impl FnOnce() -> usize) -> Formula {
-    RECORDER.take();
     let result = function();
-    let Recorder { steps, guards, .. } = RECORDER.take();
+    let (steps, guards) =
+        RECORDER.with_borrow_mut(|recorder| (take(&mut recorder.steps), take(&mut recorder.guards)));
     // What is not read is left out.
     let mut is_read = vec![false; steps.len()];
     guards.iter().chain([&result]).for_each(|&at| is_read[at] = true);
@@ -216,12 +248,20 @@ fn step(operation: Operation, is_double: bool, from: &[usize]) -> usize {
     })
 }
 
-fn guard(mask: usize) {
+/// Guards a mask; whether it is taken to be true.
+fn guard(mask: usize) -> bool {
     RECORDER.with_borrow_mut(|recorder| {
-        if !recorder.guards.contains(&mask) {
+        if !recorder.is_total && !recorder.guards.contains(&mask) {
             recorder.guards.push(mask);
         }
+        recorder.is_total
     })
+}
+
+/// Notes that elements are read or written one by one. The result means nothing.
+fn lanes() -> usize {
+    RECORDER.with_borrow_mut(|recorder| recorder.reads_lanes = true);
+    0
 }
 
 /// A single that is not computed: the number of the step that would.
@@ -297,15 +337,22 @@ macro_rules! recorded {
                 $vector(step(Operation::Constant(x), $double, &[]))
             }
             fn load(_: &[$scalar]) -> Self {
-                unreachable!("elements are read behind guards alone")
+                $vector(lanes())
             }
             fn store(self, _: &mut [$scalar]) {
-                unreachable!("elements are written behind guards alone")
+                lanes();
             }
-            #[inline(always)] // So that what is behind guards is not compiled.
+            #[inline(never)]
             fn any(mask: RecordedMask<$double>) -> bool {
-                guard(mask.0);
-                false
+                guard(mask.0)
+            }
+            #[inline(never)] // Their code would be long.
+            fn horner<const N: usize>(self, coefficients: &[f64; N]) -> Self {
+                by_horner(self, coefficients)
+            }
+            #[inline(never)]
+            fn polynomial<const N: usize>(self, coefficients: &[f64; N]) -> Self {
+                by_estrin(self, coefficients)
             }
             #[inline(never)]
             fn shl(self, by: u32) -> Self {
@@ -440,14 +487,19 @@ mod tests {
     fn check1(kernel: &Kernel1) {
         for is_double in [false, true] {
             let Some(formula) = kernel.formula(is_double) else { continue };
+            let total = kernel.total_formula(is_double);
+            assert!(total.is_none_or(|total| total.guards.is_empty()));
             let mut right = 0;
             for x in numbers(is_double) {
-                let Some(y) = run(formula, &[x]) else { continue };
                 let want = if is_double {
                     single(kernel, f64::from_bits(x)).to_bits()
                 } else {
                     u64::from(single(kernel, f32::from_bits(x as u32)).to_bits())
                 };
+                if let Some(y) = total.and_then(|total| run(total, &[x])) {
+                    assert_eq!(y, want, "{kernel:?} of {x:x}, {y:x} in place of {want:x}");
+                }
+                let Some(y) = run(formula, &[x]) else { continue };
                 assert_eq!(y, want, "{kernel:?} of {x:x}, {y:x} in place of {want:x}");
                 right += 1;
             }
@@ -466,14 +518,18 @@ mod tests {
         for kernel in [&POW, &ATAN2] {
             for is_double in [false, true] {
                 let (formula, all) = (kernel.formula(is_double).unwrap(), numbers(is_double));
+                let total = kernel.total_formula(is_double);
                 for (&x, &y) in all.iter().zip(all.iter().rev()).chain(all.iter().zip(&all[13..])) {
-                    let Some(z) = run(formula, &[x, y]) else { continue };
                     let want = if is_double {
                         pair(kernel, f64::from_bits(x), f64::from_bits(y)).to_bits()
                     } else {
                         u64::from(pair(kernel, f32::from_bits(x as u32), f32::from_bits(y as u32)).to_bits())
                     };
-                    assert_eq!(z, want, "of {x:x} and {y:x}");
+                    for formula in total.into_iter().chain([formula]) {
+                        if let Some(z) = run(formula, &[x, y]) {
+                            assert_eq!(z, want, "{kernel:?} of {x:x} and {y:x}");
+                        }
+                    }
                 }
             }
         }
@@ -482,7 +538,9 @@ mod tests {
     #[test]
     fn steps_read_earlier_ones_and_are_read() {
         for kernel in KERNELS {
-            for formula in [false, true].into_iter().filter_map(|is_double| kernel.formula(is_double)) {
+            let widths = [false, true].into_iter();
+            let both = |is_double| [kernel.formula(is_double), kernel.total_formula(is_double)];
+            for formula in widths.flat_map(both).flatten() {
                 let mut is_read = vec![false; formula.steps.len()];
                 formula.guards.iter().chain([&formula.result]).for_each(|&at| is_read[at] = true);
                 for (at, step) in formula.steps.iter().enumerate() {

@@ -245,7 +245,7 @@ pub(super) fn gamma<V: Lanes>(x: V) -> V {
         );
         let up = power.scale(n);
         // The product is rounded once more where it is subnormal.
-        let down = (power * turn).scale(n);
+        let down = (power * turn.abs()).scale(n).copysign(turn);
         let down = V::select(from_whole(size).same(zero), V::of(f64::NAN), down);
         y = V::select(is_far, V::select(is_below, down, up), y);
     }

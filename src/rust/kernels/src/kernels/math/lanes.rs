@@ -74,27 +74,13 @@ pub(in crate::kernels) trait Lanes:
     /// [`horner`].
     #[inline(always)]
     fn horner<const N: usize>(self, coefficients: &[f64; N]) -> Self {
-        let mut at = N - 1;
-        let mut sum = Self::of(coefficients[at]);
-        while at > 0 {
-            at -= 1;
-            sum = sum.mul_add(self, Self::of(coefficients[at]));
-        }
-        sum
+        by_horner(self, coefficients)
     }
 
     /// [`polynomial`].
     #[inline(always)]
     fn polynomial<const N: usize>(self, coefficients: &[f64; N]) -> Self {
-        let square = self * self;
-        let fourth = square * square;
-        let mut at = (N - 1) / 4 * 4;
-        let mut sum = self.four(square, coefficients, at);
-        while at > 0 {
-            at -= 4;
-            sum = sum.mul_add(fourth, self.four(square, coefficients, at));
-        }
-        sum
+        by_estrin(self, coefficients)
     }
 
     /// The polynomial of the four coefficients, or those that are left, from `at` on.
@@ -181,12 +167,21 @@ pub(in crate::kernels) trait Lanes:
         let (_, bits) = self.whole();
         bits.shl(Self::FRACTION).add_bits(Self::of_bits(Self::ONE))
     }
-    /// `self` times 2 to the power of a whole number, rounded once; for a `self` near 1, and a result
-    /// anywhere.
+    /// `self` times 2 to the power of a whole number, rounded once; for a positive `self` near 1, or up to 2^60 from
+    /// it if it is a double, and a result anywhere. No step makes or reads a subnormal number, which takes some
+    /// processors a hundred times as long: in units of the smallest one they are whole numbers, and those are the
+    /// bits of the result.
     #[inline(always)]
     fn scale(self, by: Self) -> Self {
+        let (smallest, far) = (Self::either(1074.0, 149.0), Self::either(-200.0, -30.0));
+        let unit = Self::of((1u64 << Self::FRACTION) as f64);
+        let low = by.min(far).max(Self::either(-1174.0, -249.0));
+        let in_units = self * (low + smallest).power_of_two();
+        let is_subnormal = in_units.lt(unit);
+        let by = Self::select(is_subnormal, Self::of(0.0), by);
         let (half, _) = (by * Self::of(0.5)).whole();
-        self * half.power_of_two() * (by - half).power_of_two()
+        let normal = self * half.power_of_two() * (by - half).power_of_two();
+        Self::select(is_subnormal, (in_units + unit).sub_bits(unit), normal)
     }
     /// `r` where a number, else `self` with the quiet bit set, payload and sign as they are.
     #[inline(always)]
@@ -218,6 +213,32 @@ pub(in crate::kernels) trait Singles: Lanes {
     const TOGETHER: bool = true;
     /// Each rounded once.
     fn narrow(low: Self::Double, high: Self::Double) -> Self;
+}
+
+/// What [`Lanes::horner`] does unless there is something faster.
+#[inline(always)]
+pub(super) fn by_horner<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
+    let mut at = N - 1;
+    let mut sum = V::of(coefficients[at]);
+    while at > 0 {
+        at -= 1;
+        sum = sum.mul_add(x, V::of(coefficients[at]));
+    }
+    sum
+}
+
+/// What [`Lanes::polynomial`] does unless there is something faster.
+#[inline(always)]
+pub(super) fn by_estrin<V: Lanes, const N: usize>(x: V, coefficients: &[f64; N]) -> V {
+    let square = x * x;
+    let fourth = square * square;
+    let mut at = (N - 1) / 4 * 4;
+    let mut sum = x.four(square, coefficients, at);
+    while at > 0 {
+        at -= 4;
+        sum = sum.mul_add(fourth, x.four(square, coefficients, at));
+    }
+    sum
 }
 
 /// Polynomial with these coefficients, constant first: four at a time by Estrin's scheme, and Horner's for these,

@@ -188,14 +188,25 @@ impl Kernel1 {
     /// The formula of the function, of doubles or of singles; `None` of one that is better called: its code is
     /// long, or what its guards find is common.
     pub fn formula(&self, is_double: bool) -> Option<&Formula> {
-        self.formulas.as_ref().map(|formulas| formulas.get(is_double))
+        self.formulas.as_ref().map(|formulas| formulas.guarded(is_double))
+    }
+
+    /// The formula without guards, right for all elements; `None` where there is none, or it is longer than a
+    /// call.
+    pub fn total_formula(&self, is_double: bool) -> Option<&Formula> {
+        self.formulas.as_ref().and_then(|formulas| formulas.total(is_double))
     }
 }
 
 impl Kernel2 {
     /// As [`Kernel1::formula`].
     pub fn formula(&self, is_double: bool) -> Option<&Formula> {
-        self.formulas.as_ref().map(|formulas| formulas.get(is_double))
+        self.formulas.as_ref().map(|formulas| formulas.guarded(is_double))
+    }
+
+    /// As [`Kernel1::total_formula`].
+    pub fn total_formula(&self, is_double: bool) -> Option<&Formula> {
+        self.formulas.as_ref().and_then(|formulas| formulas.total(is_double))
     }
 }
 

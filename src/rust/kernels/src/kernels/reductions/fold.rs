@@ -8,7 +8,7 @@
 
 use super::beside::{self, are_beside};
 use super::deviations;
-use super::loops::{free_loops, halves, long_loops, loops, Accumulate, Loops};
+use super::loops::{free_loops, halves, long_loops, loops, rare_halves, rare_loops, Accumulate, Loops};
 use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use super::vectors::{about, sum_loops, Extreme};
 use crate::dtype::{Bool, Cpx, Element, Int, Real};
@@ -323,8 +323,8 @@ fn accumulate_int<I: Int, W: Work<I>>(fold: Fold, work: W) -> W::Made {
 /// Floats of 32 and 64 bits.
 fn accumulate_float<R: Extreme, W: Work<R>>(fold: Fold, work: W) -> W::Made {
     match fold {
-        Fold::Max => work.run(extremes(about::<R, AboutMax, true>(), loops::<_, MaxFloats>())),
-        Fold::Min => work.run(extremes(about::<R, AboutMin, false>(), loops::<_, MinFloats>())),
+        Fold::Max => work.run(extremes(about::<R, AboutMax, true>(), rare_loops::<_, MaxFloats>())),
+        Fold::Min => work.run(extremes(about::<R, AboutMin, false>(), rare_loops::<_, MinFloats>())),
         Fold::Prod => work.run(ordered(loops::<_, ProdFloats>())),
         Fold::Sum => work.run(ordered(Loops { beside: Some(beside::sums), ..sum_loops::<R, SumFloats>() })),
         Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),
@@ -335,8 +335,8 @@ fn accumulate_float<R: Extreme, W: Work<R>>(fold: Fold, work: W) -> W::Made {
 /// Floats of 16 bits, as singles.
 fn accumulate_half<H: Real, W: Work<H>>(fold: Fold, work: W) -> W::Made {
     work.run(match fold {
-        Fold::Max => extremes(halves::<_, AboutMax>(), halves::<_, MaxFloats>()),
-        Fold::Min => extremes(halves::<_, AboutMin>(), halves::<_, MinFloats>()),
+        Fold::Max => extremes(halves::<_, AboutMax>(), rare_halves::<_, MaxFloats>()),
+        Fold::Min => extremes(halves::<_, AboutMin>(), rare_halves::<_, MinFloats>()),
         Fold::Prod => ordered(halves::<_, ProdHalves>()),
         Fold::Sum => ordered(halves::<_, SumHalves>()),
         Fold::Squares => unreachable!("squares of deviations are not accumulated by element, see `squares`"),

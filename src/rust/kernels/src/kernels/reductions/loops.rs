@@ -67,7 +67,12 @@ pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
 /// The loops of elements that take long: tiles are folded one after the other, as no addition waits for another
 /// tile's, and the code of four would be four times as long.
 pub fn long_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
-    Loops { tile: long_tile::<T, S>, tiles: each_tile::<T, S>, ..loops::<T, S>() }
+    with_tiles::<T, S>(long_tile::<T, S>, long_tiles::<T, S>)
+}
+
+/// The loops of what is rare: they are short.
+pub fn rare_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
+    with_tiles::<T, S>(tile::<T, S, LANES>, each_tile::<T, S>)
 }
 
 /// Lanes of a tile by itself where the order makes no difference: enough to hide the latency of an instruction.
@@ -186,13 +191,13 @@ impl<T: Element, S: Accumulate<T>> Loop for Tiles<'_, T, S::Acc, S> {
 /// so. Lanes without an element are not joined.
 ///
 /// Where the number is known the compiler leaves no loop: to begin one, and to mask lanes, took four times as long.
-pub(super) fn short<T: Element, E: Element, S: Accumulate<E>, const MOST: usize>(
+pub(super) fn short<T: Element, S: Accumulate<T>, const MOST: usize>(
     x: &[T],
     each: usize,
     out: &mut [S::Acc],
 ) -> bool {
     #[inline(always)]
-    fn of<T: Element, E: Element, S: Accumulate<E>, const N: usize, const MOST: usize>(
+    fn of<T: Element, S: Accumulate<T>, const N: usize, const MOST: usize>(
         x: &[T],
         out: &mut [S::Acc],
     ) -> bool {
@@ -201,9 +206,9 @@ pub(super) fn short<T: Element, E: Element, S: Accumulate<E>, const MOST: usize>
         }
         for (out, x) in out.iter_mut().zip(x.chunks_exact(N)) {
             let lane = |i: usize| {
-                let first = S::add(S::start(), x[i].convert());
+                let first = S::add(S::start(), x[i]);
                 if i + LANES < N {
-                    S::add(first, x[i + LANES].convert())
+                    S::add(first, x[i + LANES])
                 } else {
                     first
                 }
@@ -215,7 +220,7 @@ pub(super) fn short<T: Element, E: Element, S: Accumulate<E>, const MOST: usize>
     const { assert!(SHORT == 2 * LANES) };
     macro_rules! call {
         ($n:literal) => {
-            of::<T, E, S, $n, MOST>(x, out)
+            of::<T, S, $n, MOST>(x, out)
         };
     }
     of_known_length!(each, call, false)
@@ -237,25 +242,26 @@ fn tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T]) -> S::Acc {
 }
 
 fn tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
-    if !short::<T, T, S, LANES>(x, each, out) {
+    if !short::<T, S, LANES>(x, each, out) {
         wide_loop(Tiles::<T, _, S>(x, each, out, PhantomData))
+    }
+}
+
+fn each_tile<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = tile::<T, S, LANES>(x));
+}
+
+fn long_tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    if !short::<T, S, LANES>(x, each, out) {
+        each_tile::<T, S>(x, each, out)
     }
 }
 
 /// A complex product with 1 may have another zero, so that lanes that are not there make a difference.
 fn long_tile<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {
     let mut out = [S::start()];
-    if short::<T, T, S, LANES>(x, x.len(), &mut out) {
-        return out[0];
-    }
-    tile::<T, S, LANES>(x)
-}
-
-fn each_tile<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
-    if short::<T, T, S, LANES>(x, each, out) {
-        return;
-    }
-    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = tile::<T, S, LANES>(x));
+    long_tiles::<T, S>(x, x.len().max(1), &mut out);
+    out[0]
 }
 
 fn line<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {
@@ -263,10 +269,11 @@ fn line<T: Element, S: Accumulate<T>>(x: &[T]) -> S::Acc {
 }
 
 fn lines<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
-    if short::<T, T, S, LANES>(x, each, out) {
-        return;
-    }
-    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = line::<T, S>(x));
+    wide(|| {
+        for (out, x) in out.iter_mut().zip(x.chunks_exact(each)) {
+            *out = x.iter().fold(S::start(), |acc, &x| S::add(acc, x));
+        }
+    })
 }
 
 /// Takes elements into as many accumulators, again from the first one if there are more, by a choice.
@@ -312,8 +319,13 @@ const HALVES: usize = 128;
 
 /// The loops for 16-bit floats, which are accumulated as singles.
 pub fn halves<H: Element, S: Accumulate<f32>>() -> Loops<H, S::Acc> {
-    let Loops { start, join, others, .. } = loops::<f32, S>();
-    let (tile, tiles) = (half_tile::<H, S>, half_tiles::<H, S>);
+    Loops { tiles: half_tiles::<H, S>, ..rare_halves::<H, S>() }
+}
+
+/// As [`rare_loops`], for 16-bit floats.
+pub fn rare_halves<H: Element, S: Accumulate<f32>>() -> Loops<H, S::Acc> {
+    let Loops { start, join, others, .. } = rare_loops::<f32, S>();
+    let (tile, tiles) = (half_tile::<H, S>, each_half_tile::<H, S>);
     Loops { start, join, others, tile, tiles, one: half_one::<H, S>, four: half_four::<H, S>, beside: None }
 }
 
@@ -331,11 +343,23 @@ fn half_tile<H: Element, S: Accumulate<f32>>(x: &[H]) -> S::Acc {
     joined::<f32, S, LANES>(lanes)
 }
 
-fn half_tiles<H: Element, S: Accumulate<f32>>(x: &[H], each: usize, out: &mut [S::Acc]) {
-    if short::<H, f32, S, LANES>(x, each, out) {
-        return;
-    }
+fn each_half_tile<H: Element, S: Accumulate<f32>>(x: &[H], each: usize, out: &mut [S::Acc]) {
     out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = half_tile::<H, S>(x));
+}
+
+fn half_tiles<H: Element, S: Accumulate<f32>>(x: &[H], each: usize, out: &mut [S::Acc]) {
+    let (together, mut singles) = (HALVES / each, [0.0; HALVES]);
+    if together < 4 {
+        return each_half_tile::<H, S>(x, each, out);
+    }
+    for (x, out) in x.chunks(together * each).zip(out.chunks_mut(together)) {
+        if out.len() < 4 {
+            each_half_tile::<H, S>(x, each, out);
+        } else {
+            widen(x, &mut singles[..x.len()]);
+            tiles::<f32, S>(&singles[..x.len()], each, out);
+        }
+    }
 }
 
 fn half_one<H: Element, S: Accumulate<f32>>(acc: &mut [S::Acc], x: &[H]) {

@@ -245,7 +245,7 @@ pub(super) fn sum_loops<R: Widened, S: Accumulate<R, Acc = f64>>() -> Loops<R, f
             out[0]
         },
         |x, each, out| {
-            if !short::<R, R, S, SHORT>(x, each, out) {
+            if !short::<R, S, SHORT>(x, each, out) {
                 vectored(Sums(x, each, out))
             }
         },
@@ -365,7 +365,7 @@ pub(super) fn about<R: Extreme, S: Accumulate<R, Acc = R>, const LARGEST: bool>(
             out[0]
         },
         |x, each, out| {
-            if !short::<R, R, S, LANES>(x, each, out) {
+            if !short::<R, S, LANES>(x, each, out) {
                 R::extremes::<LARGEST>(x, each, out)
             }
         },

@@ -7,8 +7,8 @@
 //! the stack, if it is in no other memory. Booleans are masks in registers, of lanes as wide as the elements of
 //! the chain, and bytes in memory.
 //!
-//! A chain with functions has two bodies: one of the steps of their formulas, and, behind the loops, one that
-//! calls their kernels, for elements of which a guard is true.
+//! A chain with functions has two bodies: one of the steps of their formulas, and, behind the loops, one of their
+//! total formulas, or calls of their kernels, for elements of which a guard is true.
 
 use super::calls;
 use super::chain::{Chain, MicroOp, Op, Origin};
@@ -75,7 +75,7 @@ pub(super) struct Emitter<'c> {
     pub(super) upper: Vec<bool>,
     /// The op under way.
     pub(super) at: usize,
-    /// Jumps out of the body, to one with calls.
+    /// Jumps out of the body, to the careful one.
     pub(super) exits: Vec<Jump>,
     /// Stack slots for general registers during a call.
     pub(super) room: usize,
@@ -121,7 +121,7 @@ pub fn emit(chain: &Chain, past: bool, wide: bool) -> Option<Vec<u8>> {
 
 /// The code on vectors of so many bytes; `None` if there is none, as if masks are too many.
 fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Option<Vec<u8>> {
-    let Expanded { chain: plain, upper, careful } = expanded;
+    let Expanded { chain: plain, upper, careful, careful_upper } = expanded;
     let addresses = chain.streams();
     let mut emitter = Emitter::new(plain, uses(plain, &plain.ops));
     emitter.upper = upper.clone();
@@ -131,7 +131,8 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
     if bytes == LITERAL {
         emitter.make_resident(&plain.ops);
     }
-    if !careful.is_empty() {
+    let has_calls = careful.iter().any(|micro| matches!(micro.op, Op::Function(_) | Op::Function2(_)));
+    if has_calls {
         emitter.room = emitter.fixed;
         emitter.fixed += ROOM;
     }
@@ -180,7 +181,7 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
     emitter.end_runs();
     emitter.assembler.end(addresses);
     emitter.uses = uses(plain, careful);
-    emitter.upper = vec![false; careful.len()];
+    emitter.upper = careful_upper.clone();
     for (exits, these, bodies, back) in left {
         if exits.is_empty() {
             continue;
@@ -190,8 +191,10 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
         for body in 0..bodies {
             emitter.ahead = body * lanes;
             emitter.body(careful);
-            // The calls have lost them.
-            emitter.load_resident();
+            if has_calls {
+                // They have lost them.
+                emitter.load_resident();
+            }
         }
         emitter.assembler.jump_to(back);
     }

@@ -15,9 +15,11 @@ pub struct Expanded {
     pub chain: Chain,
     /// For each op, whether it is on the upper half of vectors.
     pub upper: Vec<bool>,
-    /// The ops that are done instead where a guard is true, with calls in the place of formulas; none if there
-    /// are no guards.
+    /// The ops that are done instead where a guard is true, with total formulas in the place of the others, or
+    /// calls; none if there are no guards.
     pub careful: Vec<MicroOp>,
+    /// As `upper`, for these.
+    pub careful_upper: Vec<bool>,
 }
 
 /// The formula of an op on operands of this dtype, if it is a function that has one.
@@ -36,10 +38,10 @@ pub fn expand(chain: &Chain) -> Expanded {
     let (ops, upper) = (std::mem::take(&mut to.chain.ops), std::mem::take(&mut to.upper));
     if !to.masks.is_empty() {
         to.known.clear();
-        chain.ops.iter().for_each(|micro| to.plain(micro));
+        chain.ops.iter().for_each(|micro| to.careful(micro));
     }
     let careful = std::mem::replace(&mut to.chain.ops, ops);
-    Expanded { chain: to.chain, upper, careful }
+    Expanded { chain: to.chain, upper, careful, careful_upper: to.upper }
 }
 
 /// What tells a step from others: its operation or the complement, its operands, and the half that it is on.
@@ -82,6 +84,20 @@ impl Expansion {
     pub fn op(&mut self, micro: &MicroOp) {
         match formula(micro.op, self.chain.values[micro.result].dtype) {
             Some(formula) => self.formula(formula, micro),
+            None => self.plain(micro),
+        }
+    }
+
+    /// Adds the steps of an op, which are right for all elements; or the call of its kernel.
+    fn careful(&mut self, micro: &MicroOp) {
+        let is_double = self.chain.values[micro.result].dtype == DType::F64;
+        let total = match micro.op {
+            Op::Function(kernel) => kernel.total_formula(is_double),
+            Op::Function2(kernel) => kernel.total_formula(is_double),
+            _ => None,
+        };
+        match total {
+            Some(total) => self.formula(total, micro),
             None => self.plain(micro),
         }
     }
