@@ -4,6 +4,7 @@
 //! of its axes, in memory or in a table of positions. Runs that are contiguous on both sides are copied as
 //! one.
 
+use super::columns::Columns;
 use super::zeroed;
 use crate::dtype::Element;
 use crate::kernels::cast::by_width;
@@ -32,7 +33,7 @@ pub enum Stride {
 
 /// The axes of a dense value with their strides.
 #[derive(Debug)]
-pub struct Walk(Vec<(usize, Stride)>);
+pub struct Walk(pub(super) Vec<(usize, Stride)>);
 
 /// Neighbours along the first axis of a walk: `len` elements from number `at` on, counted from the start of
 /// the range that is walked. Element `i` of them is `offset` and `i` strides from the position in the table.
@@ -192,10 +193,10 @@ impl Targets {
 }
 
 /// Elements of a piece of work for a thread.
-const PIECE: usize = 1 << 14;
+pub(super) const PIECE: usize = 1 << 14;
 
 /// The estimated time of copying an element, in picoseconds.
-const ELEMENT: usize = 1_000;
+pub(super) const ELEMENT: usize = 1_000;
 
 /// Fills `out` with elements of `data`, whose positions are relative to the start of the buffer.
 pub fn load(walk: &Walk, starts: &Starts, data: &[u8], out: &mut ViewMut) {
@@ -348,7 +349,7 @@ pub fn combine(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, by:
 const PARTS: usize = 4;
 
 /// Positions that are found at one time.
-const LIST: usize = 4 * TILE;
+pub(super) const LIST: usize = 4 * TILE;
 
 /// Bytes of a result in which a place is not found in the second-level cache.
 const FAR: usize = 2 << 20;
@@ -415,6 +416,9 @@ fn update<T: Element>(
         });
     }
     let table = starts.table();
+    if let Some(columns) = Columns::of(walk, &table, out.len()) {
+        return columns.update(from, out, each);
+    }
     let (mut scratch, mut positions, mut places) = (Vec::new(), vec![], vec![]);
     for range in tile::tiles(from.shape.size()) {
         let elements = tile::tile::<T>(from, range.clone(), &mut scratch);

@@ -4,6 +4,7 @@
 mod apart;
 pub mod block_allocator;
 pub mod cache;
+mod columns;
 pub mod indexed;
 pub mod nontemporal;
 pub mod permute;
