@@ -7,8 +7,10 @@ use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
 use anvil_core::kernels::math::Steps;
 use anvil_core::kernels::memory::AlignedBytes;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Graph, Op, Ternary, Unary};
+use anvil_core::kernels::reductions::fold::Fold;
+use anvil_core::ops::{Binary, BroadcastInDim, Builder, Convert, Graph, Op, Reduction, Ternary, Unary};
 use anvil_core::passes;
+use anvil_core::shape::Axis;
 use anvil_core::tensor::{Aval, Literal};
 use common::{aligned, disagreement, Rng};
 
@@ -237,5 +239,29 @@ fn choices_that_are_known_cost_nothing() {
             b.node1(Binary::and, &[x, none]).unwrap()
         };
         assert_eq!(count(absorbed, false), 0, "{dtype}");
+    }
+}
+
+#[test]
+fn sums_of_booleans_are_counts() {
+    let mut rng = Rng::new(13);
+    let short = [DType::F32, DType::F64, DType::I64, DType::UI64];
+    for to in short.into_iter().chain([DType::I32, DType::I16, DType::BF16, DType::C64]) {
+        for axes in [vec![], vec![0], vec![1], vec![0, 1]] {
+            for shape in [[15, 20], [0, 3]] {
+                let mut b = Builder::default();
+                let x = b.input(Aval::known(DType::I1, shape.into()));
+                let number = b.node1(Convert::known(to), &[x]).unwrap();
+                let axes = axes.iter().copied().map(Axis).collect();
+                let sum = b.node1(Reduction { fold: Fold::Sum, axes, drop: true }, &[number]).unwrap();
+                let graph = b.finish(vec![sum]);
+                let x = elements(DType::I1, &mut rng)[..shape[0] * shape[1]].to_vec();
+                assert_eq!(disagreement(&graph, &[aligned(&x)], &[], &[]), None, "{graph}");
+                let simple = passes::optimise(&graph).unwrap();
+                let sum = simple.nodes().iter().find(|node| node.op.get::<Reduction>().is_some());
+                let counts = sum.is_some_and(|sum| simple.aval(sum.operands[0]).dtype == DType::I32);
+                assert_eq!(counts, short.contains(&to) || to == DType::I32, "{to} {graph}");
+            }
+        }
     }
 }

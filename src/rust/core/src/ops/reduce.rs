@@ -4,6 +4,7 @@ use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::compare::Compare;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
+use super::convert::Convert;
 use super::derive::Var;
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
@@ -194,12 +195,12 @@ impl OpDef for Reduction {
         op_if(same, HloOp { name: "stablehlo.reduce", syntax }, Formula::Reduce(self))
     }
 
-    fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         // The extreme of one element is the element. A sum is not: it may turn -0 into 0.
         if matches!(self.fold, Fold::Max | Fold::Min) && self.axes.is_empty() {
             return simplified(operands[0]);
         }
-        Ok(None)
+        self.count(b, operands[0])
     }
 
     fn linear(&self) -> Linear {
@@ -212,6 +213,26 @@ impl OpDef for Reduction {
 }
 
 impl Reduction {
+    /// The sum of booleans that were converted to wider numbers, counted as `i32`: exact sums, rounded once, are the
+    /// same numbers.
+    fn count(&self, b: &mut Builder, x: Value) -> Result<Simplified> {
+        let Some((convert, from)) =
+            b.graph().made_by(x).and_then(|node| Some((*node.op.get::<Convert>()?, node.operands[0])))
+        else {
+            return Ok(None);
+        };
+        let from_aval = b.graph().aval(from);
+        let is_wide = matches!(convert.to.stored(), DType::F32 | DType::F64 | DType::I64 | DType::UI64);
+        let few =
+            self.axes.iter().map(|axis| from_aval.shape[axis.0]).product::<usize>() <= i32::MAX as usize;
+        if self.fold != Fold::Sum || from_aval.dtype != DType::I1 || !is_wide || !few {
+            return Ok(None);
+        }
+        let whole = b.node1(Convert::known(DType::I32), &[from])?;
+        let count = b.node1(self.clone(), &[whole])?;
+        simplified(b.node1(convert, &[count])?)
+    }
+
     /// Whether it is computed in f32 and rounded once.
     pub(crate) fn is_wide(&self, dtype: DType) -> bool {
         dtype.is_half() && matches!(self.fold, Fold::Sum | Fold::Prod | Fold::Squares)

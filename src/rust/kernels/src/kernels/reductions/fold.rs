@@ -212,9 +212,9 @@ macro_rules! accumulate {
 
 accumulate! {
     /// Whether any is true.
-    Any [] Bool => Bool: Bool::FALSE, either, either;
+    Any [] Bool => u8: 0, |a, x: Bool| a | x.convert::<u8>(), |a, b| a | b;
     /// Whether all are true.
-    All [] Bool => Bool: Bool::TRUE, both, both;
+    All [] Bool => u8: 1, |a, x: Bool| a & x.convert::<u8>(), |a, b| a & b;
     /// Sum of integers, which wraps.
     Sum [I: Int] I => I: I::default(), I::wrapping_add, I::wrapping_add;
     /// Product of integers, which wraps.
@@ -243,16 +243,6 @@ accumulate! {
     SumComplex [C: Cpx] C => Complex<f64>: Complex::new(-0.0, -0.0), |a, z: C| a + z.convert::<Complex<f64>>(), |a, b| a + b;
     /// Product of complex numbers, in double precision.
     ProdComplex [C: Cpx] C => Complex<f64>: Complex::new(1.0, 0.0), |a, z: C| complex::mul(a, z.convert()), complex::mul;
-}
-
-#[inline]
-fn either(a: Bool, b: Bool) -> Bool {
-    (a.get() | b.get()).into()
-}
-
-#[inline]
-fn both(a: Bool, b: Bool) -> Bool {
-    (a.get() & b.get()).into()
 }
 
 // Without branches, so that loops become vectors. No comparison with NaN is true, so one that is there stays.

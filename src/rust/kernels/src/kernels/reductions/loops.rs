@@ -59,9 +59,9 @@ pub fn with_tiles<T: Element, S: Accumulate<T>>(
 pub fn free_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
     // The compiler vectorises loops over small integers only if it may choose the order.
     if size_of::<T>() < 4 {
-        return Loops { tile: line::<T, S>, tiles: lines::<T, S>, ..loops::<T, S>() };
+        return with_tiles::<T, S>(line::<T, S>, lines::<T, S>);
     }
-    Loops { tile: tile::<T, S, FREE_LANES>, ..loops::<T, S>() }
+    with_tiles::<T, S>(tile::<T, S, FREE_LANES>, free_tiles::<T, S>)
 }
 
 /// The loops of elements that take long: tiles are folded one after the other, as no addition waits for another
@@ -244,6 +244,18 @@ fn tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T]) -> S::Acc {
 fn tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
     if !short::<T, S, LANES>(x, each, out) {
         wide_loop(Tiles::<T, _, S>(x, each, out, PhantomData))
+    }
+}
+
+/// Elements of a tile from which on more lanes are faster than what the compiler makes of a loop.
+const MANY: usize = 128;
+
+fn free_tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    if each >= MANY {
+        let tiles = out.iter_mut().zip(x.chunks_exact(each));
+        tiles.for_each(|(out, x)| *out = tile::<T, S, FREE_LANES>(x));
+    } else if !short::<T, S, SHORT>(x, each, out) {
+        lines::<T, S>(x, each, out)
     }
 }
 

@@ -31,6 +31,18 @@ pub fn formula(op: Op, dtype: DType) -> Option<&'static Formula> {
     }
 }
 
+/// As [`formula`], the total one.
+fn total_formula(op: Op, dtype: DType) -> Option<&'static Formula> {
+    match op {
+        Op::Function(kernel) => kernel.total_formula(dtype == DType::F64),
+        Op::Function2(kernel) => kernel.total_formula(dtype == DType::F64),
+        _ => None,
+    }
+}
+
+/// Steps of total formulas in a chain, at most: the code of more would take a tenth longer to make.
+const CAREFUL: usize = 400;
+
 /// The chain with steps in the place of functions and of the other ops on floats.
 pub fn expand(chain: &Chain) -> Expanded {
     let mut to = Expansion::of(chain);
@@ -38,7 +50,14 @@ pub fn expand(chain: &Chain) -> Expanded {
     let (ops, upper) = (std::mem::take(&mut to.chain.ops), std::mem::take(&mut to.upper));
     if !to.masks.is_empty() {
         to.known.clear();
-        chain.ops.iter().for_each(|micro| to.careful(micro));
+        let total = |micro: &MicroOp| total_formula(micro.op, chain.values[micro.result].dtype);
+        let steps: usize = chain.ops.iter().filter_map(total).map(|formula| formula.steps.len()).sum();
+        for micro in &chain.ops {
+            match total(micro).filter(|_| steps <= CAREFUL) {
+                Some(total) => to.formula(total, micro),
+                None => to.plain(micro),
+            }
+        }
     }
     let careful = std::mem::replace(&mut to.chain.ops, ops);
     Expanded { chain: to.chain, upper, careful, careful_upper: to.upper }
@@ -84,20 +103,6 @@ impl Expansion {
     pub fn op(&mut self, micro: &MicroOp) {
         match formula(micro.op, self.chain.values[micro.result].dtype) {
             Some(formula) => self.formula(formula, micro),
-            None => self.plain(micro),
-        }
-    }
-
-    /// Adds the steps of an op, which are right for all elements; or the call of its kernel.
-    fn careful(&mut self, micro: &MicroOp) {
-        let is_double = self.chain.values[micro.result].dtype == DType::F64;
-        let total = match micro.op {
-            Op::Function(kernel) => kernel.total_formula(is_double),
-            Op::Function2(kernel) => kernel.total_formula(is_double),
-            _ => None,
-        };
-        match total {
-            Some(total) => self.formula(total, micro),
             None => self.plain(micro),
         }
     }
