@@ -1,6 +1,6 @@
 //! Updates of the same elements of each column of a matrix: places are found once, for all columns.
 
-use super::indexed::{Stride, Walk, ELEMENT, LIST, NOWHERE, OUTSIDE, PIECE};
+use super::walk::{Stride, Walk, ELEMENT, LIST, NOWHERE, OUTSIDE, PIECE};
 use crate::dtype::Element;
 use crate::kernels::threads::pool;
 use crate::kernels::tile;

@@ -9,6 +9,7 @@ pub mod indexed;
 pub mod nontemporal;
 pub mod permute;
 pub mod room;
+mod walk;
 
 use crate::growth::reserve;
 use crate::stop;
