@@ -214,7 +214,7 @@ impl OpDef for Reduction {
 
 impl Reduction {
     /// The sum of booleans that were converted to wider numbers, counted as `i32`: exact sums, rounded once, are the
-    /// same numbers.
+    /// same numbers. Not of those made of elements of 64 bits, which would be as many lanes of another width.
     fn count(&self, b: &mut Builder, x: Value) -> Result<Simplified> {
         let Some((convert, from)) =
             b.graph().made_by(x).and_then(|node| Some((*node.op.get::<Convert>()?, node.operands[0])))
@@ -226,6 +226,16 @@ impl Reduction {
         let few =
             self.axes.iter().map(|axis| from_aval.shape[axis.0]).product::<usize>() <= i32::MAX as usize;
         if self.fold != Fold::Sum || from_aval.dtype != DType::I1 || !is_wide || !few {
+            return Ok(None);
+        }
+        let mut source = from;
+        while let Some(node) = b.graph().made_by(source).filter(|node| !node.operands.is_empty()) {
+            source = node.operands[0];
+            if b.graph().aval(source).dtype != DType::I1 {
+                break;
+            }
+        }
+        if b.graph().aval(source).dtype.bits() == 64 {
             return Ok(None);
         }
         let whole = b.node1(Convert::known(DType::I32), &[from])?;
