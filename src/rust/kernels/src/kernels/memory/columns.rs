@@ -29,7 +29,7 @@ impl Columns {
         let (first, last) = (inside().min()?, inside().max()?);
         let (first, span) = (usize::try_from(first).ok()?, usize::try_from(last - first).ok()?);
         let stride = usize::try_from(stride).ok().filter(|&stride| span < stride.min(NOWHERE as usize))?;
-        let end = stride.checked_mul(number - 1)?.checked_add(first + span)?;
+        let end = stride.checked_mul(number.checked_sub(1)?)?.checked_add(first + span)?;
         // Positions that are left out are far beyond the others.
         let place = |&position: &isize| (position as usize).wrapping_sub(first).min(NOWHERE as usize) as u32;
         (end < len).then(|| Columns { first, stride, number, places: table.iter().map(place).collect() })
@@ -73,7 +73,7 @@ mod tests {
         // A row twice, others once or left out, of matrices that begin later or lie in a larger one; rows of columns
         // that overlap; all left out.
         let rows: [&[isize]; 4] = [&[3, 0, 3, OUTSIDE, 1], &[OUTSIDE, 2], &[4, 0, 6, 5], &[OUTSIDE]];
-        for (at, stride, columns) in [(0, 5, 900), (2, 7, 3), (0, 5, 2), (1, 6, 7000)] {
+        for (at, stride, columns) in [(0, 5, 900), (2, 7, 3), (0, 5, 0), (1, 6, 7000)] {
             for rows in rows {
                 let start = |i: usize| if rows[i] == OUTSIDE { OUTSIDE } else { rows[i] + at };
                 let table = [(rows.len(), Stride::Table(1)), (columns, Stride::Memory(stride))];
