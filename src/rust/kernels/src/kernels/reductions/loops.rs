@@ -72,7 +72,7 @@ pub fn long_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
 
 /// The loops of what is rare: they are short.
 pub fn rare_loops<T: Element, S: Accumulate<T>>() -> Loops<T, S::Acc> {
-    with_tiles::<T, S>(tile::<T, S, LANES>, each_tile::<T, S>)
+    with_tiles::<T, S>(tile::<T, S, LANES>, each_tile::<T, S, LANES>)
 }
 
 /// Lanes of a tile by itself where the order makes no difference: enough to hide the latency of an instruction.
@@ -252,20 +252,19 @@ const MANY: usize = 128;
 
 fn free_tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
     if each >= MANY {
-        let tiles = out.iter_mut().zip(x.chunks_exact(each));
-        tiles.for_each(|(out, x)| *out = tile::<T, S, FREE_LANES>(x));
+        each_tile::<T, S, FREE_LANES>(x, each, out)
     } else if !short::<T, S, SHORT>(x, each, out) {
         lines::<T, S>(x, each, out)
     }
 }
 
-fn each_tile<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
-    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = tile::<T, S, LANES>(x));
+fn each_tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T], each: usize, out: &mut [S::Acc]) {
+    out.iter_mut().zip(x.chunks_exact(each)).for_each(|(out, x)| *out = tile::<T, S, N>(x));
 }
 
 fn long_tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
     if !short::<T, S, LANES>(x, each, out) {
-        each_tile::<T, S>(x, each, out)
+        each_tile::<T, S, LANES>(x, each, out)
     }
 }
 
