@@ -90,10 +90,9 @@ floats! { f32 f64 }
 macro_rules! halves {
     ($($type:ty)+) => {$(
         impl Target for $type {
-            // Of narrow integers little is left of it.
-            #[inline(always)]
+            // R's integers have 64 bits at most.
             fn from_whole(x: i128) -> Result<$type, Refusal> {
-                Ok(<$type>::from_f32(crate::dtype::odd_whole(x)))
+                Ok(if x < 0 { Element::from_i64(x as i64) } else { Element::from_u64(x as u64) })
             }
 
             fn from_double(x: f64) -> Result<$type, Refusal> {

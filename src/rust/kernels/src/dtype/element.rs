@@ -1,5 +1,7 @@
 //! Traits of element types, by which a kernel is written once for all dtypes.
 
+use super::halves::{odd, odd_signed, odd_unsigned, Half};
+use super::truncate::Truncated;
 use super::DType;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -136,10 +138,9 @@ impl Element for Bool {
     const HIGHEST: Bool = Bool::TRUE;
 }
 
-// `as` is exactly the rule here: int -> int wraps, float -> int saturates with NaN -> 0, int -> float rounds
-// to even.
+// `as` is exactly the rule here: int -> int wraps, int -> float rounds to even, and so does float -> float.
 macro_rules! number {
-    ($($type:ty, $from:ident, $via:ty, $lowest:expr, $highest:expr;)+) => {$(
+    ($($type:ty, $from:ident, $via:ty, $lowest:expr, $highest:expr, $of_single:expr, $of_double:expr;)+) => {$(
         impl Element for $type {
             #[inline]
             fn convert<T: Element>(self) -> T { T::$from(self as $via) }
@@ -150,9 +151,9 @@ macro_rules! number {
             #[inline]
             fn from_u64(x: u64) -> $type { x as $type }
             #[inline]
-            fn from_f32(x: f32) -> $type { x as $type }
+            fn from_f32(x: f32) -> $type { $of_single(x) }
             #[inline]
-            fn from_f64(x: f64) -> $type { x as $type }
+            fn from_f64(x: f64) -> $type { $of_double(x) }
             #[inline]
             fn lt(self, y: $type) -> bool { self < y }
             #[inline]
@@ -174,64 +175,33 @@ macro_rules! number {
 }
 
 number! {
-    i8, from_i64, i64, i8::MIN, i8::MAX;
-    i16, from_i64, i64, i16::MIN, i16::MAX;
-    i32, from_i64, i64, i32::MIN, i32::MAX;
-    i64, from_i64, i64, i64::MIN, i64::MAX;
-    u8, from_u64, u64, 0, u8::MAX;
-    u16, from_u64, u64, 0, u16::MAX;
-    u32, from_u64, u64, 0, u32::MAX;
-    u64, from_u64, u64, 0, u64::MAX;
-    f32, from_f32, f32, f32::NEG_INFINITY, f32::INFINITY;
-    f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY;
-}
-
-/// Rounds to odd: an inexact result ends in an odd bit, so that it is neither a 16-bit float nor halfway
-/// between two, and rounds to a 16-bit float as the f64 itself does. The conversion of `half` drops low bits
-/// or rounds to the nearest f32 first (depending on the processor), and both create false halfway cases.
-#[inline]
-pub(crate) fn odd(x: f64) -> f32 {
-    let nearest = x as f32;
-    let back = f64::from(nearest);
-    if back == x || x.is_nan() {
-        return nearest;
-    }
-    // The next f32 towards zero if the nearest is beyond; for infinity that is the largest f32.
-    let truncated = nearest.to_bits() - u32::from(back.abs() > x.abs());
-    f32::from_bits(truncated | 1)
-}
-
-/// An f32 from which a 16-bit float rounds as from the integer itself, which a double need not hold: a result
-/// that is not exact ends in an odd bit.
-#[inline]
-pub fn odd_whole(x: i128) -> f32 {
-    let size = x.unsigned_abs();
-    let excess = (u128::BITS - size.leading_zeros()).saturating_sub(f32::MANTISSA_DIGITS);
-    let kept = size >> excess;
-    let lost = u128::from(kept << excess != size);
-    let y = (kept | lost) as f32 * 2f32.powi(excess as i32);
-    if x < 0 {
-        -y
-    } else {
-        y
-    }
+    i8, from_i64, i64, i8::MIN, i8::MAX, i8::of_single, i8::of_double;
+    i16, from_i64, i64, i16::MIN, i16::MAX, i16::of_single, i16::of_double;
+    i32, from_i64, i64, i32::MIN, i32::MAX, i32::of_single, i32::of_double;
+    i64, from_i64, i64, i64::MIN, i64::MAX, i64::of_single, i64::of_double;
+    u8, from_u64, u64, 0, u8::MAX, u8::of_single, u8::of_double;
+    u16, from_u64, u64, 0, u16::MAX, u16::of_single, u16::of_double;
+    u32, from_u64, u64, 0, u32::MAX, u32::of_single, u32::of_double;
+    u64, from_u64, u64, 0, u64::MAX, u64::of_single, u64::of_double;
+    f32, from_f32, f32, f32::NEG_INFINITY, f32::INFINITY, std::convert::identity, |x| x as f32;
+    f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY, f64::from, std::convert::identity;
 }
 
 macro_rules! half {
     ($($type:ident)+) => {$(
         impl Element for $type {
             #[inline]
-            fn convert<T: Element>(self) -> T { T::from_f32(self.to_f32()) }
+            fn convert<T: Element>(self) -> T { T::from_f32(self.single()) }
             #[inline]
             fn from_bool(x: bool) -> $type { if x { $type::ONE } else { $type::ZERO } }
             #[inline]
-            fn from_i64(x: i64) -> $type { $type::from_f32(odd_whole(x.into())) }
+            fn from_i64(x: i64) -> $type { <$type>::nearest(odd_signed(x)) }
             #[inline]
-            fn from_u64(x: u64) -> $type { $type::from_f32(odd_whole(x.into())) }
+            fn from_u64(x: u64) -> $type { <$type>::nearest(odd_unsigned(x)) }
             #[inline]
-            fn from_f32(x: f32) -> $type { $type::from_f32(x) }
+            fn from_f32(x: f32) -> $type { <$type>::nearest(x) }
             #[inline]
-            fn from_f64(x: f64) -> $type { $type::from_f32(odd(x)) }
+            fn from_f64(x: f64) -> $type { <$type>::nearest(odd(x)) }
             #[inline]
             fn lt(self, y: $type) -> bool { self < y }
             #[inline]

@@ -4,9 +4,11 @@
 //! to a compile-time type) is derived from it. Knows nothing of tensors.
 
 mod element;
+mod halves;
 pub mod promote;
+mod truncate;
 
-pub use element::{odd_whole, Bool, Cpx, Element, Float, HasDType, Int, Real};
+pub use element::{Bool, Cpx, Element, Float, HasDType, Int, Real};
 
 use crate::error::{Error, Result};
 use std::fmt;

@@ -12,12 +12,13 @@
 //! | [`fourier`] | discrete Fourier transforms |
 //! | [`random`] | ciphers that make random bits |
 //!
-//! [`cast`], [`wide`] and [`tile`] serve all of them: bytes as elements, loops for the vectors that the
-//! processor has, and elementwise kernels on values of any layout.
+//! [`cast`], [`wide`], [`halves`] and [`tile`] serve all of them: bytes as elements, loops for the vectors that the
+//! processor has, floats of 16 bits by way of singles, and elementwise kernels on values of any layout.
 
 pub mod cast;
 pub mod elementwise;
 pub mod fourier;
+pub mod halves;
 pub mod linalg;
 pub mod math;
 pub mod memory;

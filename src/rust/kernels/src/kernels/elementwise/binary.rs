@@ -99,7 +99,7 @@ macro_rules! binary {
                             H::from_f32($float)
                         }
                         made = Some(Pair {
-                            map: map!([H, H] -> H, |x, y; out| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) }),
+                            map: map!([H, H] -> H, |x, y; out| wide(|| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) })),
                             each: each!(H, one::<H>),
                         });
                     })?

@@ -2,7 +2,8 @@
 
 use crate::dtype::DType;
 use crate::kernels::cast;
-use crate::kernels::math::{self, Computed, Kernel1, Kernel2};
+use crate::kernels::halves;
+use crate::kernels::math::{Computed, Kernel1, Kernel2};
 use crate::kernels::tile;
 use crate::tensor::{View, ViewMut};
 use half::{bf16, f16};
@@ -74,24 +75,16 @@ impl<const N: usize> Map<N> {
             Run::One(kernel) => match self.to {
                 DType::F32 => f32::map(kernel, cast::slice(x[0]), cast::slice_mut(out)),
                 DType::F64 => f64::map(kernel, cast::slice(x[0]), cast::slice_mut(out)),
-                DType::F16 => math::map_halves::<f16>(kernel, cast::slice(x[0]), cast::slice_mut(out)),
-                _ => math::map_halves::<bf16>(kernel, cast::slice(x[0]), cast::slice_mut(out)),
+                DType::F16 => halves::map::<f16>(kernel, cast::slice(x[0]), cast::slice_mut(out)),
+                _ => halves::map::<bf16>(kernel, cast::slice(x[0]), cast::slice_mut(out)),
             },
             Run::Two(kernel) => match self.to {
                 DType::F32 => f32::map2(kernel, cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out)),
                 DType::F64 => f64::map2(kernel, cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out)),
-                DType::F16 => math::map2_halves::<f16>(
-                    kernel,
-                    cast::slice(x[0]),
-                    cast::slice(x[1]),
-                    cast::slice_mut(out),
-                ),
-                _ => math::map2_halves::<bf16>(
-                    kernel,
-                    cast::slice(x[0]),
-                    cast::slice(x[1]),
-                    cast::slice_mut(out),
-                ),
+                DType::F16 => {
+                    halves::map2::<f16>(kernel, cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out))
+                }
+                _ => halves::map2::<bf16>(kernel, cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out)),
             },
             Run::Bytes(run) => run(self.to, x, out),
         }

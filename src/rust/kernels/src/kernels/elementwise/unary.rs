@@ -32,14 +32,14 @@ macro_rules! unary {
                 match self { $(Unary::$name => {
                     #[allow(unused_mut, unused_assignments)]
                     let mut made = None;
-                    $(made = Some(map!([H] -> H, |x; out| {
+                    $(made = Some(map!([H] -> H, |x; out| wide(|| {
                         #[allow(dead_code)]
                         type F = f32;
                         for (out, v) in out.iter_mut().zip(x) {
                             let $x = v.convert::<f32>();
                             *out = H::from_f32($float);
                         }
-                    }));)?
+                    })));)?
                     made
                 }),+ }
             }

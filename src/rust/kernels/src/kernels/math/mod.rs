@@ -49,7 +49,7 @@ pub(in crate::kernels) mod vectors;
 
 pub use powers::Steps;
 
-use crate::dtype::{Element, Float};
+use crate::dtype::Float;
 use crate::error::{Error, Result};
 use ends::{Ends, Known};
 use formula::{Formula, Formulas};
@@ -293,32 +293,6 @@ pub fn pair<F: Computed>(kernel: &Kernel2, x: F, y: F) -> F {
     let mut out = [F::default()];
     F::map2(kernel, &[x], &[y], &mut out);
     out[0]
-}
-
-/// Elements of 16 bits that are converted at once.
-const HALVES: usize = 256;
-
-/// A function of 16-bit floats: that of singles, rounded once.
-pub fn map_halves<H: Element>(kernel: &Kernel1, x: &[H], out: &mut [H]) {
-    let (mut wide, mut result) = ([0f32; HALVES], [0f32; HALVES]);
-    for (x, out) in x.chunks(HALVES).zip(out.chunks_mut(HALVES)) {
-        let n = x.len();
-        wide.iter_mut().zip(x).for_each(|(wide, x)| *wide = x.convert());
-        f32::map(kernel, &wide[..n], &mut result[..n]);
-        out.iter_mut().zip(&result).for_each(|(out, &y)| *out = H::from_f32(y));
-    }
-}
-
-/// As [`map_halves`], of two operands.
-pub fn map2_halves<H: Element>(kernel: &Kernel2, x: &[H], y: &[H], out: &mut [H]) {
-    let (mut wide_x, mut wide_y, mut result) = ([0f32; HALVES], [0f32; HALVES], [0f32; HALVES]);
-    for ((x, y), out) in x.chunks(HALVES).zip(y.chunks(HALVES)).zip(out.chunks_mut(HALVES)) {
-        let n = x.len();
-        wide_x.iter_mut().zip(x).for_each(|(wide, x)| *wide = x.convert());
-        wide_y.iter_mut().zip(y).for_each(|(wide, y)| *wide = y.convert());
-        f32::map2(kernel, &wide_x[..n], &wide_y[..n], &mut result[..n]);
-        out.iter_mut().zip(&result).for_each(|(out, &y)| *out = H::from_f32(y));
-    }
 }
 
 /// A function of one float, over the lanes of any level.

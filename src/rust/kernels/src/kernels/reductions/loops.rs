@@ -3,6 +3,7 @@
 
 use super::partials::{joined_few, lanes_from, of_known_length, Rows, LANES, SHORT};
 use crate::dtype::Element;
+use crate::kernels::halves::widen;
 use crate::kernels::wide::{combine, wide, wide_loop, Loop};
 use std::marker::PhantomData;
 
@@ -338,10 +339,6 @@ pub fn rare_halves<H: Element, S: Accumulate<f32>>() -> Loops<H, S::Acc> {
     let Loops { start, join, others, .. } = rare_loops::<f32, S>();
     let (tile, tiles) = (half_tile::<H, S>, each_half_tile::<H, S>);
     Loops { start, join, others, tile, tiles, one: half_one::<H, S>, four: half_four::<H, S>, beside: None }
-}
-
-fn widen<H: Element>(x: &[H], out: &mut [f32]) {
-    out.iter_mut().zip(x).for_each(|(out, x)| *out = x.convert());
 }
 
 fn half_tile<H: Element, S: Accumulate<f32>>(x: &[H]) -> S::Acc {
