@@ -10,8 +10,8 @@
 #' a range is a subscript that is written with a colon.} \item{a vector of several numbers, an array of one
 #' axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such subscripts
 #' select each combination, as in base R. The axis stays.} \item{negative numbers}{All positions but these.
-#' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is as long as the axis: masks
-#' are not recycled.} \item{names}{The positions with these names, of a tensor that has kept those of its
+#' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is recycled along the axis, of
+#' which its length must be a whole part.} \item{names}{The positions with these names, of a tensor that has kept those of its
 #' data: one name is as a number, several are as numbers.} \item{a 0-d tensor of integers}{One position that
 #' the program computes. The axis disappears.} \item{a 1-d tensor of integers, such as [nv_seq()]
 #' gives}{Several such positions. The axis stays.} }
@@ -73,6 +73,7 @@
 #' x[, 2:2]
 #' x[, c(3, 1)]
 #' x[-1, c(TRUE, FALSE, TRUE)]
+#' nv_seq(1L, 6L)[c(TRUE, FALSE)]
 #' x[[2, 3]]
 #' try(x[2])
 #' x[as_array(x > 2L)]

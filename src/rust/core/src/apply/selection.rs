@@ -197,15 +197,15 @@ pub fn select_range(first: i64, last: i64, size: usize) -> Option<Selection> {
     })
 }
 
-/// The positions where a mask is `TRUE` (1; the smallest integer is `NA`).
+/// The positions where a mask is `TRUE` (1; the smallest integer is `NA`), which is recycled as a whole.
 ///
 /// # Errors
-/// [`Error::Subscript`] for missing values, or another length than the size of the axis.
+/// [`Error::Subscript`] for missing values, or a length of which the size of the axis is no multiple.
 pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
     check_size(size)?;
-    if mask.len() != size {
-        let expected = format!("as long as axis {axis}, {size}, if it is logical");
-        let hint = "Masks are not recycled. Use `which(mask)` to select by number.";
+    if mask.len() > size || !mask.is_empty() && size % mask.len() != 0 {
+        let expected = format!("as long as axis {axis}, {size}, if it is logical, or a whole part of it");
+        let hint = "Use `which(mask)` to select by number.";
         return wrong(axis, &expected, format!("of length {}", mask.len()), hint);
     }
     if mask.contains(&i32::MIN) {
@@ -216,7 +216,7 @@ pub fn select_mask(mask: &[i32], axis: Axis, size: usize) -> Result<Selection> {
             "Tensors hold no `NA`: use `mask & !is.na(mask)`, or `which(mask)`.",
         );
     }
-    Ok(progression(positions_of(mask.iter().map(|&x| x != 0))))
+    Ok(progression(positions_of(mask.iter().cycle().take(size).map(|&x| x != 0))))
 }
 
 /// The elements that the rows of a matrix of positions select, one for each row, with a column for each axis.
@@ -346,10 +346,19 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_as_long_as_the_axis() {
+    fn masks_are_recycled_as_a_whole() {
         assert_eq!(select_mask(&[0, 1, 1, 0], Axis(0), 4).unwrap(), range(1, 2, 1));
         assert_eq!(select_mask(&[0, 0], Axis(0), 2).unwrap(), range(0, 0, 1));
-        assert!(select_mask(&[1], Axis(0), 4).unwrap_err().to_string().contains("not recycled"));
+        assert_eq!(select_mask(&[0, 1], Axis(0), 6).unwrap(), range(1, 3, 2));
+        assert_eq!(select_mask(&[1], Axis(0), 4).unwrap(), range(0, 4, 1));
+        for none in [select_mask(&[], Axis(0), 4), select_mask(&[0], Axis(0), 4), select_mask(&[], Axis(0), 0)] {
+            assert_eq!(none.unwrap(), range(0, 0, 1));
+        }
+        for mask in [&[1, 0, 1][..], &[1; 5], &[1; 8]] {
+            let error = select_mask(mask, Axis(0), 4).unwrap_err().to_string();
+            assert!(error.contains("as long as axis 1, 4"), "{error}");
+        }
+        assert!(select_mask(&[1], Axis(0), 0).is_err());
         assert!(select_mask(&[1, i32::MIN], Axis(0), 2).unwrap_err().to_string().contains("NA"));
         assert!(select_mask(&[], Axis(0), 1 << 31).is_err());
     }
