@@ -351,7 +351,9 @@ mod tests {
         assert_eq!(select_mask(&[0, 0], Axis(0), 2).unwrap(), range(0, 0, 1));
         assert_eq!(select_mask(&[0, 1], Axis(0), 6).unwrap(), range(1, 3, 2));
         assert_eq!(select_mask(&[1], Axis(0), 4).unwrap(), range(0, 4, 1));
-        for none in [select_mask(&[], Axis(0), 4), select_mask(&[0], Axis(0), 4), select_mask(&[], Axis(0), 0)] {
+        for none in
+            [select_mask(&[], Axis(0), 4), select_mask(&[0], Axis(0), 4), select_mask(&[], Axis(0), 0)]
+        {
             assert_eq!(none.unwrap(), range(0, 0, 1));
         }
         for mask in [&[1, 0, 1][..], &[1; 5], &[1; 8]] {

@@ -1,5 +1,5 @@
 //! Special functions of one to three operands of one float dtype and shape, same type out: computed in f64 one
-//! element at a time, and rounded once. Their rows are in `special_rows.rs`; what lanes compute at once is in
+//! element at a time, or some in lanes, and rounded once. Their rows are in `special_rows.rs`; what lanes compute at once is in
 //! `unary.rs`.
 
 use super::attrs::Attrs;
@@ -13,6 +13,7 @@ use crate::dtype::{DType, Element};
 use crate::error::Result;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
+use crate::kernels::math::special::TOGETHER;
 use crate::kernels::{cast, tile};
 use crate::tensor::{Aval, View, ViewMut};
 use half::{bf16, f16};
@@ -25,12 +26,21 @@ pub(super) enum Of {
     Three(fn(f64, f64, f64) -> f64),
 }
 
-/// Rows: name, R function (`written` by hand, or generated), operands, the function of doubles, derivatives.
+/// As [`Of`], of many points at once, with the same bits.
+#[derive(Clone, Copy)]
+pub(super) enum Many {
+    Two(fn(&[f64], &[f64], &mut [f64])),
+    Three(fn(&[f64], &[f64], &[f64], &mut [f64])),
+}
+
+/// Rows: name, R function (`written` by hand, or generated), operands, the function of doubles, the same of many
+/// points where lanes compute it, derivatives.
 macro_rules! special_ops {
     ($(
         $(#[doc = $doc:literal])+
         $op:ident $function:literal $($written:ident)? ($($x:ident),+) {
             $value:expr,
+            $(many: $many:expr,)?
             slopes: $slopes:expr,
             $(missing: $missing:expr,)?
             $(example: $example:literal,)?
@@ -65,6 +75,16 @@ macro_rules! special_ops {
             /// The function.
             pub(super) fn of(self) -> Of {
                 match self { $(Special::$op => special_ops!(@of ($($x),+) $value)),+ }
+            }
+
+            /// The function of many points, if there is one.
+            pub(super) fn many(self) -> Option<Many> {
+                match self { $(Special::$op => {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut many = None;
+                    $(many = Some($many);)?
+                    many
+                }),+ }
             }
 
             /// Its derivatives; `None` for those that are missing.
@@ -129,6 +149,21 @@ fn map2<T: Rounded>(f: fn(f64, f64) -> f64, x: &[T], y: &[T], out: &mut [T]) {
 fn map3<T: Rounded>(f: fn(f64, f64, f64) -> f64, x: &[T], y: &[T], z: &[T], out: &mut [T]) {
     for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
         *out = number(f(x.convert(), y.convert(), z.convert()), &[*x, *y, *z]);
+    }
+}
+
+/// A function of many points.
+fn map_many<T: Rounded, const N: usize>(f: impl Fn([&[f64]; N], &mut [f64]), x: [&[T]; N], out: &mut [T]) {
+    let (mut points, mut values) = ([[0.0; TOGETHER]; N], [0.0; TOGETHER]);
+    for first in (0..out.len()).step_by(TOGETHER) {
+        let n = TOGETHER.min(out.len() - first);
+        for (points, x) in points.iter_mut().zip(x) {
+            points.iter_mut().zip(&x[first..first + n]).for_each(|(to, x)| *to = x.convert());
+        }
+        f(std::array::from_fn(|k| &points[k][..n]), &mut values[..n]);
+        for (i, &value) in values[..n].iter().enumerate() {
+            out[first + i] = number(value, &x.map(|x| x[first + i]));
+        }
     }
 }
 
@@ -199,6 +234,19 @@ impl Special {
     }
 
     fn kernel_of<T: Rounded>(self) -> Kernel {
+        match self.many() {
+            Some(Many::Two(f)) => {
+                return Kernel::of2::<T, T>(move |x, y, out| {
+                    map_many(|[x, y], out| f(x, y, out), [x, y], out)
+                })
+            }
+            Some(Many::Three(f)) => {
+                return Kernel::of3::<T, T>(move |x, y, z, out| {
+                    map_many(|[x, y, z], out| f(x, y, z, out), [x, y, z], out)
+                })
+            }
+            None => {}
+        }
         match self.of() {
             Of::One(f) => Kernel::of1::<T, T>(move |x, out| map1(f, x, out)),
             Of::Two(f) => Kernel::of2::<T, T>(move |x, y, out| map2(f, x, y, out)),

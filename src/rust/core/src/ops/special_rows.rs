@@ -2,7 +2,7 @@
 
 use super::compare::Compare;
 use super::derive::Var;
-use super::special::{special_ops, Of};
+use super::special::{special_ops, Many, Of};
 use super::unary::Unary;
 use super::Row;
 use crate::kernels::math::special as f;
@@ -182,6 +182,7 @@ special_ops! {
     /// Logarithm of the derivative of the lower tail with respect to `x`.
     log_gammainc_dx "nv_gammainc" written (a, x) {
         f::log_gamma_density(a, x),
+        many: Many::Two(f::log_gamma_densities),
         slopes: |v, _y| vec![Some(gamma_line(v)), Some((v[0] - 1.0) / v[1] - 1.0)],
         ulps: 8.0, accuracy: "Beside its zeros the bound is that many ulps of 1.",
     }
@@ -266,6 +267,7 @@ special_ops! {
     /// Logarithm of the derivative of the lower tail with respect to `x`.
     log_betainc_dx "nv_betainc" written (a, b, x) {
         f::log_beta_density(a, b, x),
+        many: Many::Three(f::log_beta_densities),
         slopes: |v, _y| {
             let (a, b, x) = (v[0], v[1], v[2]);
             vec![Some(beta_line(v, 0)), Some(beta_line(v, 1)), Some((a - 1.0) / x - (b - 1.0) / (1.0 - x))]

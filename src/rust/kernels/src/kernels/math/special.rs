@@ -7,6 +7,7 @@
 
 mod bessel;
 mod beta;
+mod densities;
 mod double;
 mod incomplete_beta;
 mod incomplete_gamma;
@@ -24,6 +25,7 @@ use std::sync::OnceLock;
 
 pub use bessel::{bessel_i, bessel_j, bessel_k, bessel_y};
 pub use beta::{beta, choose, lbeta, lchoose};
+pub use densities::{log_beta_densities, log_gamma_densities, TOGETHER};
 pub use incomplete_beta::{betainc, betaincinv, log_beta_density, log_betainc_slopes};
 pub use incomplete_gamma::{gammainc, gammaincinv, log_gamma_density, log_gammainc_da};
 pub use integrals::{expi, expint, owens_t};

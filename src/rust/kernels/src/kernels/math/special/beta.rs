@@ -2,6 +2,7 @@
 
 use super::double::{two_sum, Double};
 use super::incomplete_beta::complete;
+use super::memo::Memo;
 use super::parts::Product;
 use crate::kernels::math::{single, SINPI};
 
@@ -87,7 +88,13 @@ fn coefficient(n: f64, k: f64) -> Coefficient {
 
 /// Binomial coefficient `n` over `k`, as R has it: `n` is any number, `k` is rounded to a whole one, and it is 0
 /// for a negative `k`. NaN if either is infinite.
+#[inline]
 pub fn choose(n: f64, k: f64) -> f64 {
+    thread_local!(static VALUES: Memo<f64> = const { Memo::new() });
+    VALUES.with(|values| values.get(n, k, new_choose))
+}
+
+fn new_choose(n: f64, k: f64) -> f64 {
     let value = match coefficient(n, k) {
         Coefficient::Number(x) => x,
         Coefficient::Product(p, sign) => sign * p.value(),
@@ -101,7 +108,13 @@ pub fn choose(n: f64, k: f64) -> f64 {
 }
 
 /// Logarithm of the absolute value of [`choose`].
+#[inline]
 pub fn lchoose(n: f64, k: f64) -> f64 {
+    thread_local!(static VALUES: Memo<f64> = const { Memo::new() });
+    VALUES.with(|values| values.get(n, k, new_lchoose))
+}
+
+fn new_lchoose(n: f64, k: f64) -> f64 {
     match coefficient(n, k) {
         Coefficient::Number(x) if x.is_finite() && is_whole(n) => libm::log(x.round_ties_even().abs()),
         Coefficient::Number(x) => libm::log(x.abs()),

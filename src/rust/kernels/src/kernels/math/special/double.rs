@@ -125,8 +125,8 @@ const ODD: [Double; 7] = [
 ];
 
 /// `log(2)` in two parts, of which the first has 42 bits.
-const LN_2_UPPER: f64 = 0.6931471805598903;
-const LN_2_REST: f64 = 5.497923018708371e-14;
+pub(super) const LN_2_UPPER: f64 = 0.6931471805598903;
+pub(super) const LN_2_REST: f64 = 5.497923018708371e-14;
 
 /// `1 / (k + 2)!`, the powers of `(e^x - 1 - x) / x^2`.
 const EXP: [f64; 12] = {
@@ -139,20 +139,21 @@ const EXP: [f64; 12] = {
 };
 
 /// A number to which another one is added and from which it is taken away to round it to a whole one.
-const MAGIC: f64 = 6755399441055744.0;
+pub(super) const MAGIC: f64 = 6755399441055744.0;
 
 const TWO_TO_54: f64 = 18014398509481984.0;
 
 /// The fractions of the table of logarithms are whole numbers over this, from [`LEAST`] on.
-const UNIT: f64 = 1024.0;
-const LEAST: usize = 724;
+pub(super) const UNIT: f64 = 1024.0;
+pub(super) const LEAST: usize = 724;
 const MOST: usize = 1449;
 
 /// Logarithms of the reciprocals of the fractions.
 static LOGS: OnceLock<Vec<Double>> = OnceLock::new();
 
-fn logs() -> Vec<Double> {
-    (LEAST..=MOST).map(|k| -Double::from(k as f64 / UNIT).log_by_series()).collect()
+/// That of the fraction `k` is at `k - LEAST`.
+pub(super) fn fractions() -> &'static [Double] {
+    LOGS.get_or_init(|| (LEAST..=MOST).map(|k| -Double::from(k as f64 / UNIT).log_by_series()).collect())
 }
 
 impl Double {
@@ -186,7 +187,7 @@ impl Double {
         if exponent == 0.0 && k == UNIT {
             return near;
         }
-        let of_fraction = LOGS.get_or_init(logs)[k as usize - LEAST];
+        let of_fraction = fractions()[k as usize - LEAST];
         // The upper part of log(2) times the exponent is exact.
         let sum = two_sum(exponent * LN_2_UPPER, of_fraction.0);
         let with = two_sum(sum.0, near.0);

@@ -297,6 +297,11 @@ fn new_constants(a: f64, b: f64) -> Constants {
     Constants { rest, over_means, density: rest + log_a, factor: f64::NAN, short: None }
 }
 
+/// What the logarithm of the density is more than `(a - 1) log(x) + (b - 1) log(1 - x)`.
+pub(super) fn log_beta_constant(a: f64, b: f64) -> Double {
+    constants(a, b).density
+}
+
 /// `log(gamma(b + a) / gamma(b))` for `a` below 1, accurate relative to `a`: DLMF 5.5.1 and 5.11.1, with each
 /// difference as one function.
 #[inline]
@@ -329,7 +334,7 @@ fn new_log_gamma_step(b: f64, a: f64) -> f64 {
 
 /// The complete beta function.
 pub(super) fn complete(a: f64, b: f64) -> Product {
-    Product { log: -constants(a, b).density, factor: 1.0 }
+    Product { log: -log_beta_constant(a, b), factor: 1.0 }
 }
 
 /// The exponent of the tail of the density of the logit.
@@ -580,8 +585,8 @@ pub fn log_beta_density(a: f64, b: f64, x: f64) -> f64 {
     }
     let point = Point { a, b, x: x.into(), y: two_sum(1.0, -x) };
     if point.is_plain() {
-        let ([x, y], constants) = (point.logs(), constants(a, b));
-        return total([times(x, a), -x, times(y, b), -y, constants.density]).value();
+        let [x, y] = point.logs();
+        return total([times(x, a), -x, times(y, b), -y, log_beta_constant(a, b)]).value();
     }
     (point.prefix().log + Double::from(a).log() - point.x.log() - point.y.log()).value()
 }

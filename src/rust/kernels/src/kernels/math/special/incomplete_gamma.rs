@@ -24,7 +24,7 @@ fn prefix(a: f64, x: f64) -> Product {
         return Product { log, factor: 1.0 / gamma1p(a.into()) };
     }
     if a < PLAIN {
-        let log = total([times(log(x.into()), a), (-x).into(), constant(a)]);
+        let log = total([times(log(x.into()), a), (-x).into(), log_gamma_constant(a)]);
         return Product { log, factor: 1.0 / a };
     }
     let log = log_power(x.into(), a.into(), a) + two_sum(a, -x) - HALF_LOG_2_PI - stirling(a).into();
@@ -317,18 +317,18 @@ pub fn log_gamma_density(a: f64, x: f64) -> f64 {
     }
     if a < PLAIN {
         let log = log(x.into());
-        return total([times(log, a), -log, (-x).into(), constant(a)]).value();
+        return total([times(log, a), -log, (-x).into(), log_gamma_constant(a)]).value();
     }
     if !(1e-290..1e290).contains(&(x / a)) {
         return prefix(a, x).log() + libm::log(a) - libm::log(x);
     }
     let log = log_ratio(x.into(), a.into());
-    (times(log, a) - log + two_sum(a, -x) + constant(a)).value()
+    (times(log, a) - log + two_sum(a, -x) + log_gamma_constant(a)).value()
 }
 
 /// What the logarithm of the density is more than `(a - 1) log(x) - x`, or from [`PLAIN`] on than
 /// `(a - 1) log(x / a) + a - x`.
-fn constant(a: f64) -> Double {
+pub(super) fn log_gamma_constant(a: f64) -> Double {
     thread_local!(static CONSTANTS: Memo<Double> = const { Memo::new() });
     let of = |a: f64, _| {
         let log = Double::from(a).log();

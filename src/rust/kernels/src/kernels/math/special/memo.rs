@@ -6,14 +6,17 @@ use std::cell::Cell;
 /// Values that are kept, a power of 2.
 const KEPT: usize = 64;
 
-/// The values of a function of two numbers at some points, each in the place that its point hashes to.
+/// The values of a function of two numbers at some points, each in one of the two places that its point hashes to: of
+/// ten points some two are likely to have the same place.
 pub(super) struct Memo<T> {
-    entries: [Cell<Option<([u64; 2], T)>>; KEPT],
+    /// Apart from the values: those may be long, and only one is read.
+    points: [Cell<[u64; 2]>; KEPT],
+    values: [Cell<Option<T>>; KEPT],
 }
 
 impl<T: Copy> Memo<T> {
     pub const fn new() -> Memo<T> {
-        Memo { entries: [const { Cell::new(None) }; KEPT] }
+        Memo { points: [const { Cell::new([0; 2]) }; KEPT], values: [const { Cell::new(None) }; KEPT] }
     }
 
     /// The value at a point, made if it is not kept.
@@ -21,15 +24,22 @@ impl<T: Copy> Memo<T> {
     pub fn get(&self, x: f64, y: f64, make: impl FnOnce(f64, f64) -> T) -> T {
         let point = [x.to_bits(), y.to_bits()];
         let hash = (point[0] ^ point[1].rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let entry = &self.entries[(hash >> (64 - KEPT.trailing_zeros())) as usize];
-        match entry.get() {
-            Some((at, value)) if at == point => value,
-            _ => {
-                let value = make(x, y);
-                entry.set(Some((point, value)));
-                value
+        let first = (hash >> (64 - KEPT.trailing_zeros())) as usize;
+        let second = first ^ 1;
+        // Without a branch for each: which of the two it is cannot be predicted.
+        let place = if self.points[second].get() == point { second } else { first };
+        if self.points[place].get() == point {
+            if let Some(value) = self.values[place].get() {
+                return value;
             }
         }
+        let value = make(x, y);
+        // The one that was made last stays.
+        self.points[second].set(self.points[first].get());
+        self.values[second].set(self.values[first].get());
+        self.points[first].set(point);
+        self.values[first].set(Some(value));
+        value
     }
 }
 
