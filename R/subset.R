@@ -10,11 +10,11 @@
 #' a range is a subscript that is written with a colon.} \item{a vector of several numbers, an array of one
 #' axis, a `list()` of numbers}{These positions, in this order, repeated ones too. Several such subscripts
 #' select each combination, as in base R. The axis stays.} \item{negative numbers}{All positions but these.
-#' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is recycled along the axis, of
-#' which its length must be a whole part.} \item{names}{The positions with these names, of a tensor that has kept those of its
-#' data: one name is as a number, several are as numbers.} \item{a 0-d tensor of integers}{One position that
-#' the program computes. The axis disappears.} \item{a 1-d tensor of integers, such as [nv_seq()]
-#' gives}{Several such positions. The axis stays.} }
+#' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is recycled along the axis,
+#' of which its length must be a whole part.} \item{names}{The positions with these names, of a tensor that
+#' has kept those of its data: one name is as a number, several are as numbers.} \item{a 0-d tensor of
+#' integers}{One position that the program computes. The axis disappears.} \item{a 1-d tensor of integers,
+#' such as [nv_seq()] gives}{Several such positions. The axis stays.} }
 #'
 #' A position that the axis does not have is an error: of a number when the function is called or traced, of a
 #' tensor when the program has run. Programs pay for that with a flag, not with a branch for each element.
