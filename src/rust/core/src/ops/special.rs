@@ -1,6 +1,6 @@
 //! Special functions of one to three operands of one float dtype and shape, same type out: computed in f64 one
-//! element at a time, or some in lanes, and rounded once. Their rows are in `special_rows.rs`; what lanes compute at once is in
-//! `unary.rs`.
+//! element at a time, or some in lanes, and rounded once. Their rows are in `special_rows.rs`; what lanes compute
+//! without doubles of twice the digits is in `unary.rs`.
 
 use super::attrs::Attrs;
 use super::contract::{member, named, Cost, Form, OpDef};
@@ -79,12 +79,7 @@ macro_rules! special_ops {
 
             /// The function of many points, if there is one.
             pub(super) fn many(self) -> Option<Many> {
-                match self { $(Special::$op => {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut many = None;
-                    $(many = Some($many);)?
-                    many
-                }),+ }
+                match self { $(Special::$op => special_ops!(@optional $($many)?)),+ }
             }
 
             /// Its derivatives; `None` for those that are missing.
@@ -94,15 +89,12 @@ macro_rules! special_ops {
 
             /// Why some derivatives are missing, if they are.
             pub fn missing(self) -> Option<&'static str> {
-                match self { $(Special::$op => {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut missing = None;
-                    $(missing = Some($missing);)?
-                    missing
-                }),+ }
+                match self { $(Special::$op => special_ops!(@optional $($missing)?)),+ }
             }
         }
     };
+    (@optional) => { None };
+    (@optional $value:expr) => { Some($value) };
     (@of ($x:ident) $value:expr) => { Of::One(|$x| $value) };
     (@of ($x:ident, $y:ident) $value:expr) => { Of::Two(|$x, $y| $value) };
     (@of ($x:ident, $y:ident, $z:ident) $value:expr) => { Of::Three(|$x, $y, $z| $value) };

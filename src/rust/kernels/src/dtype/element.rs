@@ -1,7 +1,7 @@
 //! Traits of element types, by which a kernel is written once for all dtypes.
 
 use super::halves::{odd, odd_signed, odd_unsigned, Half};
-use super::truncate::Truncated;
+use super::truncate::OfFloat;
 use super::DType;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -140,7 +140,7 @@ impl Element for Bool {
 
 // `as` is exactly the rule here: int -> int wraps, int -> float rounds to even, and so does float -> float.
 macro_rules! number {
-    ($($type:ty, $from:ident, $via:ty, $lowest:expr, $highest:expr, $of_single:expr, $of_double:expr;)+) => {$(
+    ($($type:ty, $from:ident, $via:ty, $lowest:expr, $highest:expr;)+) => {$(
         impl Element for $type {
             #[inline]
             fn convert<T: Element>(self) -> T { T::$from(self as $via) }
@@ -151,9 +151,9 @@ macro_rules! number {
             #[inline]
             fn from_u64(x: u64) -> $type { x as $type }
             #[inline]
-            fn from_f32(x: f32) -> $type { $of_single(x) }
+            fn from_f32(x: f32) -> $type { OfFloat::of_single(x) }
             #[inline]
-            fn from_f64(x: f64) -> $type { $of_double(x) }
+            fn from_f64(x: f64) -> $type { OfFloat::of_double(x) }
             #[inline]
             fn lt(self, y: $type) -> bool { self < y }
             #[inline]
@@ -175,16 +175,16 @@ macro_rules! number {
 }
 
 number! {
-    i8, from_i64, i64, i8::MIN, i8::MAX, i8::of_single, i8::of_double;
-    i16, from_i64, i64, i16::MIN, i16::MAX, i16::of_single, i16::of_double;
-    i32, from_i64, i64, i32::MIN, i32::MAX, i32::of_single, i32::of_double;
-    i64, from_i64, i64, i64::MIN, i64::MAX, i64::of_single, i64::of_double;
-    u8, from_u64, u64, 0, u8::MAX, u8::of_single, u8::of_double;
-    u16, from_u64, u64, 0, u16::MAX, u16::of_single, u16::of_double;
-    u32, from_u64, u64, 0, u32::MAX, u32::of_single, u32::of_double;
-    u64, from_u64, u64, 0, u64::MAX, u64::of_single, u64::of_double;
-    f32, from_f32, f32, f32::NEG_INFINITY, f32::INFINITY, std::convert::identity, |x| x as f32;
-    f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY, f64::from, std::convert::identity;
+    i8, from_i64, i64, i8::MIN, i8::MAX;
+    i16, from_i64, i64, i16::MIN, i16::MAX;
+    i32, from_i64, i64, i32::MIN, i32::MAX;
+    i64, from_i64, i64, i64::MIN, i64::MAX;
+    u8, from_u64, u64, 0, u8::MAX;
+    u16, from_u64, u64, 0, u16::MAX;
+    u32, from_u64, u64, 0, u32::MAX;
+    u64, from_u64, u64, 0, u64::MAX;
+    f32, from_f32, f32, f32::NEG_INFINITY, f32::INFINITY;
+    f64, from_f64, f64, f64::NEG_INFINITY, f64::INFINITY;
 }
 
 macro_rules! half {

@@ -2,8 +2,8 @@
 //!
 //! Results are those of `as`, which the compiler does not make vectors of: 1.3 to 1.7 ns in place of 0.3 to 0.6.
 
-/// An integer, as floats know it.
-pub(super) trait Truncated: Sized {
+/// A number that floats convert to: those of other floats are rounded.
+pub(super) trait OfFloat: Sized {
     /// That of a single.
     fn of_single(x: f32) -> Self;
     /// That of a double.
@@ -12,7 +12,7 @@ pub(super) trait Truncated: Sized {
 
 macro_rules! by_cast {
     ($($type:ty)+) => {$(
-        impl Truncated for $type {
+        impl OfFloat for $type {
             #[inline(always)]
             fn of_single(x: f32) -> $type {
                 x as $type
@@ -25,7 +25,7 @@ macro_rules! by_cast {
         }
     )+};
 }
-by_cast! { i64 u64 }
+by_cast! { i64 u64 f32 f64 }
 
 /// A number that is no less than the first end of a range and no more than the second, and 0 for NaN.
 macro_rules! within {
@@ -42,7 +42,7 @@ macro_rules! within {
 
 macro_rules! by_i32 {
     ($($type:ty)+) => {$(
-        impl Truncated for $type {
+        impl OfFloat for $type {
             #[inline(always)]
             fn of_single(x: f32) -> $type {
                 let x = within!(x, <$type>::MIN as f32, <$type>::MAX as f32);
@@ -67,7 +67,7 @@ const BEYOND: f32 = -(i32::MIN as f32);
 /// The largest single that is in the range of `i32`.
 const HIGHEST: f32 = BEYOND - 128.0;
 
-impl Truncated for i32 {
+impl OfFloat for i32 {
     #[inline(always)]
     fn of_single(x: f32) -> i32 {
         let within = within!(x, -BEYOND, HIGHEST);
@@ -89,7 +89,7 @@ impl Truncated for i32 {
 }
 
 // What is beyond `i32` is converted without its highest bit, which a subtraction takes away without rounding.
-impl Truncated for u32 {
+impl OfFloat for u32 {
     #[inline(always)]
     fn of_single(x: f32) -> u32 {
         let within = within!(x, 0.0, 2.0 * HIGHEST);

@@ -72,7 +72,7 @@ pub(super) fn run(across: &Across, code: &Code, binding: &Binding, streams: &Str
     let each = piece(0).bytes(across);
     let run_in = |bytes: &mut AlignedBytes| {
         bytes.reserve(folds * each);
-        let shared = Accumulators(bytes.as_mut_slice().as_mut_ptr());
+        let shared = Shared(bytes.as_mut_slice().as_mut_ptr());
         pool::for_each_piece(folds * parts, true, |i| {
             let (i, part) = (i / parts, i % parts);
             let lanes = part * (LANES / parts)..(part + 1) * (LANES / parts);
@@ -106,12 +106,12 @@ fn parts(wanted: usize, rows: usize, code: &Code) -> usize {
 }
 
 /// Accumulators that pieces write to, each in places of its own.
-struct Accumulators(*mut u8);
+struct Shared(*mut u8);
 
 // SAFETY: by the contract of `Piece::fold`.
-unsafe impl Sync for Accumulators {}
+unsafe impl Sync for Shared {}
 
-impl Accumulators {
+impl Shared {
     /// Those of a fold.
     fn at(&self, start: usize) -> *mut u8 {
         self.0.wrapping_add(start)

@@ -4,109 +4,81 @@
 //! products, which are exact, are by a fused multiply-add. Where no element is rare, each takes a fourth to a tenth of
 //! the time.
 
-use super::double::{fractions, Double, LEAST, LN_2_REST, LN_2_UPPER, MAGIC, UNIT};
+use super::double::{fractions, Double, LEAST, LN_2_REST, LN_2_UPPER, UNIT};
 use super::incomplete_beta::{log_beta_constant, log_beta_density};
 use super::incomplete_gamma::{log_gamma_constant, log_gamma_density};
 use super::parts::PLAIN;
-use crate::kernels::math::lanes::{Doubles, Singles, Wide, MOST_LANES};
+use crate::kernels::math::lanes::{fast_two_sum, two_product, two_sum, Doubles, Singles, Wide, MOST_LANES};
 use crate::kernels::math::vectors::{vectored, Vectored};
 
 /// Points that are computed together: a whole number of vectors.
 pub const TOGETHER: usize = 64;
 
 /// As [`Double`], in each lane.
-#[derive(Clone, Copy)]
-struct Twice<V>(V, V);
+type Twice<V> = (V, V);
 
 #[inline(always)]
-fn two_sum<V: Doubles>(x: V, y: V) -> Twice<V> {
-    let sum = x + y;
-    let kept = sum - x;
-    Twice(sum, (x - (sum - kept)) + (y - kept))
+fn negate<V: Doubles>(x: Twice<V>) -> Twice<V> {
+    (x.0.negate(), x.1.negate())
 }
 
+/// As [`Double::log`], of numbers from 2^-960 to 2^960.
 #[inline(always)]
-fn fast_two_sum<V: Doubles>(x: V, y: V) -> Twice<V> {
-    let sum = x + y;
-    Twice(sum, y - (sum - x))
+fn log<V: Doubles>(x: Twice<V>, fractions: &[Double]) -> Twice<V> {
+    let of = V::of;
+    let m = x.0.and(V::of_bits((1 << 52) - 1)).or(V::of_bits(1022 << 52));
+    let is_small = m.lt(of(std::f64::consts::FRAC_1_SQRT_2));
+    let m = V::select(is_small, of(2.0) * m, m);
+    // The exponent is in the last bits of a number from 2^52 on.
+    let two_to_52 = of((1u64 << 52) as f64);
+    let exponent = x.0.shr(52).or(two_to_52) - two_to_52;
+    let exponent = exponent - V::select(is_small, of(1023.0), of(1022.0));
+    let low = x.1 * exponent.negate().power_of_two();
+    let (k, bits) = (of(UNIT) / m).whole();
+    let inverse = k * of(1.0 / UNIT);
+    let upper = m.and(V::of_bits(!0x7ff));
+    let t = two_sum(upper * inverse - of(1.0), (m - upper) * inverse);
+    let t = fast_two_sum(t.0, t.1 + low * inverse);
+    let (h, square) = (t.0, two_product(t.0, t.0));
+    let inner = (of(0.2) - h * of(1.0 / 6.0)) + square.0 * of(1.0 / 7.0);
+    let rest = (of(1.0 / 3.0) - of(0.25) * h) + square.0 * inner;
+    let low = square.0 * h * rest - (of(0.5) * square.1 + h * t.1) + t.1;
+    let near = two_sum(h, of(-0.5) * square.0);
+    let near = fast_two_sum(near.0, near.1 + low);
+    let (mut at, mut high, mut rest) = ([0.0; MOST_LANES], [0.0; MOST_LANES], [0.0; MOST_LANES]);
+    bits.store(&mut at);
+    for lane in 0..V::LANES {
+        let Double(of_fraction, of_rest) = fractions[(at[lane].to_bits() & 0x7ff) as usize - LEAST];
+        (high[lane], rest[lane]) = (of_fraction, of_rest);
+    }
+    let fraction = (V::load(&high), V::load(&rest));
+    let sum = two_sum(exponent * of(LN_2_UPPER), fraction.0);
+    let with = two_sum(sum.0, near.0);
+    let lows = exponent * of(LN_2_REST) + (fraction.1 + near.1);
+    let far = fast_two_sum(with.0, with.1 + (sum.1 + lows));
+    let is_near = exponent.same(of(0.0)) & k.same(of(UNIT));
+    (V::select(is_near, near.0, far.0), V::select(is_near, near.1, far.1))
 }
 
+/// As [`times`](super::parts::times), of finite numbers.
 #[inline(always)]
-fn two_product<V: Doubles>(x: V, y: V) -> Twice<V> {
-    let product = x * y;
-    Twice(product, x.mul_add(y, product.negate()))
+fn times<V: Doubles>(x: Twice<V>, y: V) -> Twice<V> {
+    let product = two_product(x.0, y);
+    two_sum(product.0, product.1 + x.1 * y)
 }
 
-impl<V: Doubles> Twice<V> {
-    #[inline(always)]
-    fn load(high: &[f64], low: &[f64]) -> Self {
-        Twice(V::load(high), V::load(low))
+/// As [`total`](super::double::total), as a double.
+#[inline(always)]
+fn total<V: Doubles, const N: usize>(parts: [Twice<V>; N]) -> V {
+    let (mut sum, mut low) = (V::of(0.0), V::of(0.0));
+    let mut i = 0;
+    while i < N {
+        let next = two_sum(sum, parts[i].0);
+        (sum, low) = (next.0, low + (next.1 + parts[i].1));
+        i += 1;
     }
-
-    #[inline(always)]
-    fn negate(self) -> Self {
-        Twice(self.0.negate(), self.1.negate())
-    }
-
-    /// Of numbers from 2^-960 to 2^960, as [`Double::log`].
-    #[inline(always)]
-    fn log(self, fractions: &[Double]) -> Self {
-        let of = V::of;
-        let m = self.0.and(V::of_bits((1 << 52) - 1)).or(V::of_bits(1022 << 52));
-        let is_small = m.lt(of(std::f64::consts::FRAC_1_SQRT_2));
-        let m = V::select(is_small, of(2.0) * m, m);
-        // The exponent is in the last bits of a number from 2^52 on.
-        let two_to_52 = of((1u64 << 52) as f64);
-        let exponent = self.0.shr(52).or(two_to_52) - two_to_52;
-        let exponent = exponent - V::select(is_small, of(1023.0), of(1022.0));
-        let low = self.1 * exponent.negate().power_of_two();
-        let bits = of(UNIT) / m + of(MAGIC);
-        let k = bits - of(MAGIC);
-        let inverse = k * of(1.0 / UNIT);
-        let upper = m.and(V::of_bits(!0x7ff));
-        let t = two_sum(upper * inverse - of(1.0), (m - upper) * inverse);
-        let t = fast_two_sum(t.0, t.1 + low * inverse);
-        let (h, square) = (t.0, two_product(t.0, t.0));
-        let inner = (of(0.2) - h * of(1.0 / 6.0)) + square.0 * of(1.0 / 7.0);
-        let rest = (of(1.0 / 3.0) - of(0.25) * h) + square.0 * inner;
-        let low = square.0 * h * rest - (of(0.5) * square.1 + h * t.1) + t.1;
-        let near = two_sum(h, of(-0.5) * square.0);
-        let near = fast_two_sum(near.0, near.1 + low);
-        let (mut at, mut high, mut rest) = ([0.0; MOST_LANES], [0.0; MOST_LANES], [0.0; MOST_LANES]);
-        bits.store(&mut at);
-        for lane in 0..V::LANES {
-            let Double(of_fraction, of_rest) = fractions[(at[lane].to_bits() & 0x7ff) as usize - LEAST];
-            (high[lane], rest[lane]) = (of_fraction, of_rest);
-        }
-        let fraction = Self::load(&high, &rest);
-        let sum = two_sum(exponent * of(LN_2_UPPER), fraction.0);
-        let with = two_sum(sum.0, near.0);
-        let lows = exponent * of(LN_2_REST) + (fraction.1 + near.1);
-        let far = fast_two_sum(with.0, with.1 + (sum.1 + lows));
-        let is_near = exponent.same(of(0.0)) & k.same(of(UNIT));
-        Twice(V::select(is_near, near.0, far.0), V::select(is_near, near.1, far.1))
-    }
-
-    /// As [`times`](super::parts::times), of finite numbers.
-    #[inline(always)]
-    fn times(self, y: V) -> Self {
-        let product = two_product(self.0, y);
-        two_sum(product.0, product.1 + self.1 * y)
-    }
-
-    /// As [`total`](super::double::total), as a double.
-    #[inline(always)]
-    fn total<const N: usize>(parts: [Self; N]) -> V {
-        let (mut sum, mut low) = (V::of(0.0), V::of(0.0));
-        let mut i = 0;
-        while i < N {
-            let next = two_sum(sum, parts[i].0);
-            (sum, low) = (next.0, low + (next.1 + parts[i].1));
-            i += 1;
-        }
-        let sum = fast_two_sum(sum, low);
-        sum.0 + sum.1
-    }
+    let sum = fast_two_sum(sum, low);
+    sum.0 + sum.1
 }
 
 /// The numbers of some points, of which those that are rare are replaced.
@@ -133,14 +105,14 @@ impl<const BETA: bool> Vectored for Densities<'_, BETA> {
         let (fractions, points) = (fractions(), self.points);
         for at in (0..self.count).step_by(D::LANES) {
             let (a, x) = (D::load(&points.a[at..]), D::load(&points.x[at..]));
-            let constant = Twice::load(&points.constants[0][at..], &points.constants[1][at..]);
-            let log = Twice(x, D::of(0.0)).log(fractions);
+            let constant = (D::load(&points.constants[0][at..]), D::load(&points.constants[1][at..]));
+            let log_x = log((x, D::of(0.0)), fractions);
             let y = if BETA {
                 let b = D::load(&points.b[at..]);
-                let rest = two_sum(D::of(1.0), x.negate()).log(fractions);
-                Twice::total([log.times(a), log.negate(), rest.times(b), rest.negate(), constant])
+                let log_rest = log(two_sum(D::of(1.0), x.negate()), fractions);
+                total([times(log_x, a), negate(log_x), times(log_rest, b), negate(log_rest), constant])
             } else {
-                Twice::total([log.times(a), log.negate(), Twice(x.negate(), D::of(0.0)), constant])
+                total([times(log_x, a), negate(log_x), (x.negate(), D::of(0.0)), constant])
             };
             y.store(&mut self.out[at..]);
         }
@@ -193,7 +165,7 @@ fn densities<const BETA: bool>(
     }
 }
 
-/// Whether a number is one that [`Twice::log`] is made for.
+/// Whether a number is one that [`log`] is made for.
 #[inline]
 fn is_usual(x: f64) -> bool {
     const FAR: f64 = f64::from_bits((1023 + 960) << 52);

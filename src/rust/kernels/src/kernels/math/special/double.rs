@@ -139,7 +139,7 @@ const EXP: [f64; 12] = {
 };
 
 /// A number to which another one is added and from which it is taken away to round it to a whole one.
-pub(super) const MAGIC: f64 = 6755399441055744.0;
+const MAGIC: f64 = 6755399441055744.0;
 
 const TWO_TO_54: f64 = 18014398509481984.0;
 
