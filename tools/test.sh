@@ -97,14 +97,19 @@ if Rscript tests/fuzz/run.R seed=1 cases=2000 only=calls,files,objects,programs 
 tail -n 80 "${work}/fuzz"
 
 part "vignettes"
-# In a copy, since rendering writes figures next to the source; each in an R of its own, as R CMD build does.
+# In a copy, since rendering writes figures next to the source; each in an R of its own, as R CMD build does, two at a time.
 cp -R vignettes "${work}/vignettes"
+find "${work}/vignettes" -name '*.Rmd' | sort | xargs -P 2 -I '{}' sh -c '
+  if Rscript -e "rmarkdown::render(commandArgs(TRUE), envir = new.env(), quiet = TRUE)" "$1" > "$1.log" 2>&1; then
+    touch "$1.done"
+  fi' sh '{}'
 for vignette in "${work}"/vignettes/*.Rmd; do
   test -f "${vignette}" || continue
-  if Rscript -e 'rmarkdown::render(commandArgs(TRUE), envir = new.env(), quiet = TRUE)' "${vignette}"; then
+  if test -f "${vignette}.done"; then
     passed=$((passed + 1))
   else
     echo "FAILED: ${vignette##*/}"
+    tail -n 80 "${vignette}.log"
     failed=$((failed + 1))
   fi
 done

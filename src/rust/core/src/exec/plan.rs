@@ -24,7 +24,7 @@ use super::given::Given;
 use super::partition::{partition, Group, Unit, Units};
 use super::place::{Place, ARENA, INPUTS, LITERALS};
 use super::step::{Action, CompileControl, Plan, Prepared, Step};
-use super::updates::{fill_of, Updates};
+use super::updates::Updates;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
@@ -436,7 +436,7 @@ impl<'a> Planner<'a> {
 
     /// The place of an operand that is a fill, if the op reads the one element that it consists of.
     fn filled(&mut self, op: &Op, v: Value) -> Option<Place> {
-        let fill = fill_of(self.graph, &self.views, v).filter(|_| op.updates())?;
+        let fill = self.views.fill(self.graph, v).filter(|_| op.updates())?;
         let range = self.plan.literals.len()..self.plan.literals.len() + fill.dtype().bytes();
         self.plan.literals.push(fill.to_bytes());
         let layout = Layout { strides: vec![0; self.graph.aval(v).shape.rank()], offset: 0 };
@@ -448,7 +448,7 @@ impl<'a> Planner<'a> {
     fn is_unread(&self, number: usize) -> bool {
         let root = self.graph.nodes()[number].results[0];
         let is_output = self.last_use[root.index()] == usize::MAX;
-        fill_of(self.graph, &self.views, root).is_some() && !is_output && !self.read[root.index()]
+        self.views.fill(self.graph, root).is_some() && !is_output && !self.read[root.index()]
     }
 
     /// One step for a group.

@@ -8,9 +8,8 @@
 use super::given::Given;
 use super::partition::{Unit, Units};
 use crate::graph::{Def, Value};
-use crate::ops::{Graph, Source};
+use crate::ops::Graph;
 use crate::passes::{Candidates, Views};
-use crate::tensor::Literal;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The chains of a graph.
@@ -92,14 +91,5 @@ impl Updates {
     /// The values of the chain that ends with this one, from it on.
     pub fn chain(&self, last: Value) -> impl Iterator<Item = Value> + '_ {
         std::iter::successors(Some(last), |&root| self.operand(root))
-    }
-}
-
-/// The element that a value consists of, if it is a fill.
-pub fn fill_of(graph: &Graph, views: &Views, v: Value) -> Option<Literal> {
-    let Def::Result(node, _) = graph.def(views.root(v)) else { return None };
-    match graph.nodes()[node].op.source()? {
-        Source::Fill(literal) => Some(literal),
-        Source::Count { .. } => None,
     }
 }

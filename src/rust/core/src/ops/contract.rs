@@ -16,9 +16,12 @@ use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
 use crate::graph::{self, Value};
+use crate::kernels::elementwise::Pair;
+use crate::kernels::memory::bins::Bins;
 use crate::kernels::reductions::fold::Fold;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+use std::fmt;
 
 /// The contract. [`Op`] dereferences to the implementation of its payload.
 pub trait OpDef {
@@ -135,9 +138,15 @@ pub trait OpDef {
         None
     }
 
-    /// The kernel that computes tiles of the result from the whole first operand, of this shape and layout,
-    /// and from tiles of the others, for operands of these dtypes; `None` if there is none.
-    fn whole_kernel(&self, _first: (&Shape, &Layout), _from: &[DType]) -> Option<WholeKernel> {
+    /// The kernel that computes tiles of the result from the whole first operand, or the first two, for operands of
+    /// these shapes, layouts and dtypes, and from tiles of the others; `None` if there is none.
+    fn whole_kernel(&self, _operands: &[(&Shape, Layout)], _from: &[DType]) -> Option<WholeKernel> {
+        None
+    }
+
+    /// Its sums, for operands of these types, if it adds updates to elements of the first operand, at places that the
+    /// second one names, and these are few.
+    fn sums(&self, _operands: &[&Aval]) -> Option<Sums> {
         None
     }
 
@@ -366,12 +375,28 @@ pub struct Framed {
     pub start: Vec<usize>,
 }
 
-/// A kernel that computes tiles of a result from the whole first operand.
+/// A kernel that computes tiles of a result from whole operands.
 pub struct WholeKernel {
-    /// Whether it reads only elements of the first operand that the other operand names.
-    pub picks: bool,
+    /// How many of the first operands it reads whole.
+    pub whole: usize,
     /// The kernel.
     pub kernel: Box<dyn FnOnce() -> Kernel>,
+}
+
+/// Sums of elements at places that are computed with them.
+pub struct Sums {
+    /// How updates are cut.
+    pub bins: Bins,
+    /// The sum of two.
+    pub by: Pair,
+    /// The kernel of a tile's indices and updates, from the element that is in each place before.
+    pub kernel: Box<dyn FnOnce(Literal) -> Kernel>,
+}
+
+impl fmt::Debug for Sums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bins.fmt(f)
+    }
 }
 
 /// A value that is computed without operands.

@@ -10,7 +10,7 @@ use super::windows::{check_indices, clamped, fitted, placed, raise_outside, Fit,
 use super::{written, Op, Row, Scatter, Update};
 use crate::dtype::{dispatch_int, DType, ANY};
 use crate::error::{Error, Result};
-use crate::exec::vm::{Kernel, PICKS};
+use crate::exec::vm::{Kernel, Slices, PICKS};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
 use crate::kernels::memory::indexed::{load, Places, Starts, NOWHERE};
@@ -148,23 +148,22 @@ impl OpDef for Gather {
         load(&walk, &starts, x.data, out);
     }
 
-    /// Of a vector, whose elements are picked.
-    fn whole_kernel(&self, (shape, layout): (&Shape, &Layout), from: &[DType]) -> Option<WholeKernel> {
-        if !self.is_pick(shape) {
+    /// Of slices along one axis, or of elements of a vector.
+    fn whole_kernel(&self, operands: &[(&Shape, Layout)], from: &[DType]) -> Option<WholeKernel> {
+        let [(shape, layout), (index_shape, index_layout)] = operands else { return None };
+        let axis = self.axis(shape, index_shape)?;
+        let (first, stride) = (layout.offset as isize, layout.strides[axis.0]);
+        let (size, x, indices) = (shape[axis.0], from[0], from[1]);
+        let last = size as i64 - 1;
+        if first.max(first + stride * last as isize) >= NOWHERE as isize {
             return None;
         }
-        let (first, stride) = (layout.offset as isize, layout.strides[0]);
-        let (last, x, indices) = (shape.size() as i64 - 1, from[0], from[1]);
-        let far = first.max(first + stride * last as isize);
-        if far >= NOWHERE as isize {
-            return None;
-        }
-        let (check, size) = (self.check.clone(), shape.size());
-        let find = move |places: &mut [u32], tile: &[u8], start: usize| {
+        let check = self.check.clone();
+        let find = Box::new(move |places: &mut [u32], tile: &[u8], start: usize| {
             if (indices, stride, first) == (DType::I32, 1, 0) {
                 let indices = cast::slice::<i32>(tile);
                 if !placed((places, indices), last, &(0..size), true) {
-                    raise_outside(&check, indices, last, start, (Axis(0), size, 1));
+                    raise_outside(&check, indices, last, start, (axis, size, 1));
                 }
                 return;
             }
@@ -172,19 +171,22 @@ impl OpDef for Gather {
                 let indices = cast::slice::<I>(tile);
                 let positions = &mut [first; PICKS][..indices.len()];
                 if !clamped((positions, indices), last, |index| index * stride) {
-                    raise_outside(&check, indices, last, start, (Axis(0), size, 1));
+                    raise_outside(&check, indices, last, start, (axis, size, 1));
                 }
                 places.iter_mut().zip(positions).for_each(|(place, &mut position)| *place = position as u32);
             })
-        };
-        let kernel = move || Kernel::pick(x, indices, Box::new(find));
-        Some(WholeKernel { picks: true, kernel: Box::new(kernel) })
+        });
+        if shape.rank() == 1 {
+            return Some(WholeKernel { whole: 1, kernel: Box::new(move || Kernel::pick(x, indices, find)) });
+        }
+        let slices = slices(axis, (shape, layout), (index_shape, index_layout))?;
+        Some(WholeKernel { whole: 2, kernel: Box::new(move || Kernel::slices(x, indices, slices, find)) })
     }
 
     fn cost(&self) -> Cost {
-        /// The estimated time of a read from a random address, in picoseconds.
-        const PICK: usize = 1_000;
-        Cost::Picoseconds(PICK)
+        /// The estimated time of a read from a random address, and of one of an element in a line, in picoseconds.
+        const PICK: [usize; 2] = [1_000, 100];
+        Cost::Picoseconds(PICK[usize::from(self.slice_sizes.first().is_some_and(|&size| size > 1))])
     }
 
     /// The gradient of each window is added where it was read.
@@ -256,18 +258,39 @@ impl OpDef for Gather {
 }
 
 impl Gather {
-    /// Whether it reads single elements of a vector, one for each index, in the order of the indices.
-    fn is_pick(&self, x: &Shape) -> bool {
+    /// The axis along which it reads slices of one element, one for each index, in the order of the indices, whose axes
+    /// are where it was; `None` if it reads anything else.
+    fn axis(&self, x: &Shape, indices: &Shape) -> Option<Axis> {
         let Windows { window_axes, dropped, batching, index_map, .. } = &self.windows;
-        let first = [Axis(0)];
-        x.rank() == 1
-            && x.size() > 0
-            && *self.slice_sizes == [1]
-            && window_axes.is_empty()
-            && **dropped == first
-            && batching.is_empty()
-            && **index_map == first
+        let (&[axis], [dropped], []) = (&index_map[..], &dropped[..], &batching[..]) else { return None };
+        let more = self.windows.batches(indices).len();
+        let kept = (0..x.rank()).filter(|&i| i != axis.0);
+        let all = kept.clone().all(|i| self.slice_sizes[i] == x[i]);
+        let stays =
+            window_axes.iter().map(|axis| axis.0).eq(kept.map(|i| if i < axis.0 { i } else { i - 1 + more }));
+        (*dropped == axis && x.size() > 0 && all && stays).then_some(axis)
     }
+}
+
+/// How slices along an axis of a value lie, whose indices are side by side, if the elements before the axis are one line,
+/// and those after it are as far apart as each other.
+fn slices(axis: Axis, x: (&Shape, &Layout), indices: (&Shape, &Layout)) -> Option<Slices> {
+    let joint = |axes: Range<usize>| match x.1.lines(x.0, axes)[..] {
+        [] => Some((1, 0)),
+        [line] => Some(line),
+        _ => None,
+    };
+    let (line, (_, apart)) = (joint(0..axis.0)?, joint(axis.0 + 1..x.0.rank())?);
+    let (count, lies) = (indices.0.size(), indices.1.lines(indices.0, 0..indices.0.rank()));
+    let first = x.1.offset;
+    let column = (line.0 == 1 && x.1.strides[axis.0] == 1 && apart > 0).then(|| first..first + x.0[axis.0]);
+    matches!(lies[..], [] | [(_, 1)]).then_some(Slices {
+        count,
+        line,
+        apart,
+        column,
+        first: indices.1.offset,
+    })
 }
 
 #[cfg(test)]

@@ -100,12 +100,13 @@ impl OpDef for RngBits {
     }
 
     /// Of the state, for the bits alone.
-    fn whole_kernel(&self, (shape, layout): (&Shape, &Layout), _from: &[DType]) -> Option<WholeKernel> {
+    fn whole_kernel(&self, operands: &[(&Shape, Layout)], _from: &[DType]) -> Option<WholeKernel> {
+        let (shape, layout) = &operands[0];
         let (draw, bytes) = (self.draw(), self.dtype.bytes());
         let places = Places::new(shape, layout);
         let at = Box::new(move |state| places.at(state));
         let kernel = move || Kernel::random(draw, bytes, at);
-        Some(WholeKernel { picks: false, kernel: Box::new(kernel) })
+        Some(WholeKernel { whole: 1, kernel: Box::new(kernel) })
     }
 
     fn prepare(&self, _operands: &[(&Shape, &Layout)]) -> Option<Ready> {

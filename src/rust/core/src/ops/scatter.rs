@@ -4,7 +4,7 @@ use super::attrs::{logical, Attrs};
 use super::binary::Binary;
 use super::check::Check;
 use super::compare::Compare;
-use super::contract::{Form, Linear, OpDef, Promotion, Role};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Sums};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
@@ -178,12 +178,25 @@ impl OpDef for Scatter {
             }),
             Update::With(op) => {
                 let pair = op.pair(out.dtype).expect("infer accepts what has a kernel");
-                self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| {
-                    combine(&walk, starts, update, out, &pair)
+                let bins = self.bins(&Aval::known(out.dtype, out.shape.clone()), indices.shape, update.shape);
+                self.with_starts(out.shape, indices, update.shape, &mut |walk, starts| match bins {
+                    Some(bins) if !bins.is_one() => bins.run(starts, update, out.data, &pair),
+                    _ => combine(&walk, starts, update, out, &pair),
                 });
             }
             Update::By(_) => unreachable!("executors run regions"),
         }
+    }
+
+    fn cost(&self) -> Cost {
+        /// The estimated time of an update, in picoseconds (measured on an AMD EPYC, Zen 3).
+        const UPDATE: usize = 1_000;
+        Cost::Picoseconds(UPDATE)
+    }
+
+    fn sums(&self, operands: &[&Aval]) -> Option<Sums> {
+        let [x, indices, update] = operands else { return None };
+        self.sums_of(x, indices, update)
     }
 
     fn vjp(&self) -> Vjp<'_> {

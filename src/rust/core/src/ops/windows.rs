@@ -315,7 +315,7 @@ pub(super) fn clamped<T: Element>(
 }
 
 /// As [`clamped`], but windows that do not fit are [`OUTSIDE`].
-fn inside<T: Element>(
+pub(super) fn inside<T: Element>(
     (slots, indices): (&mut [isize], &[T]),
     last: i64,
     distance: impl Fn(isize) -> isize,

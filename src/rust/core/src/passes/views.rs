@@ -1,11 +1,11 @@
 //! Views: values whose elements are those of another value, in a layout of their own, such as transposes,
 //! broadcasts, slices and many reshapes. They cost no step.
 
-use crate::graph::{Value, NODE};
+use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
-use crate::ops::Graph;
+use crate::ops::{Graph, Source};
 use crate::stop;
-use crate::tensor::Layout;
+use crate::tensor::{Layout, Literal};
 
 /// The root and the layout of all values of a graph.
 #[derive(Debug)]
@@ -61,6 +61,18 @@ impl Views {
     /// Whether all its elements are one element of the root.
     pub fn is_one(&self, value: Value) -> bool {
         self.one[value.index()]
+    }
+
+    /// The element that it consists of, if it is a fill, or a literal that is repeated.
+    pub fn fill(&self, graph: &Graph, value: Value) -> Option<Literal> {
+        match graph.def(self.root(value)) {
+            Def::Literal(literal) => Some(literal),
+            Def::Result(node, _) => match graph.nodes()[node].op.source()? {
+                Source::Fill(literal) => Some(literal),
+                Source::Count { .. } => None,
+            },
+            Def::Input(_) | Def::Constant(_) => None,
+        }
     }
 
     /// Whether it has all elements of its root in order, each repeated `segment` times side by side.

@@ -113,7 +113,7 @@ pub fn compile(
         let (result, from) = (node.results[0], dtypes(graph, &node.operands));
         names.push(node.op.row().name);
         picoseconds += plan.picoseconds(group.len);
-        let mut operands = compiler.read(plan, &node.operands);
+        let mut operands = compiler.read(plan, plan.read(&node.operands));
         if plan.folds() || plan.cumulates() {
             // A fold or a cumulation reads whole tiles, no constants.
             let folded = plan.folded();
@@ -121,7 +121,8 @@ pub fn compile(
         }
         plan.order(&mut operands);
         let kept_as = kept.iter().position(|k| k.root == result);
-        let partial = if count > 1 { plan.partial(graph, views, number) } else { None };
+        let parts = count > 1 || plan.is_of_parts();
+        let partial = if parts { plan.partial(graph, views, number) } else { None };
         let location = match (partial, kept_as) {
             (Some((finish, bytes)), Some(k)) => {
                 let partial = kept.len() + partials.len();

@@ -256,7 +256,7 @@ impl Partition<'_> {
             Schedule::Across(_) | Schedule::Lines(_) | Schedule::Columns(_) => {
                 return self.put_with_maker(node)
             }
-            Schedule::Map | Schedule::Segments(_) | Schedule::Cumulative { .. } => {}
+            Schedule::Map | Schedule::Segments(_) | Schedule::Bins(_) | Schedule::Cumulative { .. } => {}
             Schedule::Rows(_) | Schedule::Blocks(_) | Schedule::Alone => return self.begin(node),
         }
         let whole = self.plans[node].reads_whole(0);
@@ -335,7 +335,7 @@ impl Partition<'_> {
             let root = self.views.root(operand);
             let known = self.open[unit].reads.contains(&root) || reads.contains(&root);
             let read = || match self.plans[node].access.get(i) {
-                Some(Access::Whole | Access::Picked) => true,
+                Some(Access::Whole) => true,
                 Some(Access::Repeated) => false,
                 Some(Access::Element) | None => !self.is_source(operand) && !self.is_in(operand, unit),
             };

@@ -77,14 +77,12 @@ pub enum Access {
     Repeated,
     /// All of it, in memory.
     Whole,
-    /// The elements at the indices that another operand holds, in memory.
-    Picked,
 }
 
 impl Access {
     /// Whether all of the operand must be in memory.
     pub fn is_whole(self) -> bool {
-        matches!(self, Access::Whole | Access::Picked)
+        self == Access::Whole
     }
 }
 

@@ -1,6 +1,6 @@
 //! Each element of the result from the operands' elements at the same index, tile by tile: elementwise ops.
-//! One operand may be in memory and be read whole, or at computed indices: the state of random bits, a vector
-//! that is indexed, a narrow matrix that is multiplied by a vector.
+//! Operands may be in memory and be read whole, or at computed indices: the state of random bits, a value that is
+//! indexed, a narrow matrix that is multiplied by a vector.
 
 use super::asked::{Access, Asked, Cost};
 use super::node::{Body, NodePlan, Product, Schedule};
@@ -17,9 +17,9 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     }
     let (access, product, cost) = if at.node.op.is_elementwise(&at.from) {
         (at.by_element(), None, at.each())
-    } else if let Some(WholeKernel { picks, .. }) = whole_kernel(at) {
+    } else if let Some(WholeKernel { whole, .. }) = whole_kernel(at) {
         let mut access = at.by_element();
-        access[0] = if picks { Access::Picked } else { Access::Whole };
+        access[..whole].fill(Access::Whole);
         (access, None, at.each())
     } else {
         let op = at.node.op.contraction()?;
@@ -29,9 +29,10 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
     Some(NodePlan { schedule: Schedule::Map, len, access, product, cost })
 }
 
-/// The kernel that computes its tiles from the whole first operand, if it has one.
+/// The kernel that computes its tiles from whole operands, if it has one.
 fn whole_kernel(at: &Asked) -> Option<WholeKernel> {
-    at.node.op.whole_kernel((at.shape(0), &at.layout(0)), &at.from)
+    let operands: Vec<_> = (0..at.from.len()).map(|i| (at.shape(i), at.layout(i))).collect();
+    at.node.op.whole_kernel(&operands, &at.from)
 }
 
 /// Any group takes it.

@@ -11,6 +11,7 @@
 //! | [`segments`] | one element from each segment, a contiguous run of elements |
 //! | [`rows`] | tiles are whole segments, so that the group can read the results of its folds |
 //! | [`cumulative`] | each element from those of its line, a segment, up to it |
+//! | [`bins`] | a few sums of elements, at places that are computed with them |
 //! | [`across`] | one element from those at the same index of all columns |
 //! | [`lines`] | lines across columns, so that the group can read the results of its folds |
 //! | [`columns`] | a matrix in memory times a vector that the group computes |
@@ -20,6 +21,7 @@
 mod across;
 pub mod alone;
 mod asked;
+mod bins;
 mod blocks;
 mod columns;
 mod cumulative;
@@ -62,7 +64,8 @@ fn plan(at: &Asked) -> NodePlan {
     if at.node.op.source().is_some() && at.result().shape.size() > 0 {
         return NodePlan { schedule: Schedule::Source, ..alone::plan() };
     }
-    let rules = [map::plan, segments::plan, cumulative::plan, across::plan, columns::plan, blocks::plan];
+    let rules =
+        [map::plan, segments::plan, cumulative::plan, across::plan, bins::plan, columns::plan, blocks::plan];
     rules.iter().find_map(|rule| rule(at)).unwrap_or_else(alone::plan)
 }
 
@@ -78,6 +81,7 @@ impl NodePlan {
             Schedule::Segments(_) => segments::body(at),
             Schedule::Cumulative { .. } => cumulative::body(at),
             Schedule::Across(_) | Schedule::Lines(_) => across::body(at),
+            Schedule::Bins(_) => bins::body(at),
             Schedule::Columns(_) => columns::body(self),
             Schedule::Blocks(_) => blocks::body(self),
             Schedule::Rows(_) | Schedule::View | Schedule::Source | Schedule::Alone => {
@@ -93,6 +97,7 @@ impl NodePlan {
             Schedule::Segments(_) | Schedule::Across(_) | Schedule::Lines(_) => {
                 Some(segments::partial(self, at))
             }
+            Schedule::Bins(_) => Some(bins::partial(at)),
             Schedule::Columns(_) => Some(columns::partial(self)),
             _ => None,
         }
@@ -116,6 +121,7 @@ impl Schedule {
             Schedule::Map => map::with(self),
             Schedule::Segments(segment) | Schedule::Columns(segment) => segments::with(self, segment),
             Schedule::Across(rows) => across::with(self, rows),
+            Schedule::Bins(part) => bins::with(self, part),
             Schedule::Lines(rows) => across::with(self, rows).map(lines::of),
             _ => None,
         }
@@ -126,7 +132,7 @@ impl Schedule {
     pub fn begins(self, len: usize) -> Schedule {
         match self {
             Schedule::Cumulative { segment, reverse } => cumulative::of(len, segment, reverse),
-            Schedule::Map | Schedule::Segments(_) | Schedule::Blocks(_) => self,
+            Schedule::Map | Schedule::Segments(_) | Schedule::Bins(_) | Schedule::Blocks(_) => self,
             Schedule::Across(rows) | Schedule::Lines(rows) if lines::are_lines(len, rows) => self,
             _ => Schedule::Alone,
         }
@@ -177,6 +183,7 @@ impl Schedule {
         match self {
             Schedule::Segments(segment) => segments::cut(len, segment, width),
             Schedule::Rows(segment) => rows::cut(len, segment, width),
+            Schedule::Bins(part) => bins::cut(len, part, width),
             Schedule::Cumulative { segment, .. } => cumulative::cut(len, segment),
             _ => map::cut(len, width, streams),
         }

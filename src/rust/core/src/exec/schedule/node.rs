@@ -3,6 +3,7 @@
 use super::asked::{Access, Cost};
 use super::products::{MatVec, MatrixProduct};
 use crate::exec::vm::Kernel;
+use crate::graph::Value;
 use crate::kernels::reductions::accumulators::Accumulators;
 use std::fmt;
 
@@ -31,6 +32,8 @@ pub enum Schedule {
     Across(usize),
     /// As [`Schedule::Across`], by whole lines: the group reads the results, or the fold takes whole tiles.
     Lines(usize),
+    /// Sums at places that are computed, in parts of so many elements.
+    Bins(usize),
     /// The product of a matrix in memory and a vector of so many elements. Of nodes only.
     Columns(usize),
     /// A product of matrices whose columns have so many elements, before its tiles.
@@ -75,13 +78,27 @@ impl NodePlan {
     pub fn folds(&self) -> bool {
         matches!(
             self.schedule,
-            Schedule::Segments(_) | Schedule::Across(_) | Schedule::Lines(_) | Schedule::Columns(_)
+            Schedule::Segments(_)
+                | Schedule::Across(_)
+                | Schedule::Lines(_)
+                | Schedule::Columns(_)
+                | Schedule::Bins(_)
         )
     }
 
     /// Whether it cumulates tiles.
     pub fn cumulates(&self) -> bool {
         matches!(self.schedule, Schedule::Cumulative { .. })
+    }
+
+    /// Whether it leaves partial results even where there is one of each.
+    pub fn is_of_parts(&self) -> bool {
+        matches!(self.schedule, Schedule::Bins(_))
+    }
+
+    /// The operands that its instruction reads: that of sums has the element that they begin with.
+    pub fn read<'o>(&self, operands: &'o [Value]) -> &'o [Value] {
+        &operands[usize::from(self.is_of_parts())..]
     }
 
     /// The operand that it folds.

@@ -21,9 +21,6 @@ use std::mem::size_of;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Places that [`Kernel::pick`] has computed at a time, at most.
-pub const PICKS: usize = 256;
-
 /// The location of an operand or a result of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
@@ -288,33 +285,6 @@ impl Kernel {
         Kernel::new(run, reads, Extent::Cycle(size_of::<T>()))
     }
 
-    /// Gathers the elements of a value at the places that `find` computes from at most [`PICKS`] indices of this
-    /// dtype, as bytes. It is also given the number of the first of them.
-    pub fn pick(
-        dtype: DType,
-        index: DType,
-        find: Box<dyn Fn(&mut [u32], &[u8], usize) + Send + Sync>,
-    ) -> Kernel {
-        by_width!(dtype, T => Kernel::pick_of::<T>(index, find))
-    }
-
-    fn pick_of<T: Element>(
-        index: DType,
-        find: Box<dyn Fn(&mut [u32], &[u8], usize) + Send + Sync>,
-    ) -> Kernel {
-        let width = index.bytes();
-        let run = Box::new(move |w: &Window| {
-            let x = w.whole::<T>(0);
-            let indices = w.slice::<u8>(1, w.len * width).chunks(PICKS * width);
-            for (i, (out, indices)) in w.write::<T>().chunks_mut(PICKS).zip(indices).enumerate() {
-                let places = &mut [0; PICKS][..out.len()];
-                find(places, indices, w.start + i * PICKS);
-                out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
-            }
-        });
-        Kernel::new(run, [Extent::Whole, Extent::Tile(width), Extent::Unused], Extent::Tile(size_of::<T>()))
-    }
-
     /// The tile of a draw, or of draws from several states; `at` gives the positions of the key and the
     /// counter of each.
     pub fn random(draw: Draw, width: usize, at: Box<dyn Fn(usize) -> [usize; 2] + Send + Sync>) -> Kernel {
@@ -356,7 +326,7 @@ impl Window<'_> {
         self.slice(i, self.whole[i] / size_of::<T>())
     }
 
-    fn slice<T: Element>(&self, i: usize, n: usize) -> &[T] {
+    pub(super) fn slice<T: Element>(&self, i: usize, n: usize) -> &[T] {
         let pointer = self.reads[i].cast::<T>();
         assert!(pointer.is_aligned(), "an operand is not aligned");
         // SAFETY: the extent of the kernel has at least so many bytes there, which were checked to be in

@@ -8,6 +8,7 @@
 
 mod across;
 mod binding;
+mod bins;
 mod chained;
 mod code;
 mod cut;
@@ -15,6 +16,7 @@ mod kernel;
 mod line_copies;
 mod lines;
 pub mod native;
+mod picks;
 mod product_blocks;
 mod resolve;
 mod run;
@@ -24,7 +26,8 @@ mod vector_product;
 
 pub use code::{partials, Across, Blocks, Code, Folding, Instruction, Phased, Walk, Work};
 pub use cut::{Cut, CONSTANT};
-pub use kernel::{Kernel, Slot, PICKS};
+pub use kernel::{Kernel, Slot};
+pub use picks::{Slices, PICKS};
 pub use product_blocks::{is_wide, Lines};
 pub use run::Bound;
 pub use runs::Runs;

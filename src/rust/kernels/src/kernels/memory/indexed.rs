@@ -35,7 +35,7 @@ pub type Places<'a> = dyn Fn(Range<usize>, &Range<usize>, &mut [u32]) + Sync + '
 
 impl Starts<'_> {
     /// The places of a range of elements in a share of the buffer, or [`NOWHERE`].
-    fn places(&self, range: Range<usize>, share: &Range<usize>, out: &mut [u32]) {
+    pub(super) fn places(&self, range: Range<usize>, share: &Range<usize>, out: &mut [u32]) {
         if let Some(places) = self.places {
             return places(range, share, out);
         }

@@ -2,6 +2,7 @@
 //! never see a pointer. Beside it the block allocator, and kernels that only move elements.
 
 mod apart;
+pub mod bins;
 pub mod block_allocator;
 pub mod cache;
 mod columns;

@@ -1,0 +1,58 @@
+//! Sums of elements at places that are computed with them: scatters that add to few elements, whose sums are partial for
+//! each part of the tiles ([`crate::kernels::memory::bins`]).
+
+use super::asked::{Access, Asked};
+use super::map;
+use super::node::{Body, Finish, NodePlan, Schedule};
+use crate::exec::vm::Cut;
+use crate::ops::Sums;
+use crate::tensor::Literal;
+
+/// When a node has this schedule.
+pub fn plan(at: &Asked) -> Option<NodePlan> {
+    let (sums, _) = sums(at)?;
+    let mut access = at.by_element();
+    // It is in the kernel.
+    access[0] = Access::Repeated;
+    let (schedule, len) = (Schedule::Bins(sums.bins.part), sums.bins.len);
+    Some(NodePlan { schedule, len, access, product: None, cost: at.each() })
+}
+
+/// The sums of a node, and the element that they begin with everywhere.
+fn sums(at: &Asked) -> Option<(Sums, Literal)> {
+    let avals: Vec<_> = at.node.operands.iter().map(|&v| at.graph.aval(v)).collect();
+    Some((at.node.op.sums(&avals)?, at.views.fill(at.graph, at.node.operands[0])?))
+}
+
+/// A group of maps takes it, and one of sums in the same parts.
+pub fn with(group: Schedule, part: usize) -> Option<Schedule> {
+    match group {
+        Schedule::Map => Some(Schedule::Bins(part)),
+        Schedule::Bins(other) if other == part => Some(group),
+        _ => None,
+    }
+}
+
+/// The tiles: those of a map, some of them a part.
+pub fn cut(len: usize, part: usize, width: usize) -> Cut {
+    Cut { partial: part, ..map::cut(len, width, false) }
+}
+
+/// The instruction.
+pub fn body(at: &Asked) -> Body {
+    let (sums, before) = sums(at).expect("sums have this schedule");
+    Body::Kernel(Box::new(move || (sums.kernel)(before)))
+}
+
+impl Finish for Sums {
+    fn finish(&self, partials: &[u8], out: &mut [u8]) {
+        self.bins.finish(partials, out, &self.by);
+    }
+}
+
+/// What adds up the sums of parts, and the bytes of one place in these.
+pub fn partial(at: &Asked) -> (Box<dyn Finish>, usize) {
+    let (sums, _) = sums(at).expect("sums have this schedule");
+    let bytes = sums.bins.lanes * at.result().dtype.bytes();
+    (Box::new(sums), bytes)
+}

@@ -1,0 +1,56 @@
+//! Scatters that add up elements at few places.
+
+use super::binary::Binary;
+use super::contract::Sums;
+use super::windows::{inside, placed, raise_outside};
+use super::{Scatter, Update};
+use crate::dtype::{dispatch_int, DType};
+use crate::exec::vm::{Kernel, PICKS};
+use crate::kernels::cast;
+use crate::kernels::memory::bins::Bins;
+use crate::kernels::memory::indexed::{NOWHERE, OUTSIDE};
+use crate::shape::{Axis, Shape};
+use crate::tensor::Aval;
+
+impl Scatter {
+    /// How it adds up updates, if it adds single elements to those of a vector, in the order of the indices, and there are
+    /// many for each. Complex numbers have no element that changes none of them, as `-0` does not change a real number.
+    pub(super) fn bins(&self, x: &Aval, indices: &Shape, update: &Shape) -> Option<Bins> {
+        let windows = &self.windows;
+        let of_elements = windows.window_axes.is_empty()
+            && windows.batching.is_empty()
+            && matches!(windows.index_map[..], [Axis(0)])
+            && x.shape.rank() == 1
+            && indices.size() == update.size();
+        let adds = matches!(self.update, Update::With(Binary::add)) && !x.dtype.is_complex();
+        (of_elements && adds).then(|| Bins::of(update.size(), x.shape.size(), x.dtype.bytes())).flatten()
+    }
+
+    /// As tiles of a group compute them.
+    pub(super) fn sums_of(&self, x: &Aval, indices: &Aval, update: &Aval) -> Option<Sums> {
+        let (bins, by) = (self.bins(x, &indices.shape, &update.shape)?, Binary::add.pair(x.dtype)?);
+        let (check, index, last) = (self.check.clone(), indices.dtype, bins.places as i64 - 1);
+        let find = Box::new(move |places: &mut [u32], tile: &[u8], start: usize| {
+            let at = (Axis(0), bins.places, 1);
+            if index == DType::I32 {
+                let indices = cast::slice::<i32>(tile);
+                if !placed((places, indices), last, &(0..bins.places), false) {
+                    raise_outside(&check, indices, last, start, at);
+                }
+                return;
+            }
+            dispatch_int!(index, I => {
+                let indices = cast::slice::<I>(tile);
+                let positions = &mut [0; PICKS][..indices.len()];
+                if !inside((positions, indices), last, |index| index) {
+                    raise_outside(&check, indices, last, start, at);
+                }
+                for (place, &mut position) in places.iter_mut().zip(positions) {
+                    *place = if position == OUTSIDE { NOWHERE } else { position as u32 };
+                }
+            })
+        });
+        let kernel = Box::new(move |before| Kernel::bins(bins, index, before, by, find));
+        Some(Sums { bins, by, kernel })
+    }
+}
