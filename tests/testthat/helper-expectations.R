@@ -1,0 +1,28 @@
+# Expectations of testthat's that hold at once are counted at once. It sets up colours, locale and width for what it would
+# print and compares part by part before it asks whether two objects are identical, which took a third of the time of the
+# tests: 5 to 15 ms for each of tens of thousands of expectations. Labels are made where one fails.
+
+expect_identical <- function(object, expected, ..., label = deparse1(substitute(object))) {
+  if (identical(object, expected)) return(expect_at_once(object))
+  testthat::expect_identical(object, expected, ..., label = label)
+}
+
+expect_equal <- function(object, expected, ..., label = deparse1(substitute(object))) {
+  if (identical(object, expected)) return(expect_at_once(object))
+  testthat::expect_equal(object, expected, ..., label = label)
+}
+
+expect_true <- function(object, ..., label = deparse1(substitute(object))) {
+  if (identical(object, TRUE)) return(expect_at_once(object))
+  testthat::expect_true(object, ..., label = label)
+}
+
+expect_false <- function(object, ..., label = deparse1(substitute(object))) {
+  if (identical(object, FALSE)) return(expect_at_once(object))
+  testthat::expect_false(object, ..., label = label)
+}
+
+expect_at_once <- function(object) {
+  testthat::succeed()
+  invisible(object)
+}
