@@ -217,6 +217,33 @@ test_that("64-bit integers keep all digits", {
   expect_identical(nv_tensor(bit64::as.integer64(values[-2])), whole)
 })
 
+test_that("64-bit integers keep their digits when C asks for elements to write to, and has what C writes", {
+  # As identical() does, which writes nothing.
+  values <- c("9007199254740993", "-9223372036854775808", "9223372036854775807")
+  x <- nv_tensor(values, "i64")
+  twin <- nv_tensor(values, "i64")
+  expect_true(identical(x, twin))
+  expect_true(identical(as.character(x), values))
+  expect_true(identical(as.character(x + 0L), values))
+  expect_true(identical(as.character(jit(function(x) x)(x)), values))
+  expect_true(identical(as.character(unserialize(serialize(x, NULL))), values))
+  copy <- x
+  copy[3] <- nv_scalar(1, "i64")
+  expect_true(identical(as.character(copy), c(values[1:2], "1")))
+  expect_identical(x[2:3], twin[2:3])
+  expect_identical(max(x), max(twin))
+  big <- c("18446744073709551615", "9007199254740993")
+  u <- nv_tensor(big, "ui64")
+  expect_true(identical(u, u))
+  expect_true(identical(as.character(u), big))
+  # What R's own code writes counts.
+  plain <- x
+  attributes(plain) <- NULL
+  plain[2] <- 1
+  expect_identical(plain, c(2^53, 1, 2^63))
+  expect_true(identical(as.character(x), values))
+})
+
 test_that("memory that was made for R's sake goes with the tensor", {
   used <- function() sum(gc(full = TRUE)[, 2])
   before <- used()

@@ -10,7 +10,9 @@
 //! An ALTREP vector holds two objects. The first is a raw vector with the bytes, the second is `NULL`. A
 //! caller that wants the address of all elements gets that of an ordinary vector, which is made then and is
 //! the second object from then on. If the caller may write to it, its elements count from then on, and the
-//! bytes are dropped. A donated tensor has neither.
+//! bytes are dropped. Most callers do not write, such as `identical()`, though they ask so: the bytes of 64-bit integers,
+//! whose digits doubles do not have, stay, and count as long as no element that R sees is another one. A donated tensor
+//! has neither.
 //!
 //! Nothing depends on this representation but time and memory: an ordinary vector with the same attributes is
 //! the same tensor, see [`value`](crate::value).
@@ -178,13 +180,20 @@ pub unsafe fn new(dtype: DType, bytes: SEXP) -> SEXP {
     unsafe { R_new_altrep(class, bytes, nil()) }
 }
 
-/// The raw vector with the bytes of a narrow vector; `None` if R's elements count.
+/// The raw vector with the bytes of a narrow vector of this dtype; `None` if R's elements count.
 ///
 /// # Errors
 /// [`Error::Donated`].
-pub fn bytes(x: SEXP) -> Result<Option<SEXP>> {
-    // SAFETY: the vector is a narrow one, by the callers.
-    let (store, seen) = unsafe { (R_altrep_data1(x), R_altrep_data2(x)) };
+pub fn bytes(x: SEXP, dtype: DType) -> Result<Option<SEXP>> {
+    // SAFETY: the vector is a narrow one of the dtype, by the callers.
+    let (store, seen) = unsafe {
+        match dtype {
+            DType::I64 => settle::<i64>(x),
+            DType::UI64 => settle::<u64>(x),
+            _ => {}
+        }
+        (R_altrep_data1(x), R_altrep_data2(x))
+    };
     if store != nil() {
         return Ok(Some(store));
     }
@@ -208,16 +217,40 @@ pub unsafe fn donate(x: SEXP) {
 
 // ---- methods -------------------------------------------------------------------------------------------------------
 
-/// The bytes of a vector, if they count.
+/// Whether the elements that R sees have all digits.
+fn is_exact<T: Narrow>() -> bool {
+    !matches!(T::DTYPE, DType::I64 | DType::UI64)
+}
+
+/// Drops the bytes if an element that R sees is another one by now.
 ///
 /// # Safety
-/// `x` is a narrow vector.
+/// `x` is a narrow vector of `T`.
+unsafe fn settle<T: Narrow>(x: SEXP) {
+    // SAFETY: by the caller; both vectors have as many elements, at hand.
+    unsafe {
+        let (store, seen) = (R_altrep_data1(x), R_altrep_data2(x));
+        if is_exact::<T>() || store == nil() || seen == nil() {
+            return;
+        }
+        let (stored, seen) = (vector::pointer(store).cast::<T>(), vector::pointer(seen).cast::<T::Seen>());
+        let same = |i: usize| same_bits(&(*stored.add(i)).seen(), &*seen.add(i));
+        if !(0..len(store) / size_of::<T>()).all(same) {
+            R_set_altrep_data1(x, nil());
+        }
+    }
+}
+
+/// The bytes of a vector, if R has no elements of its own that may be others.
+///
+/// # Safety
+/// `x` is a narrow vector of `T`.
 #[inline]
-unsafe fn stored<'a>(x: SEXP) -> Option<&'a [u8]> {
+unsafe fn stored<'a, T: Narrow>(x: SEXP) -> Option<&'a [u8]> {
     // SAFETY: by the caller; a raw vector of ours has its elements at hand.
     unsafe {
         let store = R_altrep_data1(x);
-        if store == nil() {
+        if store == nil() || !is_exact::<T>() && R_altrep_data2(x) != nil() {
             return None;
         }
         let n = len(store);
@@ -232,7 +265,7 @@ unsafe fn stored<'a>(x: SEXP) -> Option<&'a [u8]> {
 #[inline]
 unsafe fn narrow_elements<'a, T: Narrow>(x: SEXP) -> Option<&'a [T]> {
     // SAFETY: by the caller.
-    unsafe { stored(x).map(anvil_core::kernels::cast::slice::<T>) }
+    unsafe { stored::<T>(x).map(anvil_core::kernels::cast::slice::<T>) }
 }
 
 /// The vector whose elements count if there are no bytes.
@@ -307,7 +340,7 @@ unsafe extern "C" fn region<T: Narrow>(x: SEXP, from: Length, count: Length, out
         if count == 0 {
             return 0;
         }
-        match stored(x) {
+        match stored::<T>(x) {
             Some(bytes) => {
                 let (from, to) = (from as usize * size_of::<T>(), (from + count) as usize * size_of::<T>());
                 T::fill(&bytes[from..to], std::slice::from_raw_parts_mut(out, count as usize));
@@ -344,10 +377,10 @@ unsafe extern "C" fn elements<T: Narrow>(x: SEXP, writable: c_int) -> *mut c_voi
     // SAFETY: by the caller.
     unsafe {
         if R_altrep_data2(x) == nil() {
-            let Some(bytes) = stored(x) else { large::refuse_donated(x) };
+            let Some(bytes) = stored::<T>(x) else { large::refuse_donated(x) };
             R_set_altrep_data2(x, ordinary::<T>(bytes));
         }
-        if writable != 0 {
+        if writable != 0 && is_exact::<T>() {
             R_set_altrep_data1(x, nil());
         }
         vector::pointer(R_altrep_data2(x)).cast_mut().cast()
@@ -374,6 +407,7 @@ unsafe extern "C" fn elements_at_hand(x: SEXP) -> *const c_void {
 unsafe extern "C" fn duplicate<T: Narrow>(x: SEXP, _deep: c_int) -> SEXP {
     // SAFETY: by the caller.
     unsafe {
+        settle::<T>(x);
         match R_altrep_data1(x) {
             store if store == nil() => {
                 seen_elements(x);
@@ -391,7 +425,7 @@ unsafe extern "C" fn duplicate<T: Narrow>(x: SEXP, _deep: c_int) -> SEXP {
 unsafe extern "C" fn coerce<T: Narrow>(x: SEXP, kind: c_int) -> SEXP {
     // SAFETY: by the caller.
     unsafe {
-        let Some(bytes) = stored(x).filter(|_| matches!(T::KIND, INTSXP | LGLSXP)) else {
+        let Some(bytes) = stored::<T>(x).filter(|_| matches!(T::KIND, INTSXP | LGLSXP)) else {
             return std::ptr::null_mut();
         };
         let n = bytes.len() / size_of::<T>();
@@ -457,10 +491,13 @@ unsafe extern "C" fn saved_state<T: Narrow>(x: SEXP) -> SEXP {
         let state = large::ordinary_vector(RAWSXP, n + 1);
         if len(state) == n + 1 {
             let start = vector::pointer(state).cast_mut();
-            match stored(x) {
-                Some(bytes) => std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, n),
-                None if narrowed::<T>(x, start) => {}
-                None => return std::ptr::null_mut(),
+            settle::<T>(x);
+            match R_altrep_data1(x) {
+                store if store != nil() => {
+                    std::ptr::copy_nonoverlapping(vector::pointer(store).cast(), start, n)
+                }
+                _ if narrowed::<T>(x, start) => {}
+                _ => return std::ptr::null_mut(),
             }
             *start.add(n) = SAVED;
         }
@@ -522,7 +559,7 @@ unsafe extern "C" fn restore<T: Narrow>(_class: SEXP, state: SEXP) -> SEXP {
 /// As [`length`].
 unsafe extern "C" fn has_no_na<T: Narrow>(x: SEXP) -> c_int {
     // SAFETY: by the caller.
-    let stored = unsafe { R_altrep_data1(x) != nil() };
+    let stored = unsafe { stored::<T>(x).is_some() };
     c_int::from(stored && !T::DTYPE.is_float() && !T::DTYPE.is_complex())
 }
 

@@ -218,7 +218,7 @@ impl Tensor {
 
     fn source(&self) -> Result<Elements> {
         if narrow::is_narrow(self.object, self.stored()) {
-            return Ok(narrow::bytes(self.object)?.map_or(Elements::Seen, Elements::Narrow));
+            return Ok(narrow::bytes(self.object, self.stored())?.map_or(Elements::Seen, Elements::Narrow));
         }
         if large::is_donated(self.object) {
             return Err(Error::Donated);
@@ -503,7 +503,7 @@ pub fn check_sizes(shape: &Shape) -> Result<()> {
 /// nobody else reads or writes them meanwhile.
 pub unsafe fn new_bytes<'a>(x: SEXP, dtype: DType) -> &'a mut [u8] {
     let narrow = narrow::is_narrow(x, dtype);
-    let holder = if narrow { narrow::bytes(x).ok().flatten().unwrap_or(x) } else { x };
+    let holder = if narrow { narrow::bytes(x, dtype).ok().flatten().unwrap_or(x) } else { x };
     let n = byte_len(holder);
     if n == 0 {
         return &mut [];
