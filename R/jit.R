@@ -95,10 +95,12 @@ jit <- function(
   check_device(device)
   if (inherits(f, "JitFunction")) f <- .Call(anvil_jit_spec, handle_of(f))[[1L]]
   fm <- formals_of(f)
-  names <- setdiff(as.character(names(fm)), "...")
+  names <- as.character(names(fm))
+  names <- names[names != "..."]
   static <- static_names(static, names(fm), names)
   check_names("donate", donate, names)
-  if (length(both <- intersect(static, donate))) {
+  both <- donate[donate %in% static]
+  if (length(both)) {
     abort_arg(
       "donate", "arguments that are not static", describe(both[1L]),
       "A static argument holds no memory to reuse."
@@ -148,7 +150,7 @@ jit_closure <- function(f, fm, handle) {
 
 check_names <- function(arg, x, names) {
   if (!is.character(x)) abort_arg(arg, "names of arguments", describe(x))
-  unknown <- setdiff(x, names)
+  unknown <- x[!x %in% names]
   if (length(unknown)) {
     abort_arg(
       arg, paste0("names of arguments (", paste(names, collapse = ", "), ")"), describe(unknown[1L]),

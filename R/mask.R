@@ -67,7 +67,8 @@ NULL
 masked <- function(f, masks = new_masks(f)) {
   home <- environment(f)
   if (!is_masked_kind(f, masks) || !is.null(masks_of(home))) return(f)
-  mask <- mask_of(home, masks, variables_in(f, home))
+  seen <- seen_from(home)
+  mask <- mask_of(home, masks, variables_in(f, seen), seen)
   bind_callees(f, mask, masks)
   is_debugged <- isdebugged(f)
   # Its compiled code, in which calls of base R's functions are inlined, is dropped by this.
@@ -106,16 +107,21 @@ is_masked_kind <- function(f, masks) {
   any(vapply(masks$homes, identical, NA, topenv(environment(f))))
 }
 
-# Names of masked functions that are variables to a function: what is assigned by `<<-`, and what is no
-# function where it is defined, if the code does more with the name than call it. R passes over variables
-# where it looks for what is called.
-variables_in <- function(f, home) {
+# What the names of masked functions are to a function that is defined here.
+seen_from <- function(home) {
   names <- names(mask_functions)
-  seen <- if_it_fails(
+  if_it_fails(
     mget(names, envir = home, inherits = TRUE, ifnotfound = list(identity)),
     # A variable that cannot be read, such as a missing argument, is no function.
     lapply(names, function(name) if_it_fails(get0(name, home, ifnotfound = identity), NULL))
   )
+}
+
+# Names of masked functions that are variables to a function: what is assigned by `<<-`, and what is no
+# function where it is defined, if the code does more with the name than call it. R passes over variables
+# where it looks for what is called.
+variables_in <- function(f, seen) {
+  names <- names(mask_functions)
   hidden <- names[!vapply(seen, is.function, NA)]
   assigns <- "<<-" %in% all.names(body(f))
   if (!length(hidden) && !assigns) return(character())
@@ -125,7 +131,7 @@ variables_in <- function(f, home) {
 }
 
 # The mask between an environment and functions that are defined in it, all but those with other `variables`.
-mask_of <- function(home, masks, variables) {
+mask_of <- function(home, masks, variables, seen) {
   for (mask in masks$all) {
     if (identical(parent.env(mask), home) && setequal(mask$.anvil_variables, variables)) return(mask)
   }
@@ -133,11 +139,13 @@ mask_of <- function(home, masks, variables) {
   mask$.anvil_masks <- masks
   mask$.anvil_variables <- variables
   known <- unmasked_functions()
-  # As R finds what is called: variables are passed over.
-  seen <- if_it_fails(
-    mget(known$names, envir = home, mode = "function", inherits = TRUE, ifnotfound = list(NULL)),
-    lapply(known$names, function(name) if_it_fails(get0(name, home, mode = "function"), NULL))
-  )
+  if (!all(vapply(seen, is.function, NA))) {
+    # As R finds what is called: variables are passed over.
+    seen <- if_it_fails(
+      mget(known$names, envir = home, mode = "function", inherits = TRUE, ifnotfound = list(NULL)),
+      lapply(known$names, function(name) if_it_fails(get0(name, home, mode = "function"), NULL))
+    )
+  }
   is_base <- logical(length(seen))
   for (i in seq_along(seen)) {
     is_base[i] <- identical(seen[[i]], known$own[[i]]) || identical(seen[[i]], known$generics[[i]])
@@ -165,10 +173,10 @@ unmasked_functions <- local({
 # Binds masked copies of the functions that a function calls: they are made when they are first called.
 bind_callees <- function(f, mask, masks) {
   names <- unique(c(all.names(body(f), unique = TRUE), unlist(lapply(formals(f), all.names, unique = TRUE))))
-  names <- setdiff(names, ls(mask, all.names = TRUE, sorted = FALSE))
+  names <- names[!names %in% ls(mask, all.names = TRUE, sorted = FALSE)]
   code <- if (any(c("<<-", "UseMethod", "$", "[[", "@") %in% names)) code_facts(f)
   # What is assigned by `<<-` is a variable of the enclosure's.
-  names <- setdiff(names, code$assigned)
+  names <- names[!names %in% code$assigned]
   if (isTRUE(code$calls_parts)) bind_parts(mask)
   bind <- function(name, value) {
     force(value)
@@ -179,18 +187,25 @@ bind_callees <- function(f, mask, masks) {
     if (is_outside(at, masks)) break
     methods <- methods_in(at, names)
     here <- c(names[vapply(names, exists, NA, envir = at, inherits = FALSE)], methods)
-    for (name in here) {
-      if (bindingIsActive(as.name(name), at)) next
-      # If it fails, it will do so again where it is used, with the user's call.
-      value <- if_it_fails(get(name, envir = at, inherits = FALSE), NULL)
-      if (is.function(value) && is_masked_kind(value, masks) && is.null(masks_of(environment(value)))) {
-        bind(name, value)
-      }
+    still <- here[!vapply(here, function(name) bindingIsActive(as.name(name), at), NA)]
+    functions <- functions_in(at, still)
+    for (name in names(functions)) {
+      value <- functions[[name]]
+      if (is_masked_kind(value, masks) && is.null(masks_of(environment(value)))) bind(name, value)
     }
-    names <- setdiff(names, here)
+    names <- names[!names %in% here]
     if (identical(at, topenv(at))) break
     at <- parent.env(at)
   }
+}
+
+# The functions among these variables of an environment.
+functions_in <- function(env, names) {
+  if (!length(names)) return(NULL)
+  functions <- function(x) x[vapply(x, is.function, NA)]
+  # If one fails, as a missing argument does, it will do so again where it is used, with the user's call.
+  read <- function(name) if_it_fails(get(name, envir = env, inherits = FALSE), NULL)
+  if_it_fails(functions(mget(names, envir = env)), functions(lapply(setNames(nm = names), read)))
 }
 
 # Whether an environment is beyond the mask's reach.
@@ -206,8 +221,9 @@ methods_in <- function(env, names) {
   # A workspace may hold thousands.
   all <- all[grepl(".", all, fixed = TRUE)]
   if (!length(all)) return(character())
-  first <- sub("[.].*", "", all)
-  all <- all[first %in% sub("[.].*", "", names)]
+  first <- function(x) substr(x, 1L, regexpr(".", x, fixed = TRUE) - 1L)
+  all <- all[first(all) %in% c(names, first(names))]
+  if (!length(all)) return(character())
   generics <- paste0(names, ".")
   of_generic <- function(name) any(startsWith(name, generics))
   setdiff(all[vapply(all, of_generic, NA)], names)
