@@ -34,8 +34,9 @@ pub(crate) const SCATTER_NAMES: [&str; 5] = [
     "scatter_axes_to_operand_axes",
 ];
 
-/// The input with windows of it updated by a stack of windows, in the order of the stack. Windows that do not
-/// fit are left out (StableHLO, `scatter`), or also raise an error.
+/// The input with windows of it updated by a stack of windows, in the order of the stack; sums of many elements at few
+/// places are added up in parts, which sizes alone decide (`Scatter::bins`). Windows that do not fit are left out
+/// (StableHLO, `scatter`), or also raise an error.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scatter {
     /// The axes of the windows.
