@@ -1,9 +1,7 @@
 //! What R asks of all elements of a narrow vector at once.
 
 use super::{narrow_elements, stored, Narrow};
-use crate::altrep::*;
 use crate::ffi::*;
-use anvil_core::dtype::Element;
 use std::os::raw::c_int;
 
 /// Whether there is surely no `NA`: floats and complex numbers may be.
