@@ -357,14 +357,7 @@ fn every_op_that_checks_its_positions_is_quiet_where_no_example_runs_it() {
 
 #[test]
 fn a_write_to_an_axis_without_elements_is_quiet_where_no_example_runs_it() {
-    let windows = Windows {
-        window_axes: vec![],
-        dropped: vec![Axis(0)],
-        batching: vec![],
-        index_batching: vec![],
-        index_map: vec![Axis(0)],
-        index_vector_axis: Axis(1),
-    };
+    let Gather { windows, .. } = Gather::along(Axis(0), &[1].into(), Check::Silent);
     let given = [float(&[0]), integer(&[2]), float(&[2])];
     let g = graph(&[&[flag()], &given[..]].concat(), |b, x| {
         let run = region(&given, |b, v| {

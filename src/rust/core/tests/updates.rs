@@ -52,14 +52,7 @@ fn around(b: &mut Builder, x: Value) -> Value {
 
 /// Adds elements to those of a vector.
 fn sums(check: Check) -> Scatter {
-    let windows = Windows {
-        window_axes: vec![],
-        dropped: vec![Axis(0)],
-        batching: vec![],
-        index_batching: vec![],
-        index_map: vec![Axis(0)],
-        index_vector_axis: Axis(1),
-    };
+    let Gather { windows, .. } = Gather::along(Axis(0), &[1].into(), Check::Silent);
     let (indices_are_sorted, unique_indices, update) = (false, false, Update::With(Binary::add));
     Scatter { windows, update, indices_are_sorted, unique_indices, check }
 }

@@ -6,13 +6,12 @@ use super::check::Check;
 use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
-use super::windows::{check_indices, clamped, fitted, placed, raise_outside, Fit, Windows};
+use super::windows::{check_indices, finder, fitted, Fit, Windows};
 use super::{written, Op, Row, Scatter, Update};
-use crate::dtype::{dispatch_int, DType, ANY};
+use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
-use crate::exec::vm::{Kernel, Slices, PICKS};
+use crate::exec::vm::{Kernel, Slices};
 use crate::graph::syntax::Parsed;
-use crate::kernels::cast;
 use crate::kernels::memory::indexed::{load, Places, Starts, NOWHERE};
 use crate::shape::{join, Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -154,28 +153,10 @@ impl OpDef for Gather {
         let axis = self.axis(shape, index_shape)?;
         let (first, stride) = (layout.offset as isize, layout.strides[axis.0]);
         let (size, x, indices) = (shape[axis.0], from[0], from[1]);
-        let last = size as i64 - 1;
-        if first.max(first + stride * last as isize) >= NOWHERE as isize {
+        if first.max(first + stride * (size as isize - 1)) >= NOWHERE as isize {
             return None;
         }
-        let check = self.check.clone();
-        let find = Box::new(move |places: &mut [u32], tile: &[u8], start: usize| {
-            if (indices, stride, first) == (DType::I32, 1, 0) {
-                let indices = cast::slice::<i32>(tile);
-                if !placed((places, indices), last, &(0..size), true) {
-                    raise_outside(&check, indices, last, start, (axis, size, 1));
-                }
-                return;
-            }
-            dispatch_int!(indices, I => {
-                let indices = cast::slice::<I>(tile);
-                let positions = &mut [first; PICKS][..indices.len()];
-                if !clamped((positions, indices), last, |index| index * stride) {
-                    raise_outside(&check, indices, last, start, (axis, size, 1));
-                }
-                places.iter_mut().zip(positions).for_each(|(place, &mut position)| *place = position as u32);
-            })
-        });
+        let find = finder(&self.check, indices, (first, stride), (axis, size), true);
         if shape.rank() == 1 {
             return Some(WholeKernel { whole: 1, kernel: Box::new(move || Kernel::pick(x, indices, find)) });
         }
@@ -296,6 +277,7 @@ fn slices(axis: Axis, x: (&Shape, &Layout), indices: (&Shape, &Layout)) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::cast;
     use crate::ops::windows::example::{axes_of, by_rows, indices, operand, windows};
 
     #[test]

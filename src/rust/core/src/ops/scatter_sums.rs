@@ -2,13 +2,10 @@
 
 use super::binary::Binary;
 use super::contract::Sums;
-use super::windows::{inside, placed, raise_outside};
+use super::windows::finder;
 use super::{Scatter, Update};
-use crate::dtype::{dispatch_int, DType};
-use crate::exec::vm::{Kernel, PICKS};
-use crate::kernels::cast;
+use crate::exec::vm::Kernel;
 use crate::kernels::memory::bins::Bins;
-use crate::kernels::memory::indexed::{NOWHERE, OUTSIDE};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 
@@ -29,27 +26,8 @@ impl Scatter {
     /// As tiles of a group compute them.
     pub(super) fn sums_of(&self, x: &Aval, indices: &Aval, update: &Aval) -> Option<Sums> {
         let (bins, by) = (self.bins(x, &indices.shape, &update.shape)?, Binary::add.pair(x.dtype)?);
-        let (check, index, last) = (self.check.clone(), indices.dtype, bins.places as i64 - 1);
-        let find = Box::new(move |places: &mut [u32], tile: &[u8], start: usize| {
-            let at = (Axis(0), bins.places, 1);
-            if index == DType::I32 {
-                let indices = cast::slice::<i32>(tile);
-                if !placed((places, indices), last, &(0..bins.places), false) {
-                    raise_outside(&check, indices, last, start, at);
-                }
-                return;
-            }
-            dispatch_int!(index, I => {
-                let indices = cast::slice::<I>(tile);
-                let positions = &mut [0; PICKS][..indices.len()];
-                if !inside((positions, indices), last, |index| index) {
-                    raise_outside(&check, indices, last, start, at);
-                }
-                for (place, &mut position) in places.iter_mut().zip(positions) {
-                    *place = if position == OUTSIDE { NOWHERE } else { position as u32 };
-                }
-            })
-        });
+        let (index, places) = (indices.dtype, (Axis(0), bins.places));
+        let find = finder(&self.check, index, (0, 1), places, false);
         let kernel = Box::new(move |before| Kernel::bins(bins, index, before, by, find));
         Some(Sums { bins, by, kernel })
     }

@@ -13,7 +13,9 @@ use super::dynamic_slice::position;
 use super::{Reduction, Row};
 use crate::dtype::{dispatch_int, DType, Element, INTEGER};
 use crate::error::{Error, Result};
+use crate::exec::vm::{Find, PICKS};
 use crate::graph::syntax::Parsed;
+use crate::kernels::cast;
 use crate::kernels::memory::indexed::{Stride, Walk, NOWHERE, OUTSIDE};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::{tile, tiles};
@@ -296,7 +298,7 @@ fn check_axes(name: &str, axes: &[Axis], rank: usize, sorted: bool) -> Result<()
 
 /// Adds `distance` of each index to the starts of windows; windows that do not fit are moved. Returns whether
 /// all fit, which is found without a branch.
-pub(super) fn clamped<T: Element>(
+fn clamped<T: Element>(
     (slots, indices): (&mut [isize], &[T]),
     last: i64,
     distance: impl Fn(isize) -> isize,
@@ -315,7 +317,7 @@ pub(super) fn clamped<T: Element>(
 }
 
 /// As [`clamped`], but windows that do not fit are [`OUTSIDE`].
-pub(super) fn inside<T: Element>(
+fn inside<T: Element>(
     (slots, indices): (&mut [isize], &[T]),
     last: i64,
     distance: impl Fn(isize) -> isize,
@@ -337,12 +339,7 @@ pub(super) fn inside<T: Element>(
 
 /// The places of indices in a share of neighbours, or [`NOWHERE`]; those beyond 0 and `last` are moved if so asked. Returns
 /// whether none is, which is found without a branch.
-pub(super) fn placed(
-    (slots, indices): (&mut [u32], &[i32]),
-    last: i64,
-    share: &Range<usize>,
-    clamps: bool,
-) -> bool {
+fn placed((slots, indices): (&mut [u32], &[i32]), last: i64, share: &Range<usize>, clamps: bool) -> bool {
     let number = |at: i64| i32::try_from(at).unwrap_or(i32::MAX);
     let most = number(last.max(0));
     if clamps {
@@ -373,11 +370,47 @@ pub(super) fn placed(
     })
 }
 
+/// What computes places of windows of one element along an axis of so many elements, from indices of this dtype: the first
+/// element and the distance of the others are given. Windows that do not fit are moved, or are [`NOWHERE`]; they are raised
+/// if `check` says so.
+pub(super) fn finder(
+    check: &Check,
+    indices: DType,
+    (first, stride): (isize, isize),
+    (axis, size): (Axis, usize),
+    clamps: bool,
+) -> Find {
+    let (check, last, at) = (check.clone(), size as i64 - 1, (axis, size, 1));
+    Box::new(move |places, tile, start| {
+        if (indices, stride, first) == (DType::I32, 1, 0) {
+            let indices = cast::slice::<i32>(tile);
+            if !placed((places, indices), last, &(0..size), clamps) {
+                raise_outside(&check, indices, last, start, at);
+            }
+            return;
+        }
+        dispatch_int!(indices, I => {
+            let indices = cast::slice::<I>(tile);
+            let positions = &mut [first; PICKS][..indices.len()];
+            let fits = match clamps {
+                true => clamped((&mut *positions, indices), last, |index| index * stride),
+                false => inside((&mut *positions, indices), last, |index| index.wrapping_mul(stride)),
+            };
+            if !fits {
+                raise_outside(&check, indices, last, start, at);
+            }
+            for (place, &mut position) in places.iter_mut().zip(positions) {
+                *place = if position == OUTSIDE { NOWHERE } else { position as u32 };
+            }
+        })
+    })
+}
+
 /// Raises the error for the first of indices that is beyond 0 and `last`, if `check` says so: along an axis of so many
 /// elements, of a window of this size. `start` is the number of the first index.
 #[cold]
 #[inline(never)]
-pub(super) fn raise_outside<T: Element>(
+fn raise_outside<T: Element>(
     check: &Check,
     indices: &[T],
     last: i64,

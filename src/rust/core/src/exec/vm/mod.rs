@@ -27,7 +27,7 @@ mod vector_product;
 pub use code::{partials, Across, Blocks, Code, Folding, Instruction, Phased, Walk, Work};
 pub use cut::{Cut, CONSTANT};
 pub use kernel::{Kernel, Slot};
-pub use picks::{Slices, PICKS};
+pub use picks::{Find, Slices, PICKS};
 pub use product_blocks::{is_wide, Lines};
 pub use run::Bound;
 pub use runs::Runs;
