@@ -234,6 +234,7 @@ pub fn scan(body: SEXP, init: SEXP, xs: SEXP, options: SEXP, scope: &Scope) -> O
         sliced,
         length: length as usize,
         reverse: reverse != 0,
+        last: false,
         checkpoint: checkpoint != 0,
     };
     let (op, to) = op.from_types(&types(&trace, &state))?;

@@ -226,17 +226,20 @@ fn loops_allocate_nothing_whatever_their_length() {
     // Slices are gone along.
     let body = region(&[&[4], &[4]], |b, x| vec![binary(b, Binary::add, x[0], x[1])]);
     assert_eq!(warm_all(&[&[4], &[30, 4]], scan(body, 30)), 0);
-    // They are stacked: what transposes the stack allocates, once.
-    let body = region(&[&[4], &[4]], |b, x| {
-        let sum = binary(b, Binary::add, x[0], x[1]);
-        vec![sum, scaled(b, sum, 2.0)]
-    });
-    let [few, many] = [30, 60].map(|n| warm_all(&[&[4], &[n, 4]], scan(body.clone(), n)));
-    assert!(few == many && many <= 4, "{few} allocations for 30 slices, {many} for 60");
+    // They are stacked, short ones and long ones: what transposes long ones at the beginning and at the end
+    // allocates, once for each piece of work, of which there is one here.
+    for (size, lengths, most) in [(4, [30, 60], 0), (100, [30, 60], 8), (4_200, [4, 8], 8)] {
+        let body = region(&[&[size], &[size]], |b, x| {
+            let sum = binary(b, Binary::add, x[0], x[1]);
+            vec![sum, scaled(b, sum, 2.0)]
+        });
+        let [few, many] = lengths.map(|n| warm_all(&[&[size], &[n, size]], scan(body.clone(), n)));
+        assert!(few == many && many <= most, "{few} and {many} allocations for {lengths:?} slices of {size}");
+    }
 }
 
 fn scan(body: Region, length: usize) -> impl Fn(&mut Builder, &[Value]) -> Vec<Value> {
-    let op = Scan { body, carried: 1, sliced: 1, length, reverse: false, checkpoint: false };
+    let op = Scan { body, carried: 1, sliced: 1, length, reverse: false, last: false, checkpoint: false };
     move |b, x| b.node(op.clone(), x).unwrap()
 }
 

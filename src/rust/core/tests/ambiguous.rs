@@ -202,8 +202,15 @@ fn a_known_dtype_wins_where_regions_meet() {
         let init = input(&mut b, state);
         let made = b.node1(op, &[init]).unwrap();
         b.finish(vec![made]).verify().unwrap();
-        let scan =
-            Scan { body: body(to), carried: 1, sliced: 0, length: 4, reverse: false, checkpoint: false };
+        let scan = Scan {
+            body: body(to),
+            carried: 1,
+            sliced: 0,
+            length: 4,
+            reverse: false,
+            last: false,
+            checkpoint: false,
+        };
         let (op, found) = scan.from_types(&types(&["f32?"])).unwrap();
         assert_eq!(found, types(&[state]));
         let mut b = Builder::default();

@@ -194,7 +194,7 @@ fn scans_whose_state_becomes_batched() {
                 let alike = op(b, "mul", &[v[3], v[3]]);
                 vec![next, total, v[0], alike, v[2]]
             });
-            let scan = Scan { body, carried: 2, sliced: 1, length, reverse, checkpoint: false };
+            let scan = Scan { body, carried: 2, sliced: 1, length, reverse, last: false, checkpoint: false };
             b.node(scan, x).unwrap()
         });
         check_sound("scan", &g);
@@ -224,7 +224,15 @@ fn branches_and_loops_inside_of_each_other() {
                 let all = counted(b, &[zero, u[0]], u[2], &[u[1]], |b, w| vec![op(b, "add", &[w[1], w[2]])]);
                 vec![all[1], u[0]]
             });
-            let scan = Scan { body, carried: 1, sliced: 1, length: 4, reverse: true, checkpoint: false };
+            let scan = Scan {
+                body,
+                carried: 1,
+                sliced: 1,
+                length: 4,
+                reverse: true,
+                last: false,
+                checkpoint: false,
+            };
             let all = b.node(scan, &[v[2], v[1], v[0]]).unwrap();
             vec![all[0]]
         });

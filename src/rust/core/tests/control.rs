@@ -49,7 +49,7 @@ fn sums_and_count(length: usize, limit: f32) -> Graph {
     let mut b = Builder::default();
     let xs = b.input(f32s(&[length]));
     let zero = b.literal(Literal::new(0f32), None);
-    let scan = Scan { body, carried: 1, sliced: 1, length, reverse: false, checkpoint: false };
+    let scan = Scan { body, carried: 1, sliced: 1, length, reverse: false, last: false, checkpoint: false };
     let sums = b.node(Op::Scan(scan), &[zero, xs]).unwrap();
     let last = b.node1(Op::While(While { cond, body: count, carried: 1, bound: None }), &[sums[0]]).unwrap();
     b.finish(vec![sums[1], last])
@@ -171,7 +171,15 @@ fn ops_refuse_what_does_not_fit_their_regions() {
     assert!(refused(branch(same(), same()), &[flag, x, x, x]));
     assert!(refused(branch(same(), same()), &[]));
     let scan = |carried, sliced, length| {
-        Op::Scan(Scan { body: same(), carried, sliced, length, reverse: false, checkpoint: false })
+        Op::Scan(Scan {
+            body: same(),
+            carried,
+            sliced,
+            length,
+            reverse: false,
+            last: false,
+            checkpoint: false,
+        })
     };
     assert!(!refused(scan(1, 0, 5), &[x]));
     assert!(!refused(scan(0, 1, 2), &[xs]));

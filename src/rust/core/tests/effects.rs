@@ -149,7 +149,7 @@ fn repeated(b: &mut Builder, x: Value, length: usize, checkpoint: bool) -> Value
         report(b, "next", next);
         vec![next]
     });
-    let op = Scan { body, carried: 1, sliced: 0, length, reverse: false, checkpoint };
+    let op = Scan { body, carried: 1, sliced: 0, length, reverse: false, last: false, checkpoint };
     b.node1(op, &[x, x]).unwrap()
 }
 
@@ -194,7 +194,8 @@ fn loops_call_in_each_iteration() {
             report(b, "again", x[0]);
             vec![]
         });
-        let op = Scan { body, carried: 0, sliced: 0, length: 2, reverse: false, checkpoint: false };
+        let op =
+            Scan { body, carried: 0, sliced: 0, length: 2, reverse: false, last: false, checkpoint: false };
         b.node(op.from_types(&[]).unwrap().0, x).unwrap();
         vec![]
     });
@@ -263,7 +264,7 @@ fn a_derivative_calls_once() {
                 report(b, "body", x[0]);
                 vec![branch(b, x[0])]
             });
-            let op = Scan { body, carried: 1, sliced: 0, length: 2, reverse: false, checkpoint };
+            let op = Scan { body, carried: 1, sliced: 0, length: 2, reverse: false, last: false, checkpoint };
             b.node(op, x).unwrap()
         });
         let (log, made) = logged(&gradient(&graph), &[1.0]).unwrap();
@@ -311,7 +312,8 @@ fn an_error_ends_the_run() {
     assert_eq!(logged(&graph, &[1.0]), error);
     let graph = program(1, |b, x| {
         let body = region(1, |b, x| vec![call(b, "fails", x[0])]);
-        let op = Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, checkpoint: false };
+        let op =
+            Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, last: false, checkpoint: false };
         b.node(op, x).unwrap()
     });
     assert_eq!(logged(&graph, &[1.0]), error);

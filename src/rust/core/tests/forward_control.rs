@@ -112,7 +112,7 @@ fn states_that_come_to_depend_on_an_input_have_tangents() {
         let body = region(&[float(&[]), float(&[]), float(&[]), float(&[])], |b, x| {
             shifted(b, [x[0], x[1], x[2], x[3]])
         });
-        let op = Scan { body, carried: 3, sliced: 0, length, reverse: false, checkpoint: false };
+        let op = Scan { body, carried: 3, sliced: 0, length, reverse: false, last: false, checkpoint: false };
         let graph = graph_of(&[float(&[])], |b, x| {
             let start = [2.0, 3.0, 4.0].map(|x| number(b, x));
             b.node(Op::Scan(op), &[start[0], start[1], start[2], x[0]]).unwrap()
@@ -184,7 +184,8 @@ fn loops_with_a_condition_have_tangents() {
             let next = b.node(If { branches: [root, same] }, &[pred, product, product]).unwrap()[0];
             vec![next, product]
         });
-        let op = Scan { body, carried: 1, sliced: 1, length: 3, reverse: true, checkpoint: false };
+        let op =
+            Scan { body, carried: 1, sliced: 1, length: 3, reverse: true, last: false, checkpoint: false };
         b.node(op, &[x[0], x[1]]).unwrap()
     });
     let ahead = pushed(&graph, &[0, 1]).unwrap();
@@ -241,7 +242,7 @@ fn a_rule_for_forward_mode_serves_both_modes() {
             let next = plain(b, "mul", &[made, half]);
             vec![plain(b, "sin", &[next]), made]
         });
-        let op = Scan { body, carried: 1, sliced: 1, length: 3, reverse: false, checkpoint };
+        let op = Scan { body, carried: 1, sliced: 1, length: 3, reverse: false, last: false, checkpoint };
         let graph = graph_of(&[float(&[2]), float(&[3, 2]), integer()], |b, x| b.node(op, x).unwrap());
         let types = types(&graph, graph.inputs());
         let mut x: Vec<Tensor> = types.iter().map(|aval| point(rng, aval, [0.5, 1.5], [0.0, 0.0])).collect();
@@ -387,7 +388,7 @@ fn ambiguous_values_have_ambiguous_tangents() {
     let state = of(ranked(DType::F32, true), &[2]);
     let known = of(ranked(DType::F32, false), &[2]);
     let body = region(&[state, known], |b, x| vec![plain(b, "mul", &[x[0], x[1]])]);
-    let op = Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, checkpoint: false };
+    let op = Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, last: false, checkpoint: false };
     let (op, to) = op.from_types(&[ranked(DType::F32, true)]).unwrap();
     let graph = graph_of(&inputs[..2], |b, x| {
         let start = b.node1(Convert { to: to[0] }, slice::from_ref(&x[0])).unwrap();

@@ -103,7 +103,7 @@ fn loops_store_only_what_their_derivative_reads() {
         let square = plain(b, "pow", &[x[0], two]);
         vec![plain(b, "mul", &[x[1], square])]
     });
-    let op = Scan { body, carried: 1, sliced: 0, length: 4, reverse: false, checkpoint: false };
+    let op = Scan { body, carried: 1, sliced: 0, length: 4, reverse: false, last: false, checkpoint: false };
     let y = b.node(Op::Scan(op), &x).unwrap()[0];
     let s = inner(&mut b, y, &mut Rng::new(1));
     let by_state = {
@@ -188,7 +188,7 @@ fn a_state_that_does_not_depend_on_the_inputs_is_not_derived() {
         vec![next, grown]
     });
     let one = number(&mut b, 1.0);
-    let op = Scan { body, carried: 2, sliced: 0, length: 3, reverse: false, checkpoint: false };
+    let op = Scan { body, carried: 2, sliced: 0, length: 3, reverse: false, last: false, checkpoint: false };
     let y = b.node(Op::Scan(op), &[x[0], one]).unwrap()[0];
     let gradients = gradient(&b.finish(vec![y]), &shapes).unwrap();
     // The factors are 1, 16, 16.

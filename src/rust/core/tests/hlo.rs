@@ -353,7 +353,8 @@ module @anvil {
     });
     let mut b = Builder::default();
     let (init, xs) = (b.input(f), b.input(known(DType::F64, &[5])));
-    let scan = Scan { body, carried: 1, sliced: 1, length: 5, reverse: false, checkpoint: false };
+    let scan =
+        Scan { body, carried: 1, sliced: 1, length: 5, reverse: false, last: false, checkpoint: false };
     let made = b.node(Op::Scan(scan), &[init, xs]).unwrap();
     let scan = text(&b.finish(made), &[], &Options::default());
     for line in [

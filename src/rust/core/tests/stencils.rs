@@ -223,7 +223,8 @@ fn random_values_in_frames_agree_with_the_reference() {
             let next = [(); 2].map(|()| *rng.choose(&values[1..]));
             let body = Arc::new(body.finish(next.to_vec()));
             let length = rng.below(4);
-            let scan = Scan { body, carried: 2, sliced: 0, length, reverse: false, checkpoint: false };
+            let scan =
+                Scan { body, carried: 2, sliced: 0, length, reverse: false, last: false, checkpoint: false };
             let out = b.node(Op::Scan(scan), &x).unwrap();
             x = [out[0], out[1]];
         }
@@ -273,7 +274,8 @@ fn steps_of_a_stencil_in_a_loop_copy_a_frame_alone() {
         let body = Arc::new(body.finish(vec![out]));
         let mut b = Builder::default();
         let x = b.input(aval);
-        let scan = Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, checkpoint: false };
+        let scan =
+            Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, last: false, checkpoint: false };
         let out = b.node(Op::Scan(scan), &[x]).unwrap();
         let plan = Executable::compile(&b.finish(out), &[]).unwrap();
         let lines = plan.lines();

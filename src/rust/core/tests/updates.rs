@@ -131,6 +131,7 @@ fn random_updates_agree_with_the_reference() {
                 sliced: 0,
                 length,
                 reverse: false,
+                last: false,
                 checkpoint: false,
             };
             let out = b.node(Op::Scan(scan), &x).unwrap();
@@ -159,7 +160,8 @@ fn held(update: impl Fn(&mut Builder, Value) -> Value) -> usize {
     let body = Arc::new(b.finish(vec![out]));
     let mut b = Builder::default();
     let x = b.input(matrix());
-    let scan = Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, checkpoint: false };
+    let scan =
+        Scan { body, carried: 1, sliced: 0, length: 3, reverse: false, last: false, checkpoint: false };
     let out = b.node1(Op::Scan(scan), &[x]).unwrap();
     Executable::compile(&b.finish(vec![out]), &[]).unwrap().memory_plan().regions
 }

@@ -104,6 +104,7 @@ pub(super) fn bounded(op: &While, length: usize) -> Result<Scan> {
         sliced: 0,
         length,
         reverse: false,
+        last: false,
         checkpoint: false,
     })
 }
@@ -194,6 +195,7 @@ impl ScanRule {
             sliced: stacked.len() + kept.len() + sliced,
             length: op.length,
             reverse: !op.reverse,
+            last: op.last,
             checkpoint: op.checkpoint,
         };
         let mut results = b.node(Scan { body: Arc::new(forward), ..op.clone() }, operands)?;

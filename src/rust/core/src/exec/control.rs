@@ -11,12 +11,12 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::vm::native::Buffer;
 use crate::graph::Value;
+use crate::kernels::cast;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{self, AlignedBytes, Memory};
-use crate::kernels::{cast, tile};
 use crate::ops::{self, Builder, Graph, Op, Region, Scan, Scatter, While};
 use crate::stop;
-use crate::tensor::{Aval, Layout, View, ViewMut};
+use crate::tensor::{Aval, View, ViewMut};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -34,13 +34,14 @@ enum Compiled {
     Scatter(Box<Combiner>),
 }
 
-/// The carried and the stacked values of a loop, with their memory.
+/// The carried values and the slices of a loop, with their memory.
 #[derive(Debug)]
 pub struct Carried {
     /// Types of the carried values, of the slices that are read, and of those that are written.
     types: [Vec<Aval>; 3],
-    /// The layout of each stacked value, which is stored slice after slice.
-    stacked: Vec<Layout>,
+    /// Whether the body reads and writes slices where they lie, so that it is bound in each iteration; else they
+    /// are copied from and to buffers, and it is bound once.
+    direct: bool,
     /// Whether the body updates each carried value in place.
     in_place: Vec<bool>,
     /// Bytes of the body's arena.
@@ -55,11 +56,9 @@ pub struct Carried {
 struct Buffers {
     /// Two for each carried value, of which the second is empty if the body updates the value in place.
     state: [Vec<AlignedBytes>; 2],
-    /// One for each slice that is read or written.
+    /// One for each slice that is read or written, empty if the body does so where it lies.
     read: Vec<AlignedBytes>,
     written: Vec<AlignedBytes>,
-    /// One for each stacked value, slice after slice.
-    stacked: Vec<AlignedBytes>,
     arena: AlignedBytes,
     /// That of native code.
     scratch: AlignedBytes,
@@ -89,7 +88,7 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
             let roles =
                 Roles { carried: op.carried, sliced: 0, tested: true, length: usize::MAX, reverse: false };
-            let carried = Carried::new(types, 0, &body, &roles);
+            let carried = Carried::new(types, false, &body, &roles);
             Compiled::While(cond, body, carried)
         }
         ops::Control::Scan(op) => {
@@ -99,7 +98,7 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
             let (carried, sliced, length) = (op.carried, op.sliced, op.length);
             let roles = Roles { carried, sliced, tested: false, length, reverse: op.reverse };
-            let carried = Carried::new(types, op.length, &body, &roles);
+            let carried = Carried::new(types, op.last, &body, &roles);
             Compiled::Scan(body, op.clone(), carried)
         }
         // It was replaced by its graph before.
@@ -169,11 +168,12 @@ impl Control for Compiled {
                 let results = results.iter_mut().map(|out| Output::Fresh(out.data));
                 branch.run_each(inputs.iter().map(|x| x.data), results, registers)
             }
-            Compiled::While(cond, body, carried) => carried.with(results.len(), |buffers| {
-                repeat_while([cond, body], carried, buffers, operands, results, registers)
+            Compiled::While(cond, body, carried) => carried
+                .with(|buffers| repeat_while([cond, body], carried, buffers, operands, results, registers)),
+            Compiled::Scan(body, op, carried) => carried.with(|buffers| match carried.direct {
+                true => scan_in_place(body, op, carried, buffers, operands, results, registers),
+                false => scan(body, op, carried, buffers, operands, results, registers),
             }),
-            Compiled::Scan(body, op, carried) => carried
-                .with(op.length, |buffers| scan(body, op, carried, buffers, operands, results, registers)),
         }
     }
 }
@@ -183,62 +183,55 @@ impl Control for Compiled {
 const SLICE: usize = 10_000;
 const SLICED_ELEMENT: usize = 500;
 
+/// Bytes of the slices of an iteration that take longer to be copied than the body to be bound again.
+const DIRECT: usize = 1 << 16;
+
 impl Carried {
     fn bytes(&self) -> usize {
         // The arena is that of the body.
-        let Buffers { state: [before, after], read, written, stacked, scratch, .. } = &*self.buffers.borrow();
-        let lists = [before, after, read, written, stacked];
+        let Buffers { state: [before, after], read, written, scratch, .. } = &*self.buffers.borrow();
+        let lists = [before, after, read, written];
         lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>() + scratch.len()
     }
 
-    fn new(types: [Vec<Aval>; 3], length: usize, body: &Executable, roles: &Roles) -> Carried {
-        // Slices are stored one after the other, with the new axis last; in the result it is the first.
-        let layout = |aval: &Aval| {
-            let mut strides = vec![aval.shape.size() as isize];
-            strides.extend(aval.shape.strides().iter().map(|&s| s as isize));
-            Layout { strides, offset: 0 }
-        };
-        let stacked = types[2].iter().map(layout).collect();
-        let slices: usize =
-            types[1..].iter().flatten().map(|aval| SLICE + SLICED_ELEMENT * aval.shape.size()).sum();
-        let native = scalars::compile(body.graph(), roles, body.picoseconds() + slices);
+    fn new(types: [Vec<Aval>; 3], last: bool, body: &Executable, roles: &Roles) -> Carried {
+        let slices = types[1..].iter().flatten();
+        let time = slices.clone().map(|aval| SLICE + SLICED_ELEMENT * aval.shape.size()).sum::<usize>();
+        let native = scalars::compile(body.graph(), roles, body.picoseconds() + time);
+        let direct = last && slices.map(Aval::bytes).sum::<usize>() >= DIRECT;
         // Native code replaces the state by itself.
         let updated = |i: usize| native.is_none() && body.donations()[i] == Some(i);
         let in_place = (0..types[0].len()).map(updated).collect();
         let (arena, buffers) = (body.scratch_bytes(), RefCell::default());
-        let carried = Carried { types, stacked, in_place, arena, native, buffers };
-        carried.buffers.replace(carried.allocate(length));
+        let carried = Carried { types, direct, in_place, arena, native, buffers };
+        carried.buffers.replace(carried.allocate());
         carried
     }
 
-    fn allocate(&self, length: usize) -> Buffers {
-        let zeroed = |types: &[Aval], n: usize| {
-            types.iter().map(|aval| AlignedBytes::zeroed(n * aval.bytes())).collect()
-        };
+    fn allocate(&self) -> Buffers {
+        let zeroed = |aval: &Aval, empty: bool| AlignedBytes::zeroed(if empty { 0 } else { aval.bytes() });
         let [state, read, written] = &self.types;
-        let second = state.iter().zip(&self.in_place);
-        let second = second.map(|(aval, same)| AlignedBytes::zeroed(if *same { 0 } else { aval.bytes() }));
-        // Native code stacks slices in the result.
-        let length = if self.native.is_some() { 0 } else { length };
+        let slices = |types: &[Aval]| types.iter().map(|aval| zeroed(aval, self.direct)).collect();
+        let first = state.iter().map(|aval| zeroed(aval, false));
+        let second = state.iter().zip(&self.in_place).map(|(aval, &same)| zeroed(aval, same));
         Buffers {
-            state: [zeroed(state, 1), second.collect()],
-            read: zeroed(read, 1),
-            written: zeroed(written, 1),
-            stacked: zeroed(written, length),
+            state: [first.collect(), second.collect()],
+            read: slices(read),
+            written: slices(written),
             scratch: AlignedBytes::zeroed(self.native.as_ref().map_or(0, |native| native.scratch)),
             ..Buffers::default()
         }
     }
 
-    /// Runs a loop of that length with its buffers. A loop that runs inside itself, from an interrupt handler
-    /// of R, allocates its own.
-    fn with(&self, length: usize, run: impl FnOnce(&mut Buffers)) {
+    /// Runs a loop with its buffers. A loop that runs inside itself, from an interrupt handler of R, allocates
+    /// its own.
+    fn with(&self, run: impl FnOnce(&mut Buffers)) {
         let mut own;
         let mut held = self.buffers.try_borrow_mut().ok();
         let buffers = match held.as_deref_mut() {
             Some(buffers) => buffers,
             None => {
-                own = self.allocate(length);
+                own = self.allocate();
                 &mut own
             }
         };
@@ -398,7 +391,7 @@ fn scan(
             }
             until = step + 1;
         }
-        let Buffers { state, read, written, stacked, arena, turns, lists, .. } = buffers;
+        let Buffers { state, read, written, arena, turns, lists, .. } = buffers;
         let (mut memory, state) = enter(lists, arena, (body, carried), state, turn);
         let (read, written) = (add_writes(&mut memory, read), add_writes(&mut memory, written));
         let rest = add_reads(&mut memory, rest);
@@ -410,17 +403,13 @@ fn scan(
         for (number, step) in (step..until).enumerate() {
             let at = if op.reverse { op.length - 1 - step } else { step };
             for ((aval, source), buffer) in read_types.iter().zip(sliced).zip(read.clone()) {
-                copy_slice(aval.dtype, op.length, at, source.data, memory.bytes_mut(buffer));
+                let slice = Slice { dtype: aval.dtype, op, at };
+                slice.copy(source.data, memory.bytes_mut(buffer));
             }
             turns[number % 2].run(body.plan(), &mut memory, registers);
-            for (i, (aval, buffer)) in written_types.iter().zip(written.clone()).enumerate() {
-                let slice = memory.bytes(buffer);
-                match carried.native {
-                    Some(_) => put_slice(aval.dtype, op.length, at, slice, stacks[i].data),
-                    None => {
-                        stacked[i].as_mut_slice()[at * aval.bytes()..][..aval.bytes()].copy_from_slice(slice)
-                    }
-                }
+            for ((aval, out), buffer) in written_types.iter().zip(&mut *stacks).zip(written.clone()) {
+                let slice = Slice { dtype: aval.dtype, op, at };
+                slice.put(memory.bytes(buffer), out.data);
             }
         }
         turn = (turn + until - step) % 2;
@@ -428,12 +417,45 @@ fn scan(
         *lists = memory.into_lists();
     }
     leave(carried, &buffers.state, turn, last);
-    if carried.native.is_none() {
-        for ((layout, all), out) in carried.stacked.iter().zip(&buffers.stacked).zip(stacks) {
-            let view = View { dtype: out.dtype, shape: out.shape, layout, data: all.as_slice() };
-            tile::copy(&view, out);
+}
+
+/// As [`scan`], for a body that reads and writes slices where they lie, one after the other.
+fn scan_in_place(
+    body: &Executable,
+    op: &Scan,
+    carried: &Carried,
+    buffers: &mut Buffers,
+    operands: &[View],
+    results: &mut [ViewMut],
+    registers: &mut [u8],
+) {
+    let (init, rest) = operands.split_at(op.carried);
+    let (sliced, rest) = rest.split_at(op.sliced);
+    let (last, stacks) = results.split_at_mut(op.carried);
+    let [_, read_types, written_types] = &carried.types;
+    begin(&mut buffers.state, init);
+    for step in 0..op.length {
+        let at = if op.reverse { op.length - 1 - step } else { step };
+        let place = |aval: &Aval| at * aval.bytes()..(at + 1) * aval.bytes();
+        let Buffers { state, arena, turns, lists, .. } = &mut *buffers;
+        let (mut memory, state) = enter(lists, arena, (body, carried), state, step % 2);
+        let first = memory.len();
+        for (aval, source) in read_types.iter().zip(sliced) {
+            memory.add_read(&source.data[place(aval)]);
         }
+        add_reads(&mut memory, rest);
+        let read = first..memory.len();
+        for (aval, out) in written_types.iter().zip(&mut *stacks) {
+            memory.add_write(&mut out.data[place(aval)]);
+        }
+        let inputs = state.numbers(0).chain(read.clone());
+        let outputs = state.numbers(1).chain(read.end..memory.len());
+        let turn = &mut turns[step % 2];
+        turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
+        turn.run(body.plan(), &mut memory, registers);
+        *lists = memory.into_lists();
     }
+    leave(carried, &buffers.state, op.length % 2, last);
 }
 
 /// How often native code was left, and the iterations that it ran.
@@ -475,18 +497,38 @@ fn run_native<'b>(
     native.code.run(state.chain(reads).chain(writes), steps, reverse, native.work)
 }
 
-/// Copies one slice along the first axis, which is dense in the target.
-fn copy_slice(dtype: DType, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
-    by_width!(dtype, T => {
-        let source = cast::slice::<T>(source).iter().skip(at).step_by(length);
-        cast::slice_mut::<T>(target).iter_mut().zip(source).for_each(|(out, &x)| *out = x);
-    });
+/// A slice of the stacked values of a loop.
+struct Slice<'a> {
+    dtype: DType,
+    op: &'a Scan,
+    at: usize,
 }
 
-/// Writes one slice along the first axis.
-fn put_slice(dtype: DType, length: usize, at: usize, source: &[u8], target: &mut [u8]) {
-    by_width!(dtype, T => {
-        let target = cast::slice_mut::<T>(target).iter_mut().skip(at).step_by(length);
-        target.zip(cast::slice::<T>(source)).for_each(|(out, &x)| *out = x);
-    });
+impl Slice<'_> {
+    /// The bytes of a contiguous slice of this length.
+    fn place(&self, len: usize) -> Range<usize> {
+        self.at * len..(self.at + 1) * len
+    }
+
+    /// Copies it from a stacked value.
+    fn copy(&self, stacked: &[u8], slice: &mut [u8]) {
+        if self.op.last {
+            return slice.copy_from_slice(&stacked[self.place(slice.len())]);
+        }
+        by_width!(self.dtype, T => {
+            let elements = cast::slice::<T>(stacked).iter().skip(self.at).step_by(self.op.length);
+            cast::slice_mut::<T>(slice).iter_mut().zip(elements).for_each(|(out, &x)| *out = x);
+        });
+    }
+
+    /// Copies it to a stacked value.
+    fn put(&self, slice: &[u8], stacked: &mut [u8]) {
+        if self.op.last {
+            return stacked[self.place(slice.len())].copy_from_slice(slice);
+        }
+        by_width!(self.dtype, T => {
+            let elements = cast::slice_mut::<T>(stacked).iter_mut().skip(self.at).step_by(self.op.length);
+            elements.zip(cast::slice::<T>(slice)).for_each(|(out, &x)| *out = x);
+        });
+    }
 }

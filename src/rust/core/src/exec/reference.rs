@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::kernels::memory::AlignedBytes;
-use crate::ops::{Control, Graph, Op, Scatter};
+use crate::ops::{Control, Graph, Op, Scan, Scatter};
 use crate::raised;
 use crate::tensor::{Layout, View, ViewMut};
 
@@ -58,6 +58,13 @@ fn nodes(graph: &Graph, inputs: &[&[u8]], constants: &[&[u8]]) -> Vec<Vec<u8>> {
     graph.outputs().iter().map(|v| buffers[v.index()].as_slice().to_vec()).collect()
 }
 
+/// The elements of a slice of so many in a stacked value. Column-major: along the first axis they are `length`
+/// apart, along the last one they are side by side.
+fn places(op: &Scan, at: usize, count: usize) -> impl Iterator<Item = usize> {
+    let (first, apart) = if op.last { (at * count, 1) } else { (at, op.length) };
+    (0..count).map(move |i| first + i * apart)
+}
+
 /// Runs an op with regions, if it is one.
 fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
     let run = |region: &Graph, inputs: &[&[u8]]| nodes(region, inputs, &[]);
@@ -97,10 +104,10 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
             for step in 0..op.length {
                 let at = if op.reverse { op.length - 1 - step } else { step };
                 let mut inputs = state.clone();
-                // Column-major: elements of a slice along the first axis are `length` apart.
                 for (x, view) in along.iter().zip(&operands[op.carried..]) {
                     let size = view.dtype.bytes();
-                    inputs.push(x.chunks(size).skip(at).step_by(op.length).flatten().copied().collect());
+                    let elements = places(op, at, x.len() / size / op.length);
+                    inputs.push(elements.flat_map(|i| &x[i * size..][..size]).copied().collect());
                 }
                 inputs.extend(rest.iter().map(|x| x.to_vec()));
                 let mut outputs = run(&op.body, &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
@@ -108,9 +115,8 @@ fn control(op: &Op, operands: &[View], results: &mut [ViewMut]) -> bool {
                     outputs.drain(op.carried..).zip(&mut stacked).zip(&results[op.carried..])
                 {
                     let size = out.dtype.bytes();
-                    for (i, element) in y.chunks(size).enumerate() {
-                        let to = (i * op.length + at) * size;
-                        all[to..to + size].copy_from_slice(element);
+                    for (i, element) in places(op, at, y.len() / size).zip(y.chunks(size)) {
+                        all[i * size..][..size].copy_from_slice(element);
                     }
                 }
                 state = outputs;

@@ -15,12 +15,13 @@ use crate::kernels::cast;
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::LANES;
 use crate::ops::{DynamicSlice, DynamicUpdateSlice, Graph, Op};
+use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Elements of a value that is replaced, at most.
-const MAX_ELEMENTS: usize = 64;
+const MAX_ELEMENTS: usize = SHORT;
 
 /// Steps of an iteration, at most.
 const MAX_STEPS: usize = 1024;

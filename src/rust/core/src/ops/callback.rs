@@ -140,7 +140,8 @@ impl Callback {
         let op = if at.mask.is_some() { Op::from(self.guarded(&types)?) } else { self.clone().into() };
         let made = b.node(op, &given)?;
         let (body, sliced) = (Arc::new(b.finish(made)), slices.len());
-        let op = Scan { body, carried: 0, sliced, length: at.size, reverse: false, checkpoint: false };
+        let length = at.size;
+        let op = Scan { body, carried: 0, sliced, length, reverse: false, last: false, checkpoint: false };
         let made = at.math().apply_all(op, &[slices, rest].concat());
         Ok(made.into_iter().map(Var::batch_last).collect())
     }

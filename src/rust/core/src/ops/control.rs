@@ -42,6 +42,7 @@ pub struct While {
 
 /// A graph repeated along the first axis of some values. Operands: the state, the sliced values, what the
 /// body captures. Results: the last state, and the body's other results, stacked along a new first axis.
+/// (The last axis if `last` says so.)
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scan {
     /// From state, slices and the rest to the next state and a slice of each stacked result.
@@ -54,6 +55,9 @@ pub struct Scan {
     pub length: usize,
     /// Whether it runs from the last slice to the first.
     pub reverse: bool,
+    /// Whether slices are along the last axis instead of the first, so that each is contiguous. Only the engine
+    /// makes such loops (`passes::slices`): derivatives and batches are taken before.
+    pub last: bool,
     /// Whether a derivative recomputes the body instead of storing its intermediate values.
     pub checkpoint: bool,
 }
@@ -259,8 +263,33 @@ impl OpDef for While {
 impl Scan {
     /// The type of what is stacked from slices of this type.
     pub fn stacked(&self, slice: &Aval) -> Result<Aval> {
-        let sizes = std::iter::once(self.length).chain(slice.shape.iter().copied()).collect();
+        let mut sizes = slice.shape.to_vec();
+        sizes.insert(self.axis(sizes.len() + 1), self.length);
         Ok(Aval { shape: Shape::try_new(sizes)?, ..slice.clone() })
+    }
+
+    /// The type of the slices of a value, if it has as many as there are iterations.
+    fn slice(&self, stacked: &Aval) -> Option<Result<Aval>> {
+        let mut sizes = stacked.shape.to_vec();
+        let axis = self.axis(sizes.len());
+        (sizes.get(axis) == Some(&self.length)).then(|| {
+            sizes.remove(axis);
+            Ok(Aval { shape: Shape::try_new(sizes)?, ..stacked.clone() })
+        })
+    }
+
+    /// The axis of the slices of a value of this rank.
+    pub fn axis(&self, rank: usize) -> usize {
+        match self.last {
+            true => rank.saturating_sub(1),
+            false => 0,
+        }
+    }
+
+    /// Types of the slices that an iteration reads, and of those that it writes.
+    pub fn slices(&self) -> impl Iterator<Item = &Aval> {
+        let read = &self.body.inputs()[self.carried..self.carried + self.sliced];
+        read.iter().chain(&self.body.outputs()[self.carried..]).map(|&v| self.body.aval(v))
     }
 }
 
@@ -275,7 +304,10 @@ impl OpDef for Scan {
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let (reverse, checkpoint) = (logical(self.reverse), logical(self.checkpoint));
-        vec![("length", self.length.to_string()), ("reverse", reverse), ("checkpoint", checkpoint)]
+        let mut all =
+            vec![("length", self.length.to_string()), ("reverse", reverse), ("checkpoint", checkpoint)];
+        all.extend(self.last.then(|| ("last", logical(true))));
+        all
     }
 
     fn parse(form: &Form) -> Parsed<Scan> {
@@ -292,7 +324,8 @@ impl OpDef for Scan {
             _ => 0,
         };
         let (reverse, checkpoint) = (form.logical("reverse")?, form.logical("checkpoint")?);
-        Ok(Scan { carried, sliced, length: form.number("length")?, reverse, checkpoint, body })
+        let last = form.has("last") && form.logical("last")?;
+        Ok(Scan { carried, sliced, length: form.number("length")?, reverse, last, checkpoint, body })
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {
@@ -301,12 +334,7 @@ impl OpDef for Scan {
         }
         let slices: Vec<Aval> = operands[self.carried..self.carried + self.sliced]
             .iter()
-            .map(|x| match x.shape.split_first() {
-                Some((&first, rest)) if first == self.length => {
-                    Ok(Aval { shape: Shape::try_new(rest.to_vec())?, ..(*x).clone() })
-                }
-                _ => Err(internal(&SCAN, "a first axis of another size")),
-            })
+            .map(|x| self.slice(x).unwrap_or_else(|| Err(internal(&SCAN, "slices of another number"))))
             .collect::<Result<_>>()?;
         let state = &operands[..self.carried];
         let rest = &operands[self.carried + self.sliced..];

@@ -267,11 +267,8 @@ impl OpDef for Transpose {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::of_one(|at| {
-            let mut back = self.permutation.clone();
-            for (to, from) in self.permutation.iter().enumerate() {
-                back[from.0] = Axis(to);
-            }
-            at.g().apply(Transpose { permutation: back }, &[])
+            let permutation = Transpose::inverse(&self.permutation);
+            at.g().apply(Transpose { permutation }, &[])
         })
     }
 
@@ -314,6 +311,15 @@ fn are_in_order(axes: &[Axis]) -> bool {
 }
 
 impl Transpose {
+    /// The order of axes that undoes a transpose.
+    pub fn inverse(permutation: &[Axis]) -> Vec<Axis> {
+        let mut back = permutation.to_vec();
+        for (to, from) in permutation.iter().enumerate() {
+            back[from.0] = Axis(to);
+        }
+        back
+    }
+
     fn view(&self, layout: &Layout) -> Layout {
         Layout {
             strides: self.permutation.iter().map(|a| layout.strides[a.0]).collect(),

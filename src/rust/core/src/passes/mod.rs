@@ -13,6 +13,7 @@ mod pads;
 mod pieces;
 mod regions;
 mod rewrite;
+mod slices;
 mod transposes;
 mod views;
 
@@ -23,6 +24,7 @@ pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
 pub use pads::pads;
 pub use rewrite::{accurate, Stage};
+pub use slices::{slices, SHORT};
 pub use transposes::transposes;
 pub use views::Views;
 

@@ -135,7 +135,7 @@ impl Loop<'_> {
 
         // A state is kept if it is read outside or in another iteration.
         let mut kept: Vec<bool> = (0..carried).map(|j| self.read[j] && !stays[j]).collect();
-        let stacked: Vec<usize> = (carried..self.read.len()).filter(|&k| self.read[k]).collect();
+        let Stacked { made: stacked, twice, slices: same } = self.stacked(b, &body.graph);
         for test in tests {
             let reads = test.reads(&(0..test.graph.outputs().len()).collect::<Vec<_>>());
             (0..carried).for_each(|j| kept[j] |= reads[j]);
@@ -159,6 +159,7 @@ impl Loop<'_> {
             let ambiguous = b.graph().aval(self.init[j]).ambiguous_with(result);
             out[j] = Some(flagged(b, self.init[j], ambiguous)?);
         }
+        same.iter().for_each(|&(k, v)| out[k] = Some(v));
         if outputs.is_empty() && !self.prints {
             return Ok(out);
         }
@@ -177,8 +178,40 @@ impl Loop<'_> {
         operands.extend(given);
         let made = b.node(make(graphs, state.len(), slices.len()), &operands)?;
         outputs.iter().zip(made).for_each(|(&k, v)| out[k] = Some(v));
+        twice.iter().for_each(|&(k, first)| out[k] = out[first]);
         Ok(out)
     }
+
+    /// What the loop is to stack.
+    fn stacked(&self, b: &Builder, body: &Graph) -> Stacked {
+        let carried = self.init.len();
+        let (inner, mut all) = (body.outputs(), Stacked::default());
+        let slices = body.inputs()[carried..].iter().zip(self.along);
+        for k in (carried..self.read.len()).filter(|&k| self.read[k]) {
+            let v = inner[k];
+            let is_slice = |(&slice, &along): &(&Value, &Value)| {
+                slice == v && b.graph().aval(along).ambiguous == body.aval(v).ambiguous
+            };
+            let same = slices.clone().find(is_slice).filter(|_| !(self.prints && k == 0));
+            let first = all.made.iter().copied().find(|&first| inner[first] == v);
+            match (same, first) {
+                (Some((_, &along)), _) => all.slices.push((k, along)),
+                (None, Some(first)) => all.twice.push((k, first)),
+                (None, None) => all.made.push(k),
+            }
+        }
+        all
+    }
+}
+
+/// The results that a loop stacks, by their numbers.
+#[derive(Default)]
+struct Stacked {
+    made: Vec<usize>,
+    /// Those that are the same as one that is made before.
+    twice: Vec<(usize, usize)>,
+    /// Those that are slices as they are, and the value that they are slices of.
+    slices: Vec<(usize, Value)>,
 }
 
 /// What may be hoisted out of a region.

@@ -151,8 +151,7 @@ fn back(
     for (old, &new) in node.operands.iter().zip(operands) {
         given.push(match &turned[old.index()] {
             Some(order) => {
-                let mut permutation = order.clone();
-                order.iter().enumerate().for_each(|(i, axis)| permutation[axis.0] = Axis(i));
+                let permutation = Transpose::inverse(order);
                 b.node1(Transpose { permutation }, &[new])?
             }
             None => new,

@@ -69,6 +69,7 @@ pub fn program(rng: &mut Rng, nodes: usize, n: usize, views: bool) -> Graph {
                     sliced: 0,
                     length: 3,
                     reverse: false,
+                    last: false,
                     checkpoint: false,
                 };
                 b.node(Op::Scan(scan), &[x]).expect("a state of its type")[0]

@@ -110,6 +110,7 @@ pub fn looped(b: &mut Builder, x: &[Value], way: Way) -> Vec<Value> {
         sliced: 2,
         length: way.length,
         reverse: way.reverse,
+        last: false,
         checkpoint: way.checkpoint,
     };
     b.node(Op::Scan(op), &[x[0], zero, x[1], x[2], ks, x[3]]).unwrap()
@@ -146,12 +147,14 @@ pub fn loop_in_loop(b: &mut Builder, x: &[Value], checkpoint: bool) -> Vec<Value
         vec![next, damped]
     });
     let rows = region(&[float(&[]), float(&[3]), float(&[])], |b, x| {
-        let op = Scan { body: along, carried: 1, sliced: 1, length: 3, reverse: true, checkpoint };
+        let op =
+            Scan { body: along, carried: 1, sliced: 1, length: 3, reverse: true, last: false, checkpoint };
         let results = b.node(Op::Scan(op), &[x[0], x[1], x[2]]).unwrap();
         let y = inner(b, results[1], &mut Rng::new(9));
         vec![results[0], y]
     });
-    let op = Scan { body: rows, carried: 1, sliced: 1, length: 2, reverse: false, checkpoint: false };
+    let op =
+        Scan { body: rows, carried: 1, sliced: 1, length: 2, reverse: false, last: false, checkpoint: false };
     b.node(Op::Scan(op), &[x[0], x[1], x[2]]).unwrap()
 }
 
@@ -162,6 +165,6 @@ pub fn branches_in_loop(b: &mut Builder, x: &[Value]) -> Vec<Value> {
         let next = plain(b, "mul", &[y, x[3]]);
         vec![next, y]
     });
-    let op = Scan { body, carried: 1, sliced: 1, length: 3, reverse: false, checkpoint: false };
+    let op = Scan { body, carried: 1, sliced: 1, length: 3, reverse: false, last: false, checkpoint: false };
     b.node(Op::Scan(op), &[x[0], x[1], x[2], x[3]]).unwrap()
 }

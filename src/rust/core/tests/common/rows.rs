@@ -422,8 +422,15 @@ fn scatters(d: DType) -> Vec<(Op, Vec<Aval>)> {
     });
     let step = region(&[one.clone(), one.clone()], &|b, v| vec![add(b, v[0], v[1])]);
     let repeated = region(&[one.clone(), one.clone(), line.clone()], &|b, v| {
-        let scan =
-            Scan { body: step.clone(), carried: 1, sliced: 1, length: 3, reverse: false, checkpoint: false };
+        let scan = Scan {
+            body: step.clone(),
+            carried: 1,
+            sliced: 1,
+            length: 3,
+            reverse: false,
+            last: false,
+            checkpoint: false,
+        };
         let sum = add(b, v[0], v[1]);
         b.node(Op::Scan(scan), &[sum, v[2]]).expect("a scan of sums")
     });
@@ -500,7 +507,7 @@ fn control(d: DType) -> Vec<(Op, Vec<Aval>)> {
             let other = add(b, v[1], v[2]);
             vec![sum, other, v[0]]
         });
-        let scan = Scan { body, carried: 1, sliced: 1, length, reverse, checkpoint: false };
+        let scan = Scan { body, carried: 1, sliced: 1, length, reverse, last: false, checkpoint: false };
         all.push((Op::Scan(scan), vec![x.clone(), aval(d, &[length, 3]), x.clone()]));
     }
     let forward = region(slice::from_ref(&x), &|b, v| vec![add(b, v[0], v[0])]);

@@ -43,8 +43,8 @@ fn parameters(graph: &Graph, read: &Graph) -> Option<String> {
             (Op::If(_), Op::If(_)) => true,
             (Op::While(x), Op::While(y)) => x.carried == y.carried,
             (Op::Scan(x), Op::Scan(y)) => {
-                (x.carried, x.sliced, x.length, x.reverse, x.checkpoint)
-                    == (y.carried, y.sliced, y.length, y.reverse, y.checkpoint)
+                (x.carried, x.sliced, x.length, x.reverse, x.last, x.checkpoint)
+                    == (y.carried, y.sliced, y.length, y.reverse, y.last, y.checkpoint)
             }
             (Op::Custom(x), Op::Custom(y)) => x.arguments == y.arguments && targets(x) == targets(y),
             (Op::Scatter(x), Op::Scatter(y)) => {

@@ -227,7 +227,7 @@ impl Writer {
                 let (body, more) =
                     self.region(&given, names, |w, _| [w.like_types(&given[..carried]), w.some(3)].concat());
                 let (sliced, reverse) = (along.len(), self.rng.one_in(2));
-                let op = Scan { body, carried, sliced, length, reverse, checkpoint: false };
+                let op = Scan { body, carried, sliced, length, reverse, last: false, checkpoint: false };
                 let (op, to) = op.from_types(&ranked(&given[..carried])).unwrap();
                 let state = self.converted(state, to);
                 (Op::Scan(op), [state, along, self.of_types(&more)].concat())

@@ -81,23 +81,25 @@ pub(super) fn scan<'m, 'b>(
         let (along, rest) = rest.split_at(op.sliced);
         let (count, state) = (all[0], &all[1..1 + op.carried]);
         let at = if op.reverse { count.integer(op.length as i64 - 1) - count } else { count };
-        let first =
-            |rank: usize| -> Vec<Var> { (0..rank).map(|i| if i == 0 { at } else { at.of(0.0) }).collect() };
+        let starts = |rank: usize| -> Vec<Var> {
+            (0..rank).map(|i| if i == op.axis(rank) { at } else { at.of(0.0) }).collect()
+        };
         let slices = along.iter().map(|x| {
-            let shape = x.aval().shape;
-            let sizes = [&[1], &shape[1..]].concat();
-            x.apply(Op::DynamicSlice(DynamicSlice { sizes, check: Check::Silent }), &first(shape.rank()))
-                .reread(shape[1..].to_vec())
+            let (mut sizes, rank) = (x.aval().shape.to_vec(), x.aval().shape.rank());
+            sizes[op.axis(rank)] = 1;
+            let slice = DynamicSlice { sizes: sizes.clone(), check: Check::Silent };
+            sizes.remove(op.axis(rank));
+            x.apply(Op::DynamicSlice(slice), &starts(rank)).reread(sizes)
         });
         let inputs: Vec<Var> = state.iter().copied().chain(slices).chain(rest.iter().copied()).collect();
         let made = math.inline(&op.body, &inputs)?;
         let (next, parts) = made.split_at(op.carried);
         let parts = parts.iter().zip(&all[1 + op.carried..]).map(|(part, so_far)| {
-            let shape = so_far.aval().shape;
-            let part = part.reread([&[1], &shape[1..]].concat());
+            let (mut sizes, rank) = (so_far.aval().shape.to_vec(), so_far.aval().shape.rank());
+            sizes[op.axis(rank)] = 1;
             so_far.apply(
                 Op::DynamicUpdateSlice(DynamicUpdateSlice { check: Check::Silent }),
-                &[&[part], &first(shape.rank())[..]].concat(),
+                &[&[part.reread(sizes)], &starts(rank)[..]].concat(),
             )
         });
         let count = count + count.of(1.0);

@@ -129,7 +129,8 @@ pub(super) fn scatter_loop<'m, 'b>(
             all.apply(Op::DynamicUpdateSlice(DynamicUpdateSlice { check: Check::Silent }), &[next, place])
         ])
     })?;
-    let scan = Scan { body, carried: 1, sliced: along.len(), length, reverse: false, checkpoint: false };
+    let sliced = along.len();
+    let scan = Scan { body, carried: 1, sliced, length, reverse: false, last: false, checkpoint: false };
     let last = math.apply_all(Op::Scan(scan), &[&[state], &along[..], captured].concat());
     Ok(last.into_iter().map(|x| x.reread(shape.to_vec())).collect())
 }

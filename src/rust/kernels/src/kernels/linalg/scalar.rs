@@ -2,6 +2,8 @@
 
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::memory::squares;
 use crate::kernels::memory::zeroed;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::products::gemm;
@@ -188,7 +190,7 @@ macro_rules! floats {
                 let strides = [x.strides[1], out.strides[1]];
                 // SAFETY: the elements of the matrices, of which the result is borrowed exclusively; their sizes
                 // were held to each other.
-                unsafe { gemm::transpose(x.first, x.sizes, strides, out.first) }
+                unsafe { squares::transpose(x.first, x.sizes, strides, out.first) }
             }
         }
 

@@ -10,6 +10,8 @@ pub mod indexed;
 pub mod nontemporal;
 pub mod permute;
 pub mod room;
+#[cfg(target_arch = "x86_64")]
+pub mod squares;
 mod walk;
 
 use crate::growth::reserve;

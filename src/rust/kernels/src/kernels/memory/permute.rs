@@ -5,6 +5,8 @@
 //! along those of the result, in whole cache lines. Without the buffer, lines of a block would conflict in
 //! the cache if sizes are powers of two, as they often are.
 
+#[cfg(target_arch = "x86_64")]
+use super::squares;
 use crate::dtype::Element;
 use crate::kernels::threads::pool;
 use crate::kernels::wide::wide;
@@ -14,6 +16,9 @@ use std::mem::size_of;
 
 /// Elements of a run that is read.
 const RUN: usize = 64;
+
+/// Elements of a run, at least, that is read for a thread: a cache line of singles.
+const LEAST: usize = 16;
 
 /// Bytes of a run that is written, at most.
 const LINE: usize = 512;
@@ -48,7 +53,9 @@ pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     // Pieces are ranges of the last axis that is worth splitting; lower axes are whole in each.
     let cut = (0..axes.len()).rev().find(|&i| axes[i].to <= PIECE || i == along).unwrap_or(0).max(along);
     let below = axes[cut].to;
-    let step = (PIECE / below).next_multiple_of(RUN).max(RUN).min(axes[cut].size);
+    // Whole runs, if there are many.
+    let part = if axes[cut].size < 4 * RUN { LEAST } else { RUN };
+    let step = (PIECE / below).next_multiple_of(part).max(part).min(axes[cut].size);
     let step = if cut + 1 == axes.len() { step } else { axes[cut].size };
     pool::for_each_chunk(out, below * step, out.len().saturating_mul(ELEMENT), |piece, out| {
         // Where the chunk starts in the operand: it starts with whole lower axes.
@@ -104,6 +111,10 @@ fn transpose<T: Element>(
             for (line, buffer) in buffer.chunks_exact_mut(RUN).take(lines).enumerate() {
                 let at = first + (i + line) as isize * row.from + j as isize;
                 buffer[..run].copy_from_slice(&data[at as usize..][..run]);
+            }
+            #[cfg(target_arch = "x86_64")]
+            if squares::copy(buffer, [run, lines], [RUN, column.to], &mut out[i + j * column.to..]) {
+                continue;
             }
             for c in (0..run).step_by(SQUARE) {
                 for r in (0..lines).step_by(SQUARE) {

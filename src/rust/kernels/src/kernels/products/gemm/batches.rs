@@ -7,9 +7,9 @@
 
 use super::batch::{Below, Beside, Flat, Matrices};
 use super::operand::{Target, DEPTH};
-use super::pack::transpose;
 use super::scratch::{room, Line};
 use super::tile::{Kernels, Tiled};
+use crate::kernels::memory::squares::transpose;
 use crate::kernels::products::matrix::PRODUCTS;
 use crate::stop;
 use std::mem::size_of;

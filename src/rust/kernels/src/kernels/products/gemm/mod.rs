@@ -109,19 +109,6 @@ pub unsafe fn one_by_one<T: Tiled>(
     with_scratch(|scratch| batches::all_below(kernels, operands, sizes, vectors, out, scratch));
 }
 
-/// `out` becomes the transpose of a matrix of `[rows, columns]`; columns of both are contiguous, with these
-/// strides. Returns whether the processor has kernels for it.
-///
-/// # Safety
-/// All elements are there; those of the result are not in use.
-pub unsafe fn transpose<T: Tiled>(x: *const T, sizes: [usize; 2], strides: [usize; 2], out: *mut T) -> bool {
-    let here = T::kernels(Level::current()).is_some();
-    if here {
-        pack::transpose(x, sizes, strides, out);
-    }
-    here
-}
-
 /// Solves equations with a triangle in place, for `[rows, right-hand sides]`: `x` is the first row, which is
 /// contiguous, and `stride` leads from one to the next. Returns whether the processor has kernels for it.
 ///

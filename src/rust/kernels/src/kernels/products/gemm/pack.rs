@@ -2,91 +2,25 @@
 
 use super::scratch::Line;
 use crate::kernels::memory::cache::prefetch;
-use std::arch::x86_64::*;
+use crate::kernels::memory::squares::{Square, LINES};
 use std::mem::size_of;
-
-/// Lines that are transposed together.
-const LINES: usize = 4;
 
 /// Elements of lines after which the next ones are fetched, where panels are packed side by side: those of a
 /// large matrix are in pages of their own each, which nothing but this asks for in time.
 const AHEAD: isize = 8;
 
 /// An element that is packed.
-pub trait Packed: Copy + Default {
+pub trait Packed: Square + Default {
     /// What lines and lanes that are missing are filled with.
     const ZERO: Self;
-    /// Elements of a line that are transposed together.
-    const RUN: usize;
-    /// Transposes a run of [`LINES`] lines, whose stride is `line`: in `out` the lines are contiguous, and
-    /// the stride of a run is `width`.
-    ///
-    /// # Safety
-    /// The elements are there, and there is room for them; to be inlined where AVX is.
-    unsafe fn transpose(x: *const Self, line: isize, out: *mut Self, width: usize);
 }
 
 impl Packed for f32 {
     const ZERO: f32 = 0.0;
-    const RUN: usize = 8;
-    #[inline(always)]
-    unsafe fn transpose(x: *const f32, line: isize, out: *mut f32, width: usize) {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm256_loadu_ps(x.wrapping_offset(i * line)));
-        let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
-        let (after_ab, after_cd) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
-        // Runs 0 and 4, 1 and 5, and so on.
-        let pairs = [
-            _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
-            _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
-            _mm256_shuffle_ps::<0b01_00_01_00>(after_ab, after_cd),
-            _mm256_shuffle_ps::<0b11_10_11_10>(after_ab, after_cd),
-        ];
-        for (i, pair) in pairs.into_iter().enumerate() {
-            _mm_storeu_ps(out.add(i * width), _mm256_castps256_ps128(pair));
-            _mm_storeu_ps(out.add((i + 4) * width), _mm256_extractf128_ps::<1>(pair));
-        }
-    }
 }
 
 impl Packed for f64 {
     const ZERO: f64 = 0.0;
-    const RUN: usize = 4;
-    #[inline(always)]
-    unsafe fn transpose(x: *const f64, line: isize, out: *mut f64, width: usize) {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm256_loadu_pd(x.wrapping_offset(i * line)));
-        let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
-        let (after_ab, after_cd) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
-        _mm256_storeu_pd(out, _mm256_permute2f128_pd::<0x20>(ab, cd));
-        _mm256_storeu_pd(out.add(width), _mm256_permute2f128_pd::<0x20>(after_ab, after_cd));
-        _mm256_storeu_pd(out.add(2 * width), _mm256_permute2f128_pd::<0x31>(ab, cd));
-        _mm256_storeu_pd(out.add(3 * width), _mm256_permute2f128_pd::<0x31>(after_ab, after_cd));
-    }
-}
-
-/// Transposes a matrix of `[rows, columns]` whose columns are contiguous, and so are those of the transpose;
-/// `strides` are the distances of columns of both.
-///
-/// # Safety
-/// The elements are there, and there is room for them, apart; the processor has AVX2.
-#[target_feature(enable = "avx2")]
-pub(super) unsafe fn transpose<T: Packed>(
-    x: *const T,
-    [rows, columns]: [usize; 2],
-    strides: [usize; 2],
-    out: *mut T,
-) {
-    let [from, to] = strides;
-    let [high, wide] = [rows / T::RUN * T::RUN, columns / LINES * LINES];
-    for i in (0..high).step_by(T::RUN) {
-        for j in (0..wide).step_by(LINES) {
-            T::transpose(x.add(i + j * from), from as isize, out.add(j + i * to), to);
-        }
-    }
-    for j in 0..columns {
-        for i in if j < wide { high } else { 0 }..rows {
-            out.add(j + i * to).write(*x.add(i + j * from));
-        }
-    }
 }
 
 /// Elements from one panel of so many lines to the next: a line of the cache more than they take. All panels

@@ -1,0 +1,163 @@
+//! Loops with long slices slice along the last axis, and give what loops along the first axis give.
+
+mod common;
+#[path = "common/gradients.rs"]
+mod gradients;
+#[path = "common/loops.rs"]
+mod loops;
+
+use anvil_core::exec::{reference::evaluate, Executable};
+use anvil_core::graph::Value;
+use anvil_core::hlo::legalize;
+use anvil_core::kernels::reductions::fold::Fold;
+use anvil_core::ops::*;
+use anvil_core::passes::slices;
+use anvil_core::shape::{Axis, Shape};
+use common::{disagreement, random_inputs, Rng};
+use gradients::gradient;
+use loops::{float, number, plain, region};
+
+/// A loop along `xs` whose state is `[.., sizes]` and a number, which stacks the state before, one that is
+/// transposed if `turned`, and the number.
+fn looped(
+    b: &mut Builder,
+    x: &[Value],
+    sizes: &[usize],
+    [length, reverse, turned]: [usize; 3],
+) -> Vec<Value> {
+    let slice = float(sizes);
+    let back: Vec<Axis> = (0..sizes.len()).rev().map(Axis).collect();
+    let body = region(&[slice.clone(), float(&[]), slice.clone(), slice], |b, x| {
+        let [state, total, xs, captured] = *x else { unreachable!() };
+        let product = plain(b, "mul", &[state, captured]);
+        let sum = plain(b, "add", &[product, xs]);
+        let next = plain(b, "sin", &[sum]);
+        let half = number(b, 0.5);
+        let total = plain(b, "mul", &[total, half]);
+        let mut y = plain(b, "mul", &[next, state]);
+        if turned == 1 {
+            y = b.node1(Transpose { permutation: back.clone() }, &[y]).unwrap();
+        }
+        vec![next, total, y, total, state]
+    });
+    let op =
+        Scan { body, carried: 2, sliced: 1, length, reverse: reverse == 1, last: false, checkpoint: false };
+    b.node(op, x).unwrap()
+}
+
+/// The shapes that [`looped`] takes.
+fn shapes(sizes: &[usize], length: usize) -> Vec<Shape> {
+    let along = [&[length], sizes].concat();
+    [sizes, &[], &along, sizes].map(|x| Shape::try_new(x.to_vec()).unwrap()).to_vec()
+}
+
+fn program(sizes: &[usize], way: [usize; 3]) -> Graph {
+    let mut b = Builder::default();
+    let x: Vec<Value> = shapes(sizes, way[0]).iter().map(|shape| b.input(float(shape))).collect();
+    let results = looped(&mut b, &x, sizes, way);
+    b.finish(results)
+}
+
+/// The sum of squares of all results.
+fn total(graph: &Graph) -> Graph {
+    let mut b = Builder::default();
+    let x: Vec<Value> = graph.inputs().iter().map(|&v| b.input(graph.aval(v).clone())).collect();
+    let results = b.inline(graph, &x).unwrap();
+    let parts = results.into_iter().map(|v| {
+        let square = plain(&mut b, "mul", &[v, v]);
+        let rank = b.graph().aval(square).shape.rank();
+        b.node1(Reduction { fold: Fold::Sum, axes: (0..rank).map(Axis).collect(), drop: true }, &[square])
+            .unwrap()
+    });
+    let parts: Vec<Value> = parts.collect();
+    let sum = parts.into_iter().reduce(|x, y| plain(&mut b, "add", &[x, y])).unwrap();
+    b.finish(vec![sum])
+}
+
+/// Transposes outside of loops.
+fn transposes(graph: &Graph) -> usize {
+    graph.nodes().iter().filter(|node| node.op.get::<Transpose>().is_some()).count()
+}
+
+#[test]
+fn loops_along_the_last_axis_give_what_loops_along_the_first_give() {
+    // Short slices, long ones, some that are read and written where they lie, and some without elements.
+    for sizes in [&[3][..], &[65], &[9, 8], &[2, 5, 7], &[3_000, 3], &[0, 80]] {
+        for way in [[1, 0, 0], [2, 0, 1], [5, 1, 0], [5, 0, 1]] {
+            let graph = program(sizes, way);
+            let inputs = random_inputs(&mut Rng::new(way[0] as u64), &graph);
+            assert_eq!(disagreement(&graph, &inputs, &[], &[0]), None, "{sizes:?} {way:?}");
+            let Some(made) = slices(&graph).unwrap() else {
+                assert!(way[0] == 1 || sizes.iter().product::<usize>() <= 64, "{sizes:?} {way:?} stay");
+                continue;
+            };
+            made.verify().unwrap();
+            let inputs: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
+            let want = evaluate(&graph, &inputs, &[]).unwrap();
+            assert!(evaluate(&made, &inputs, &[]).unwrap() == want, "{sizes:?} {way:?}\n{made}");
+            if sizes.iter().product::<usize>() < 100 {
+                let legal = legalize(&made).unwrap();
+                assert!(evaluate(&legal, &inputs, &[]).unwrap() == want, "{sizes:?} {way:?}\n{legal}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_loop_keeps_for_its_derivative_is_read_as_it_lies() {
+    for (sizes, way) in [(&[70][..], [4, 0, 0]), (&[9, 8], [3, 1, 1])] {
+        let graph = gradient(&total(&program(sizes, way)), &shapes(sizes, way[0])).unwrap();
+        let inputs = random_inputs(&mut Rng::new(3), &graph);
+        assert_eq!(disagreement(&graph, &inputs, &[], &[]), None, "{sizes:?}");
+        let program = Executable::compile(&graph, &[]).unwrap();
+        let made = program.graph();
+        // `xs`, and its gradient.
+        assert_eq!(transposes(made), 2, "{sizes:?} {made}");
+        let loops = made.nodes().iter().filter_map(|node| node.op.get::<Scan>()).collect::<Vec<_>>();
+        assert!(loops.len() == 2 && loops.iter().all(|op| op.last), "{made}");
+        // The state before an iteration is stacked once, for the program and its derivative.
+        let stacked = &loops[0].body.outputs()[loops[0].carried..];
+        assert!((1..stacked.len()).all(|k| !stacked[..k].contains(&stacked[k])), "{made}");
+    }
+}
+
+#[test]
+fn transposes_of_loops_in_loops_move_out_of_them() {
+    // An outer loop over an inner one that stacks long slices, which the outer one stacks again.
+    let (inner, outer) = (3, 4);
+    let body = region(&[float(&[70]), float(&[70])], |b, x| {
+        let inner_body = region(&[float(&[70]), float(&[70])], |b, x| {
+            let next = plain(b, "mul", x);
+            let next = plain(b, "sin", &[next]);
+            vec![next, x[0]]
+        });
+        let op = Scan {
+            body: inner_body,
+            carried: 1,
+            sliced: 0,
+            length: inner,
+            reverse: false,
+            last: false,
+            checkpoint: false,
+        };
+        b.node(op, x).unwrap()
+    });
+    let op =
+        Scan { body, carried: 1, sliced: 0, length: outer, reverse: false, last: false, checkpoint: false };
+    let mut b = Builder::default();
+    let x = [0; 2].map(|_| b.input(float(&[70])));
+    let results = b.node(op, &x).unwrap();
+    let graph = b.finish(results);
+    let inputs = random_inputs(&mut Rng::new(4), &graph);
+    assert_eq!(disagreement(&graph, &inputs, &[], &[]), None);
+    let made = slices(&graph).unwrap().unwrap();
+    let outer = made.nodes().iter().find_map(|node| node.op.get::<Scan>()).unwrap();
+    assert_eq!((transposes(&made), transposes(&outer.body)), (1, 0), "{made}");
+    let shapes = [[70].into(), [70].into()];
+    let graph = gradient(&total(&graph), &shapes).unwrap();
+    let inputs = random_inputs(&mut Rng::new(5), &graph);
+    assert_eq!(disagreement(&graph, &inputs, &[], &[]), None);
+    let program = Executable::compile(&graph, &[]).unwrap();
+    let loops = program.graph().nodes().iter().filter_map(|node| node.op.get::<Scan>());
+    assert!(loops.map(|op| transposes(&op.body)).all(|count| count == 0), "{}", program.graph());
+}
