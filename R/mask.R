@@ -186,7 +186,7 @@ bind_callees <- function(f, mask, masks) {
   repeat {
     if (is_outside(at, masks)) break
     methods <- methods_in(at, names)
-    here <- c(names[vapply(names, exists, NA, envir = at, inherits = FALSE)], methods)
+    here <- c(.Call(anvil_bound, names, at), methods)
     still <- here[!vapply(here, function(name) bindingIsActive(as.name(name), at), NA)]
     functions <- functions_in(at, still)
     for (name in names(functions)) {

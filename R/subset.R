@@ -111,7 +111,8 @@ positions_of_rows <- function(given) {
 as_vector_subscript <- function(i) if (inherits(i, "AnvilValue")) as_flat(i) else array(i)
 
 # The expressions of the subscripts go to Rust with the frame that holds them: only they say what was left
-# out, and what is written as a range.
+# out, and what is written as a range. Tensors and traced values have methods of their first class, so that R
+# looks for one method, as those in ops-generics.R.
 
 #' @rdname nv_subset
 #' @export
@@ -127,24 +128,32 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 
 #' @rdname nv_subset
 #' @export
+#' @rawNamespace S3method("[",AnvilTensor,"[.AnvilValue")
+#' @rawNamespace S3method("[",AnvilTracer,"[.AnvilValue")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
   .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
 }
 
 #' @rdname nv_subset
 #' @export
+#' @rawNamespace S3method("[<-",AnvilTensor,"[<-.AnvilValue")
+#' @rawNamespace S3method("[<-",AnvilTracer,"[<-.AnvilValue")
 `[<-.AnvilValue` <- function(x, ..., value) {
   .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, as_update(value))
 }
 
 #' @rdname nv_subset
 #' @export
+#' @rawNamespace S3method("[[",AnvilTensor,"[[.AnvilValue")
+#' @rawNamespace S3method("[[",AnvilTracer,"[[.AnvilValue")
 `[[.AnvilValue` <- function(x, ...) {
   .External(anvil_subset, x, substitute(...()), environment(), TRUE, NULL, TRUE)
 }
 
 #' @rdname nv_subset
 #' @export
+#' @rawNamespace S3method("[[<-",AnvilTensor,"[[<-.AnvilValue")
+#' @rawNamespace S3method("[[<-",AnvilTracer,"[[<-.AnvilValue")
 `[[<-.AnvilValue` <- function(x, ..., value) {
   .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, NULL, as_update(value))
 }

@@ -77,23 +77,21 @@ eval_call <- function(call) eval(call$code, call$frame)
 settle <- function(code, env, locals = NULL, seen = new.env()) {
   frames <- frames_within(env)
   if (!length(frames) || identical(topenv(env), topenv())) return(invisible())
-  for (name in setdiff(all.names(code, unique = TRUE), locals)) {
-    at <- NULL
-    for (frame in frames) {
-      if (exists(name, envir = frame, inherits = FALSE)) {
-        at <- frame
-        break
-      }
+  names <- setdiff(all.names(code, unique = TRUE), locals)
+  for (at in frames) {
+    here <- .Call(anvil_bound, names, at)
+    names <- setdiff(names, here)
+    for (name in here) {
+      if (bindingIsActive(as.name(name), at)) next
+      # If it fails, it will do so again where it is used, with the user's call.
+      value <- if_it_fails(get(name, envir = at, inherits = FALSE), NULL)
+      if (!is.function(value) || is.primitive(value)) next
+      # Functions of one name may come from several environments.
+      same <- function(other) identical(other, environment(value))
+      if (any(vapply(seen[[name]], same, NA))) next
+      assign(name, c(seen[[name]], list(environment(value))), envir = seen)
+      settle_function(value, seen)
     }
-    if (is.null(at) || bindingIsActive(as.name(name), at)) next
-    # If it fails, it will do so again where it is used, with the user's call.
-    value <- if_it_fails(get(name, envir = at, inherits = FALSE), NULL)
-    if (!is.function(value) || is.primitive(value)) next
-    # Functions of one name may come from several environments.
-    same <- function(other) identical(other, environment(value))
-    if (any(vapply(seen[[name]], same, NA))) next
-    assign(name, c(seen[[name]], list(environment(value))), envir = seen)
-    settle_function(value, seen)
   }
 }
 

@@ -79,6 +79,8 @@ extern "C" {
     pub fn Rf_setAttrib(x: SEXP, symbol: SEXP, value: SEXP) -> SEXP;
     pub fn Rf_asS4(x: SEXP, flag: c_int, complete: c_int) -> SEXP;
     pub fn Rf_install(name: *const c_char) -> SEXP;
+    pub fn Rf_installTrChar(name: SEXP) -> SEXP;
+    pub fn R_existsVarInFrame(env: SEXP, symbol: SEXP) -> c_int;
     pub fn Rf_mkCharLenCE(text: *const c_char, len: c_int, encoding: c_int) -> SEXP;
     pub fn Rf_translateCharUTF8(x: SEXP) -> *const c_char;
     pub fn Rf_getCharCE(x: SEXP) -> c_int;

@@ -50,6 +50,7 @@
 mod altrep;
 mod audit;
 mod axis_names;
+mod bindings;
 mod cache;
 mod callback;
 mod export;
@@ -136,6 +137,7 @@ entry! {
     rs_trace_finish(handle, result) scope => jit::finish(handle, result, scope);
     rs_trace_lift(x, path) scope => info::lift(x, path, scope);
     rs_same(x, y) _scope => trace::same(x, y);
+    rs_bound(names, env) scope => bindings::bound(names, env, scope);
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);
     rs_tensor(data, dtype, shape, ambiguous, order) scope => tensor::create(data, dtype, shape, ambiguous, order, scope);
