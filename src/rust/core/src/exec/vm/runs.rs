@@ -60,6 +60,12 @@ impl Runs {
         })
     }
 
+    /// By how much more of a vector of so many lanes than its elements fill a run takes, in thousandths for each
+    /// element.
+    pub fn waste(&self, lanes: usize) -> usize {
+        1000 * (self.len.next_multiple_of(lanes) - self.len) / (lanes * self.len)
+    }
+
     /// Elements of a run.
     pub(super) fn len(&self) -> usize {
         self.len
@@ -265,6 +271,17 @@ mod tests {
         let layout = |strides: [isize; 2]| Layout { strides: strides.into(), offset: 0 };
         assert!(Runs::of(&[LONG - 1, 2].into(), &layout([1, 0]), 4).is_none());
         assert!(Runs::of(&[LONG, 2].into(), &layout([2, 0]), 4).is_none());
+    }
+
+    #[test]
+    fn a_run_wastes_what_its_last_vector_has_beyond_it() {
+        let waste = |len: usize, lanes| {
+            let layout = Layout { strides: vec![1, 0], offset: 0 };
+            Runs::of(&[len, 2].into(), &layout, 4).expect("it is long").waste(lanes)
+        };
+        assert_eq!([8, 16, 48].map(|len| waste(len, 8)), [0; 3]);
+        // Six lanes of sixteen for ten elements, fifteen for seventeen.
+        assert_eq!([waste(10, 16), waste(17, 16), waste(17, 8)], [37, 55, 51]);
     }
 
     struct Begin {

@@ -48,7 +48,7 @@ pub use native_loop::{Buffer, NativeLoop};
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod code {
-    use super::machine::{self, ChainFunction, VECTOR};
+    use super::machine::{self, ChainFunction, LITERAL, VECTOR};
     use super::pages::Pages;
     use super::{emit, expansion, Argument, Chain, Nest, Op};
     use crate::dtype::DType;
@@ -85,7 +85,20 @@ mod code {
     /// Whether the code of a chain may be on vectors of 64 bytes: the level in use has them, and instructions on
     /// elements as wide.
     fn is_wide(chain: &Chain) -> bool {
-        machine::has_wide() && chain.width >= 4
+        has_wide(chain.width)
+    }
+
+    fn has_wide(width: usize) -> bool {
+        machine::has_wide() && width >= 4
+    }
+
+    /// Elements of this width in a vector.
+    pub fn lanes(width: usize) -> usize {
+        if has_wide(width) {
+            2 * LITERAL / width
+        } else {
+            LITERAL / width
+        }
     }
 
     /// Whether a chain may have non-temporal stores. Those in runs begin where all its results are aligned.
@@ -198,6 +211,11 @@ mod code {
         false
     }
 
+    /// Elements of this width in a vector.
+    pub fn lanes(_width: usize) -> usize {
+        1
+    }
+
     /// Steps of an op on this dtype, if it is a function; else 0.
     pub fn steps(_op: Op, _dtype: DType) -> usize {
         0
@@ -239,7 +257,7 @@ mod code {
     }
 }
 
-pub use code::{can_run, compile, has, is_here, loop_has, steps, Native};
+pub use code::{can_run, compile, has, is_here, lanes, loop_has, steps, Native};
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests;
