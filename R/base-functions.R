@@ -174,6 +174,9 @@ diff.AnvilValue <- function(x, lag = 1L, differences = 1L, ...) {
 #' @export
 aperm.AnvilValue <- function(a, perm = NULL, ...) {
   check_dots(..., .known = "resize")
+  if (!isTRUE(list(resize = TRUE, ...)[[...length() + 1L]])) {
+    abort_arg("resize", "TRUE for tensors", "FALSE", "`nv_reshape()` gives the result the sizes of `a`.")
+  }
   nv_transpose(a, perm)
 }
 

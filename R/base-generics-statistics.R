@@ -212,7 +212,11 @@ rank.AnvilValue <- function(x, na.last = "keep",
   if (!isTRUE(na.last) && !identical(na.last, "keep")) {
     abort_arg("na.last", "TRUE or \"keep\" for tensors", describe(na.last), "NaN comes last.")
   }
-  nv_rank_of(as_vector(x), ties)
+  x <- as_vector(x)
+  ranks <- nv_rank_of(x, ties)
+  # Integers have no NaN.
+  if (isTRUE(na.last) || !is_float(dtype(x)) || !is_float(dtype(ranks))) return(ranks)
+  nv_ifelse(nv_is_nan(x), NaN, ranks)
 }
 
 #' @export which.max

@@ -289,7 +289,8 @@ reading_call <- function(at, statement) {
   # What a masked function does, is done by the function of base R's that it stands for.
   within <- at
   while (within > 0L && is_ours(sys.function(within)) && !is_mask_function(sys.function(within))) {
-    within <- parents[within]
+    # What C calls has no parent, or itself.
+    within <- if (parents[within] < within) parents[within] else within - 1L
   }
   masked <- within > 0L && is_mask_function(sys.function(within))
   if (masked) at <- within

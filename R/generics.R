@@ -75,6 +75,11 @@ NULL
 #' @export
 log.AnvilValue <- function(x, base = exp(1)) {
   if (missing(base)) return(nv_log(x))
+  if (is_base_first(sys.call()) && log_swaps()) {
+    given <- base
+    base <- x
+    x <- given
+  }
   if (inherits(base, "AnvilValue")) return(nv_log(x) / nv_log(base))
   if (!(is_numeric(base) || is.complex(base)) || length(base) != 1L) {
     abort_arg("base", "one number or a tensor", describe(base))
@@ -84,6 +89,27 @@ log.AnvilValue <- function(x, base = exp(1)) {
   # R warns of the NaN that the logarithm of a negative number is; tensors do not.
   nv_log(x) / suppressWarnings(log(base))
 }
+
+# Whether a call of log() has the base before what the logarithm is of.
+is_base_first <- function(call) {
+  first <- names(call)[2L]
+  !is.null(first) && nzchar(first) && startsWith("base", first)
+}
+
+# Whether R gives a method of log() its arguments by their places, not by their names: R 4.2 does, for
+# `log(base = 2, x)`, and tells nobody.
+log_swaps <- local({
+  known <- NULL
+  function() {
+    if (is.null(known)) {
+      # nolint start: object_name_linter, object_usage_linter.
+      log.anvil_asked <- function(x, base) !inherits(x, "anvil_asked")
+      # nolint end
+      known <<- log(base = 2, x = structure(1, class = "anvil_asked"))
+    }
+    known
+  }
+})
 
 #' @rdname base-generics
 #' @export
@@ -199,7 +225,7 @@ is.na.AnvilValue <- function(x) nv_is_nan(x)
 anyNA.AnvilValue <- function(x, recursive = FALSE) nv_reduce_any(nv_is_nan(x))
 
 #' @export
-c.AnvilValue <- function(...) {
+c.AnvilValue <- function(..., recursive = FALSE, use.names = TRUE) { # nolint: object_name_linter.
   values <- list(...)
   # Names as base R makes them of those of arguments and elements.
   of_length <- function(x) structure(rep(0L, length(x)), names = names(x))
@@ -212,7 +238,7 @@ c.AnvilValue <- function(...) {
     values[[i]] <- if (inherits(x, "AnvilValue")) nv_flatten(x) else array(x)
   }
   out <- .External(anvil_op, "concatenate", operands = values, axis = 1L)
-  if (!is.null(names)) names(out) <- names
+  if (use.names && !is.null(names)) names(out) <- names
   out
 }
 

@@ -99,8 +99,24 @@ mask_functions <- list(
   c = function(...) {
     if (!...length() || is.object(..1) || !any_traced(...)) return(c(...))
     values <- list(...)
+    # Of c() itself, wherever they are.
+    named <- if (is.null(names(values))) rep("", length(values)) else names(values)
+    unnamed <- isFALSE(values[["use.names"]])
+    values <- values[!named %in% c("use.names", "recursive")]
     if (any(vapply(values, is.list, NA))) return(do.call(c, lapply(values, listed_if_traced), quote = TRUE))
-    joined(values)
+    out <- joined(values)
+    if (unnamed) names(out) <- NULL
+    out
+  },
+
+  identical = function(x, y, ...) {
+    # A number and a traced value may be identical or not; what is no number is not.
+    traced <- c(is_traced(x), is_traced(y))
+    other <- if (traced[1L]) y else x
+    if (sum(traced) == 1L && !is.null(other) && is_r_vector(other)) {
+      abort_concrete("identical()", if (traced[1L]) x else y)
+    }
+    identical(x, y, ...)
   },
 
   append = function(x, values, after = length(x)) {

@@ -332,3 +332,12 @@ test_that("Matrix and anvil work side by side, in either order", {
     expect_equal(out$sparse, out$matrix[1:9])
   }
 })
+
+test_that("rank() and aperm() read all of their arguments", {
+  x <- c(3, NaN, 1, 3)
+  expect_equal(as.vector(rank(nv_tensor(x, "f64"))), c(2.5, NaN, 1, 2.5))
+  expect_equal(as.vector(rank(nv_tensor(x, "f64"), na.last = TRUE)), rank(x, na.last = TRUE))
+  m <- nv_tensor(matrix(1:6, 2))
+  expect_identical(dim(aperm(m, resize = TRUE)), c(3L, 2L))
+  expect_error(aperm(m, resize = FALSE), "`resize` must be TRUE", class = "anvil_error_arg")
+})

@@ -424,3 +424,21 @@ test_that("a logarithm to a base that has none is NaN, without a warning", {
   expect_no_warning(out <- log(nv_scalar(1), base = -2))
   expect_true(is.nan(as.double(out)))
 })
+
+test_that("log() and c() know their own arguments wherever they are", {
+  x <- nv_tensor(c(2, 4), "f64")
+  of <- function(x) list(log(base = 2, x), log(base = 2, x = x), log(x = x, base = 2), log(b = 2, x))
+  for (made in c(of(x), jit(of)(x))) expect_equal(as.vector(made), c(1, 2))
+  base <- nv_tensor(c(4, 2), "f64")
+  expect_equal(as.vector(log(base = base, x = x)), c(0.5, 2))
+  expect_equal(as.vector(do.call(log, list(base = 2, x = x))), c(1, 2))
+  expect_equal(as.vector(gradient(function(x) sum(log(base = 2, x)))(x)[[1L]]), 1 / (c(2, 4) * log(2)))
+  joined <- function(x) {
+    list(c(x, use.names = FALSE), c(x, recursive = TRUE), c(recursive = TRUE, x), c(a = x, 7))
+  }
+  wanted <- list(c(2, 4), c(2, 4), c(2, 4), c(2, 4, 7))
+  expect_equal(lapply(joined(x)[-3L], as.vector), wanted[-3L])
+  expect_equal(lapply(jit(joined)(x), as.vector), wanted)
+  expect_null(names(c(a = x, use.names = FALSE)))
+  expect_null(names(jit(function(x) c(a = 1, x, use.names = FALSE))(x)))
+})

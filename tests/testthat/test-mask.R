@@ -398,3 +398,14 @@ test_that("thousands of assignments are traced and run", {
   expect_equal(plain(jit(f)(nv_tensor(par, "f64"), nv_tensor(y, "f64"))), f(par, y), tolerance = 1e-12)
 })
 # nolint end
+
+test_that("identical() refuses to compare a traced value with a number", {
+  x <- nv_tensor(c(0, 1))
+  expect_error(jit(function(x) if (identical(x[1], 0)) 1 else 2)(x), class = "anvil_error_concrete")
+  expect_error(jit(function(x) if (identical(TRUE, x > 0)) 1 else 2)(x), class = "anvil_error_concrete")
+  # What is no number is not identical to one, and what is not traced is compared as ever.
+  f <- jit(function(x) {
+    c(identical(x, NULL), identical("a", x), identical(x, sum), identical(1, 1)) + 0 * x[1L]
+  })
+  expect_identical(as.vector(f(x)), c(0, 0, 0, 1))
+})

@@ -484,3 +484,16 @@ test_that("arguments that a function does not take are refused by their names", 
     expect_fields(trace_fn(f, x, x), "anvil_error_arg", arg = "...", got = "one more")
   }
 })
+
+test_that("a traced value without its class is one still where it is returned", {
+  x <- nv_tensor(matrix(c(1, 2, 3, 4), 2))
+  bare <- jit(function(x) {
+    y <- x
+    attributes(y) <- NULL
+    list(unclass(x), structure(x, class = NULL), list(y))
+  })(x)
+  expect_equal(as_array(bare[[1L]]), as_array(x))
+  expect_equal(as_array(bare[[2L]]), as_array(x))
+  expect_equal(as.vector(bare[[3L]][[1L]]), c(1, 2, 3, 4))
+  expect_error(jit(function(x) unclass(x) + 1)(x), class = "anvil_error_concrete")
+})

@@ -259,7 +259,8 @@ pub fn trace_of(arguments: &[SEXP]) -> Result<Option<(Rc<Trace>, SEXP)>> {
 
 /// An argument as an operand in the innermost trace: a tracer's value, a captured tensor, an R number.
 pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Value> {
-    if value::is_tracer(x) {
+    // `unclass()` of one is one still.
+    if tracer::held(x).is_some() {
         let (value, _, depth) = own_value(x)?;
         return Ok(lift_from(depth, value));
     }

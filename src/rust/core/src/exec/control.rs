@@ -170,9 +170,14 @@ impl Control for Compiled {
             }
             Compiled::While(cond, body, carried) => carried
                 .with(|buffers| repeat_while([cond, body], carried, buffers, operands, results, registers)),
-            Compiled::Scan(body, op, carried) => carried.with(|buffers| match carried.direct {
-                true => scan_in_place(body, op, carried, buffers, operands, results, registers),
-                false => scan(body, op, carried, buffers, operands, results, registers),
+            Compiled::Scan(body, op, carried) => carried.with(|buffers| {
+                let (init, rest) = operands.split_at(op.carried);
+                let along = rest.split_at(op.sliced);
+                let (last, stacks) = results.split_at_mut(op.carried);
+                begin(&mut buffers.state, init);
+                let run = if carried.direct { scan_in_place } else { scan };
+                let turn = run((body, op, carried), buffers, along, stacks, registers);
+                leave(carried, &buffers.state, turn, last);
             }),
         }
     }
@@ -363,20 +368,16 @@ fn repeat_while(
     leave(carried, &buffers.state, turn, results);
 }
 
+/// Runs a loop along the slices of values, with what else the body reads; writes the stacked results. The number
+/// of the buffers of the last state.
 fn scan(
-    body: &Executable,
-    op: &Scan,
-    carried: &Carried,
+    (body, op, carried): (&Executable, &Scan, &Carried),
     buffers: &mut Buffers,
-    operands: &[View],
-    results: &mut [ViewMut],
+    (sliced, rest): (&[View], &[View]),
+    stacks: &mut [ViewMut],
     registers: &mut [u8],
-) {
-    let (init, rest) = operands.split_at(op.carried);
-    let (sliced, rest) = rest.split_at(op.sliced);
-    let (last, stacks) = results.split_at_mut(op.carried);
+) -> usize {
     let [_, read_types, written_types] = &carried.types;
-    begin(&mut buffers.state, init);
     let (mut turn, mut step, mut tries) = (0, 0, Tries::default());
     while step < op.length {
         let mut until = op.length;
@@ -416,24 +417,18 @@ fn scan(
         step = until;
         *lists = memory.into_lists();
     }
-    leave(carried, &buffers.state, turn, last);
+    turn
 }
 
 /// As [`scan`], for a body that reads and writes slices where they lie, one after the other.
 fn scan_in_place(
-    body: &Executable,
-    op: &Scan,
-    carried: &Carried,
+    (body, op, carried): (&Executable, &Scan, &Carried),
     buffers: &mut Buffers,
-    operands: &[View],
-    results: &mut [ViewMut],
+    (sliced, rest): (&[View], &[View]),
+    stacks: &mut [ViewMut],
     registers: &mut [u8],
-) {
-    let (init, rest) = operands.split_at(op.carried);
-    let (sliced, rest) = rest.split_at(op.sliced);
-    let (last, stacks) = results.split_at_mut(op.carried);
+) -> usize {
     let [_, read_types, written_types] = &carried.types;
-    begin(&mut buffers.state, init);
     for step in 0..op.length {
         let at = if op.reverse { op.length - 1 - step } else { step };
         let place = |aval: &Aval| at * aval.bytes()..(at + 1) * aval.bytes();
@@ -455,7 +450,7 @@ fn scan_in_place(
         turn.run(body.plan(), &mut memory, registers);
         *lists = memory.into_lists();
     }
-    leave(carried, &buffers.state, op.length % 2, last);
+    op.length % 2
 }
 
 /// How often native code was left, and the iterations that it ran.
