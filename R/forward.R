@@ -22,7 +22,7 @@
 #' @section Non-differentiable points: As for [gradient()]: where arguments of `max()` and the like tie, the
 #'   tangent is their mean. A tangent of 0 stays 0 where the derivative is infinite or not a number.
 #'
-#' @param f A function of tensors, jitted or not. For `hvp()` it returns one 0-d float.
+#' @param f A function of tensors, jitted or not. For `hvp()` it returns one float.
 #' @param ... The arguments of `f`: tensors, or lists of them.
 #' @param primals,args The arguments of `f`, as a list. Anything that `f` takes.
 #' @param tangents,v The direction, as a list of the structure of the arguments, by name or position. `NULL`

@@ -29,7 +29,7 @@
 #'   have tangents too.
 #'
 #' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one
-#'   0-d float.
+#'   float: 0-d, or a vector or an array of one element, such as `crossprod(x)` of a vector is.
 #' @param wrt What to differentiate with respect to: names or positions of arguments, or paths into them as in
 #'   `"params$w[[1]]"`; all leaves there are float tensors. `NULL` for all arguments that are given. Others
 #'   may be anything.
@@ -41,12 +41,12 @@
 #'   the result does not depend is zero.
 #'
 #'   `value_and_gradient()`: a function that returns `list(value = , gradient = )`, with `aux = ` if
-#'   `has_aux`.
+#'   `has_aux`. The value is 0-d.
 #'
 #'   `vjp()`: `list(value = , pullback = )`. `pullback()` takes gradients of the results, in their structure,
 #'   and returns those of the arguments as a list. It computes the value again.
 #' @section Errors: `anvil_error_arg` if `f` is no function, or `wrt` is no such choice. When the functions
-#' are called: `anvil_error_grad` if something in `wrt` is not a float tensor, if the result is not one 0-d
+#' are called: `anvil_error_grad` if something in `wrt` is not a float tensor, if the result is not one
 #' float, or an op on the way has no derivative.
 #' @references A. Griewank and A. Walther, *Evaluating Derivatives* (2008).
 #' @seealso [nv_stop_gradient()]
@@ -287,13 +287,14 @@ check_differentiable <- function(x, name) {
   x
 }
 
-# Checks the result of a function to differentiate: one float, and another result if `has_aux`.
+# The result of a function to differentiate, checked: one float, which becomes 0-d, and another result if
+# `has_aux`.
 check_loss <- function(out, has_aux) {
   refuse <- function(got) {
     abort(
       "anvil_error_grad",
       paste0(
-        "Only a function that returns one 0-d float has a gradient, not ", got,
+        "Only a function that returns one float has a gradient, not ", got,
         ".\ni Reduce it first, such as with `sum()` or `mean()`."
       ),
       op = "gradient", reason = got
@@ -307,13 +308,12 @@ check_loss <- function(out, has_aux) {
         op = "gradient"
       )
     }
-    check_loss(out[[1L]], FALSE)
-    return(out)
+    return(list(check_loss(out[[1L]], FALSE), out[[2L]]))
   }
   if (!inherits(out, "AnvilValue")) refuse(describe(out))
   type <- describe_leaves(out, "")
-  if (!is_float(dtype(out)) || length(shape(out))) refuse(type)
-  out
+  if (!is_float(dtype(out)) || length(out) != 1L) refuse(type)
+  if (length(shape(out))) nv_reshape(out, integer()) else out
 }
 
 # Gradients of all results as a flat list of values of their types.

@@ -19,7 +19,7 @@
 #'
 #' @inheritParams gradient
 #' @param f A function of tensors, jitted or not. For `jacobian()` its results are floats; for the others it
-#'   returns one 0-d float.
+#'   returns one float.
 #' @param mode `"forward"`, `"reverse"`, or `"auto"` for the one that takes fewer passes.
 #' @param flat Whether the result is one matrix, with a row for each element of the results (of the arguments,
 #'   for a Hessian) and a column for each element of the arguments, in column-major order. Its row and column
@@ -38,7 +38,7 @@
 #'   With `flat = TRUE`, a matrix of R in place of Jacobian and Hessian.
 #' @section Errors: `anvil_error_arg` if `f` is no function, or `wrt`, `mode` or `flat` is no such choice.
 #'   When the functions are called: `anvil_error_grad` if something in `wrt` is not a float tensor, if a
-#'   result is no float, or for a Hessian not one 0-d float, and if an op on the way has no derivative.
+#'   result is no float, or for a Hessian not one float, and if an op on the way has no derivative.
 #'   Complex numbers have no Jacobian here: use [jvp()] and [vjp()].
 #' @seealso [hvp()] for the product of a Hessian and a vector, which needs no Hessian.
 #' @examples

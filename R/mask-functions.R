@@ -73,6 +73,14 @@ recorded <- function(FUN, call, combine) {
   call(function(...) values[[at <<- at + 1L]])
 }
 
+# A call of a function that assigns, such as `[<-`(x, 2, 0): the last argument is the value, by name or not.
+with_value_last <- function(call, frame) {
+  names <- names(call) %||% character(length(call))
+  names[length(call)] <- "value"
+  names(call) <- names
+  eval(call, frame)
+}
+
 # Those that reduce all of their arguments.
 reducing <- function(name) {
   eval(bquote(function(..., na.rm = FALSE) {
@@ -85,9 +93,15 @@ reducing <- function(name) {
 }
 
 mask_functions <- list(
-  `[<-` = function(x, ..., value) assigned(x, value, one = FALSE, ...),
+  `[<-` = function(x, ..., value) {
+    if (missing(value)) return(with_value_last(sys.call(), parent.frame()))
+    assigned(x, value, one = FALSE, ...)
+  },
 
-  `[[<-` = function(x, ..., value) assigned(x, value, one = TRUE, ...),
+  `[[<-` = function(x, ..., value) {
+    if (missing(value)) return(with_value_last(sys.call(), parent.frame()))
+    assigned(x, value, one = TRUE, ...)
+  },
 
   `diag<-` = function(x, value) {
     if (is_traced(value) && is_r_vector(x)) x <- turned(x, value)

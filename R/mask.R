@@ -174,6 +174,8 @@ unmasked_functions <- local({
 # Binds masked copies of the functions that a function calls: they are made when they are first called.
 bind_callees <- function(f, mask, masks) {
   names <- unique(c(all.names(body(f), unique = TRUE), unlist(lapply(formals(f), all.names, unique = TRUE))))
+  # `second(x) <- 1` calls `second<-`.
+  if (any(c("<-", "=") %in% names)) names <- c(names, paste0(names, "<-"))
   names <- names[!names %in% ls(mask, all.names = TRUE, sorted = FALSE)]
   code <- if (any(c("<<-", "UseMethod", "$", "[[", "@") %in% names)) code_facts(f)
   # What is assigned by `<<-` is a variable of the enclosure's.

@@ -143,7 +143,7 @@ test_that("bad directions are refused", {
   refused(jvp(f, list(list(a = x), 1L), list(list(b = x), NULL)), "anvil_error_arg", "structure")
   pair <- list(a = x, b = x)
   refused(jvp(f, list(pair, 1L), list(list(a = x), NULL)), "anvil_error_arg", "one without")
-  refused(hvp(f, list(x, 1L), list(x, NULL)), "anvil_error_grad", "0-d float")
+  refused(hvp(f, list(x, 1L), list(x, NULL)), "anvil_error_grad", "one float")
   refused(hvp(f, list(x, 1L), list(NULL, NULL)), "anvil_error_arg", "at least one argument")
   own <- custom_gradient(function(x) x, function(x) list(x, NULL), function(kept, g) list(g))
   refused(jvp(own, list(x), list(x)), "anvil_error_grad", "custom_jvp()")

@@ -409,3 +409,34 @@ test_that("identical() refuses to compare a traced value with a number", {
   })
   expect_identical(as.vector(f(x)), c(0, 0, 0, 1))
 })
+
+test_that("functions that assign take their value last, without its name", {
+  x <- nv_tensor(c(1, 2, 3), "f64")
+  f <- function(x) `[<-`(x, 2, 0)
+  expect_equal(as.vector(jit(f)(x)), c(1, 0, 3))
+  expect_equal(as.vector(jit(function(x) `[[<-`(numeric(2), 2, x[3]))(x)), c(0, 3))
+  expect_equal(as.vector(jit(function(x) `[<-`(diag(2), 1, , x[1:2]))(x)), c(1, 0, 2, 1))
+})
+
+test_that("replacement functions of the workspace are masked", {
+  x <- nv_tensor(c(1, 2), "f64")
+  home <- new.env(parent = globalenv())
+  evalq({
+    `second<-` <- function(x, value) {
+      x[2] <- value
+      x
+    }
+    `last<-` <- function(x, ..., value) UseMethod("last<-")
+    `last<-.default` <- function(x, ..., value) {
+      second(x) <- value
+      x
+    }
+    f <- function(a) {
+      v <- numeric(2)
+      second(v) <- a[2]
+      last(v) <- v[2] * 3
+      v
+    }
+  }, home)
+  expect_equal(as.vector(jit(home$f)(x)), c(0, 6))
+})
