@@ -94,6 +94,7 @@
 #' @param times,length.out,... As in base R: [rep()], which also takes `each`; for the others, arguments of
 #'   base R's function.
 #' @param lag,differences,perm As in base R: [diff()], [aperm()].
+#' @param resize `TRUE`: the result has the sizes of the axes in their new order.
 #' @param decreasing,na.last As in base R: [sort()]; `na.last` is `TRUE`, or `NA` with the same meaning.
 #' @param incomparables As in base R: [unique()].
 #' @param size,fill As in [nv_unique()].
@@ -172,10 +173,11 @@ diff.AnvilValue <- function(x, lag = 1L, differences = 1L, ...) {
 
 #' @rdname base-functions
 #' @export
-aperm.AnvilValue <- function(a, perm = NULL, ...) {
-  check_dots(..., .known = "resize")
-  if (!isTRUE(list(resize = TRUE, ...)[[...length() + 1L]])) {
-    abort_arg("resize", "TRUE for tensors", "FALSE", "`nv_reshape()` gives the result the sizes of `a`.")
+aperm.AnvilValue <- function(a, perm = NULL, resize = TRUE, ...) {
+  check_dots(...)
+  if (!isTRUE(resize)) {
+    hint <- "`nv_reshape()` gives the result the sizes of `a`."
+    abort_arg("resize", "TRUE for tensors", describe(resize), hint)
   }
   nv_transpose(a, perm)
 }

@@ -113,14 +113,8 @@ mask_functions <- list(
   c = function(...) {
     if (!...length() || is.object(..1) || !any_traced(...)) return(c(...))
     values <- list(...)
-    # Of c() itself, wherever they are.
-    named <- if (is.null(names(values))) rep("", length(values)) else names(values)
-    unnamed <- isFALSE(values[["use.names"]])
-    values <- values[!named %in% c("use.names", "recursive")]
     if (any(vapply(values, is.list, NA))) return(do.call(c, lapply(values, listed_if_traced), quote = TRUE))
-    out <- joined(values)
-    if (unnamed) names(out) <- NULL
-    out
+    joined(values)
   },
 
   identical = function(x, y, ...) {

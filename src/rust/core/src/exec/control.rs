@@ -402,15 +402,12 @@ fn scan(
             turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
         }
         for (number, step) in (step..until).enumerate() {
-            let at = if op.reverse { op.length - 1 - step } else { step };
             for ((aval, source), buffer) in read_types.iter().zip(sliced).zip(read.clone()) {
-                let slice = Slice { dtype: aval.dtype, op, at };
-                slice.copy(source.data, memory.bytes_mut(buffer));
+                Slice::of(aval, op, step).copy(source.data, memory.bytes_mut(buffer));
             }
             turns[number % 2].run(body.plan(), &mut memory, registers);
             for ((aval, out), buffer) in written_types.iter().zip(&mut *stacks).zip(written.clone()) {
-                let slice = Slice { dtype: aval.dtype, op, at };
-                slice.put(memory.bytes(buffer), out.data);
+                Slice::of(aval, op, step).put(memory.bytes(buffer), out.data);
             }
         }
         turn = (turn + until - step) % 2;
@@ -430,8 +427,7 @@ fn scan_in_place(
 ) -> usize {
     let [_, read_types, written_types] = &carried.types;
     for step in 0..op.length {
-        let at = if op.reverse { op.length - 1 - step } else { step };
-        let place = |aval: &Aval| at * aval.bytes()..(at + 1) * aval.bytes();
+        let place = |aval: &Aval| Slice::of(aval, op, step).place(aval.bytes());
         let Buffers { state, arena, turns, lists, .. } = &mut *buffers;
         let (mut memory, state) = enter(lists, arena, (body, carried), state, step % 2);
         let first = memory.len();
@@ -499,7 +495,13 @@ struct Slice<'a> {
     at: usize,
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
+    /// That of an iteration.
+    fn of(aval: &Aval, op: &'a Scan, step: usize) -> Slice<'a> {
+        let at = if op.reverse { op.length - 1 - step } else { step };
+        Slice { dtype: aval.dtype, op, at }
+    }
+
     /// The bytes of a contiguous slice of this length.
     fn place(&self, len: usize) -> Range<usize> {
         self.at * len..(self.at + 1) * len

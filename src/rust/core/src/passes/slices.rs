@@ -2,8 +2,8 @@
 //! axis its elements are as far apart as there are iterations. What a loop stacks for another one, such as that
 //! of its derivative, is written and read as it lies; everything else sees it through a transpose. What else is
 //! sliced is transposed once, block by block. A transpose of what a body stacks moves out of it, and so does one
-//! of a slice: outside, those of a loop and of its derivative cancel. Only the engine runs
-//! this pass: graphs that are shown or exported slice along the first axis.
+//! of a slice: outside, those of a loop and of its derivative cancel. Only the engine runs this pass: graphs that
+//! are shown or exported slice along the first axis.
 
 use super::{optimise, rebuilt};
 use crate::error::Result;
