@@ -51,6 +51,8 @@
 #' * `ifelse(test, yes, no)` has the dtype to which `yes` and `no` are promoted. If `test` is a tensor, both
 #'   are evaluated. `NA` is NaN. The gradient is that of what is chosen; NaN of what is not may still spread
 #'   to it by way of a product with 0: guard the argument, as in `ifelse(x > 0, log(ifelse(x > 0, x, 1)), 0)`.
+#' * `NA` among logicals is NaN beside floats: `c(x, NA)`, `replace(x, 2, NA)`, `pmin(x, NA)`. Comparisons
+#'   and what takes logicals or integers refuse it: use `is.na()`.
 #' * `var()`, `cov()` and `cor()` give NaN where R gives `NA`; rows with NaN are left out with `na.rm = TRUE`
 #'   or `use = "complete.obs"`, pairs with NaN alone cannot be.
 #' * `diag(x)` of one traced number is an error, since R makes an identity matrix of that size: `diag(x, 1)`.

@@ -41,7 +41,7 @@ extremes <- function(values, na.rm, op) {
   combine <- function(a, b) {
     out <- op(a, b)
     if (!na.rm || !is_inexact(out)) return(out)
-    nv_ifelse(nv_is_nan(a), b + 0 * nv_ifelse(nv_is_nan(out), 0, out), nv_ifelse(nv_is_nan(b), a, out))
+    nv_ifelse(is.na(a), b + 0 * nv_ifelse(nv_is_nan(out), 0, out), nv_ifelse(is.na(b), a, out))
   }
   Reduce(combine, values)
 }
@@ -242,14 +242,22 @@ bitwShiftL <- function(a, n) UseMethod("bitwShiftL", among(a, n))
 
 #' @method bitwShiftL AnvilValue
 #' @export
-bitwShiftL.AnvilValue <- function(a, n) nv_shift_left(as_bits(a, "a"), as_bits(n, "n"))
+bitwShiftL.AnvilValue <- function(a, n) nv_shift_left(as_bits(a, "a"), as_shift(n))
 
 #' @export bitwShiftR
 bitwShiftR <- function(a, n) UseMethod("bitwShiftR", among(a, n))
 
 #' @method bitwShiftR AnvilValue
 #' @export
-bitwShiftR.AnvilValue <- function(a, n) nv_shift_right_logical(as_bits(a, "a"), as_bits(n, "n"))
+bitwShiftR.AnvilValue <- function(a, n) nv_shift_right_logical(as_bits(a, "a"), as_shift(n))
+
+# R gives NA for other numbers of bits, which no integer of ours is.
+as_shift <- function(n) {
+  n <- as_bits(n, "n")
+  if (is_value(n) || all(n >= 0L & n <= 31L, na.rm = TRUE)) return(n)
+  other <- n[!is.na(n) & (n < 0L | n > 31L)][1L]
+  abort_arg("n", "numbers of bits from 0 to 31", describe(other))
+}
 
 # R takes whole doubles for integers: their bits are those of an integer, not of a double.
 as_bits <- function(x, arg) {

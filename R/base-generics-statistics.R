@@ -281,7 +281,10 @@ findInterval.AnvilValue <- function(x, vec, rightmost.closed = FALSE, all.inside
     end <- if (left.open) 1L else n
     out <- nv_ifelse(nv_eq(x, vec[end]), if (left.open) 1L else n - 1L, out)
   }
-  if (all.inside) nv_clamp(1L, out, n - 1L) else out
+  if (all.inside) out <- nv_clamp(1L, out, n - 1L)
+  # R reads the smallest integer as NA.
+  may_be_na <- if (is_value(x)) is_inexact(x) else anyNA(x)
+  if (may_be_na) nv_ifelse(is.na(x), nv_scalar(-2147483648, "i32"), out) else out
 }
 
 #' @export approx

@@ -286,7 +286,7 @@ nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FA
   # `length()` would be the argument, if that is a function.
   sizes <- vapply(unlist_leaves(xs), function(x) {
     is_value <- inherits(x, "AnvilValue")
-    sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(x)
+    sizes <- if (is_value) shape(x) else if (!is.object(x)) dim(as_operand(x))
     if (!base::length(sizes)) {
       abort_arg(
         "xs", "tensors of at least one axis, or a list of these",

@@ -191,10 +191,19 @@ columns_of_frame <- function(x) {
       )
     }
     given <- plain_data(column, names(x)[i])
+    # The codes of a factor know their levels, for levels() and `==`.
+    attr(given$data, "levels") <- levels(column)
     if (given$kind == "integer64") nv_tensor(given$data) else given$data
   })
   rows <- attr(x, "row.names")
   list(setNames(columns, names(x)), NULL, if (is.character(rows)) rows else length(rows))
+}
+
+# Called by Rust with list(labels, levels): the codes of labels that a factor is compared with, 0 if it has none.
+codes_of_labels <- function(parts) {
+  labels <- parts[[1L]]
+  codes <- match(as.character(labels), parts[[2L]], nomatch = 0L)
+  if (length(dim(labels))) array(codes, dim(labels)) else codes
 }
 
 # Called by Rust with list(columns, rows): the data frame that a traced function sees. Tensors, which R cannot

@@ -65,7 +65,7 @@ distribution("t",
     # Of infinite degrees of freedom it is normal.
     is_normal <- df == Inf
     n <- nv_ifelse(is_normal, 1, df)
-    u <- nv_abs(x)
+    u <- distance(x)
     s <- u / nv_sqrt(n)
     is_far <- s > 1e8
     near <- nv_ifelse(is_far, 1, s)
@@ -78,16 +78,18 @@ distribution("t",
   },
   cdf = function(q, df, lower, log) {
     n <- nv_ifelse(df == Inf, 1, df)
-    above <- if (lower) q < 0 else q > 0
-    u <- nv_ifelse(q < 0, -q, q)
+    if (!lower) q <- -q
+    above <- q < 0
+    u <- distance(q)
     # Twice the tail beyond |q| is that of a beta distribution above q^2 / (n + q^2); divided by the larger of
     # both, which might overflow.
     root <- nv_sqrt(n)
     # Of many degrees of freedom it is normal but for q^4 / (4 df), and near 0 in what follows.
     is_normal <- df == Inf | (df > 1e17 & (u * u < 1e-7 * root | u < 1e-18 * root))
     is_far <- u > 1e30 * root
-    # At 0 the slope of the beta distribution is infinite, and that of its argument 0.
-    near <- nv_ifelse(is_far, root, nv_ifelse(u < 1e-18 * root, u + 1e-18 * root, u))
+    # At 0 the slope of the beta distribution is infinite, and that of its argument 0: the series there.
+    is_center <- u < 1e-8 * nv_min(root, 1)
+    near <- nv_ifelse(is_far | is_center, root, u)
     large <- nv_max(near, root)
     twice <- beta_cdf_at(0.5, n / 2, (near / large) * (near / large), (n / large) / large, FALSE, log)
     # The first term of the series in n / q^2.
@@ -98,7 +100,12 @@ distribution("t",
     } else {
       nv_ifelse(above, 0.5 * twice, 1 - 0.5 * twice)
     }
-    nv_ifelse(is_normal, normal_cdf(nv_ifelse(is_normal, q, 0), lower, log), value)
+    slope <- nv_exp(-nv_lbeta(n / 2, 0.5)) / root
+    small <- nv_ifelse(is_center, q, 0)
+    middle <- 0.5 + slope * small * (1 - (n + 1) / (6 * n) * small * small)
+    if (log) middle <- nv_log(nv_ifelse(is_center, middle, 1))
+    value <- nv_ifelse(is_center, middle, value)
+    nv_ifelse(is_normal, normal_cdf(nv_ifelse(is_normal, q, 0), TRUE, log), value)
   },
   quantile = function(p, df, lower, log) {
     is_normal <- df == Inf

@@ -18,7 +18,7 @@ distribution("logis",
   alist(location = 0, scale = 1),
   proper = location_and_scale, safe = list(location = 0, scale = 1), valid = list(location = is_number),
   density = function(x, location, scale, log) {
-    u <- nv_abs((x - location) / scale)
+    u <- distance((x - location) / scale)
     e <- nv_exp(-u)
     if (log) -(u + 2 * nv_log1p(e) + nv_log(scale)) else e / (scale * (1 + e) * (1 + e))
   },
@@ -34,7 +34,7 @@ distribution("cauchy",
     y <- (x - location) / scale
     if (!log) return(1 / (pi * scale * (1 + y * y)))
     # y^2 may overflow.
-    u <- nv_abs(y)
+    u <- distance(y)
     is_far <- u > 1e8
     near <- nv_ifelse(is_far, 1, u)
     growth <- nv_ifelse(is_far, 2 * nv_log(nv_ifelse(is_far, u, 1)), nv_log1p(near * near))
@@ -44,7 +44,7 @@ distribution("cauchy",
     z <- (q - location) / scale
     if (!lower) z <- -z
     # Below -1 by the reciprocal, whose arc is small; above 1 by the complement.
-    u <- nv_abs(z)
+    u <- distance(z)
     is_far <- u > 1
     tail <- nv_atan(1 / nv_ifelse(is_far, u, 1)) / pi
     value <- nv_ifelse(is_far, nv_ifelse(z > 0, 1 - tail, tail), 0.5 + nv_atan(nv_ifelse(is_far, 0, z)) / pi)
@@ -81,7 +81,7 @@ distribution("laplace",
   cdf = function(q, location, scale, lower, log) {
     z <- (q - location) / scale
     if (!lower) z <- -z
-    u <- nv_ifelse(z < 0, -z, z)
+    u <- distance(z)
     tail <- 0.5 * nv_exp(-u)
     if (log) nv_ifelse(z < 0, -u - log_2, nv_log1p(-tail)) else nv_ifelse(z < 0, tail, 1 - tail)
   },

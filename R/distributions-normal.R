@@ -3,17 +3,22 @@
 half_log_2pi <- 0.918938533204672741780329736406
 log_2 <- 0.693147180559945309417232121458
 
-# exp(-u^2 / 2) for u >= 0 without the digits that squaring rounds: the square of a number of few digits is
+# exp(-u^2 / 2) without the digits that squaring rounds: the square of a number of few digits is
 # exact, and the rest is small (Cody 1969).
 exp_half_square <- function(u) {
   short <- nv_trunc(u * 16) / 16
   nv_exp(-0.5 * short * short) * nv_exp(-0.5 * (u - short) * (u + short))
 }
 
+# The distance from 0, whose slope at 0 is 1: an even function of it has all its derivatives there. That of
+# nv_abs() is 0, and so would be the second derivative of its square.
+distance <- function(z) nv_ifelse(z < 0, -z, z)
+
 # A probability whose complement is known, or the other way round; likewise of logarithms.
 normal_cdf <- function(z, lower, log) {
-  above <- if (lower) z < 0 else z > 0
-  u <- nv_ifelse(z < 0, -z, z)
+  if (!lower) z <- -z
+  above <- z < 0
+  u <- distance(z)
   scaled <- 0.5 * nv_erfcx(u * sqrt(0.5))
   tail <- scaled * exp_half_square(u)
   if (!log) return(nv_ifelse(above, tail, 1 - tail))
@@ -45,7 +50,7 @@ distribution("norm",
   proper = list(mean = is_real, sd = is_above_zero), safe = list(mean = 0, sd = 1),
   valid = list(mean = is_number, sd = is_not_negative),
   density = function(x, mean, sd, log) {
-    u <- nv_abs((x - mean) / sd)
+    u <- (x - mean) / sd
     if (log) -(half_log_2pi + 0.5 * u * u + nv_log(sd)) else exp_half_square(u) * exp(-half_log_2pi) / sd
   },
   cdf = function(q, mean, sd, lower, log) normal_cdf((q - mean) / sd, lower, log),
@@ -59,7 +64,7 @@ distribution("lnorm",
   valid = list(meanlog = is_number, sdlog = is_not_negative),
   ends = function(...) list(0, Inf), at = function(...) 1,
   density = function(x, meanlog, sdlog, log) {
-    u <- nv_abs((nv_log(x) - meanlog) / sdlog)
+    u <- (nv_log(x) - meanlog) / sdlog
     if (log) return(-(half_log_2pi + 0.5 * u * u + nv_log(x * sdlog)))
     exp_half_square(u) * exp(-half_log_2pi) / (x * sdlog)
   },

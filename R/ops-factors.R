@@ -33,7 +33,8 @@
 nv_chol <- function(operand, lower = TRUE) {
   check_flag("lower", lower)
   out <- .External(anvil_op, "chol", operand, lower = lower)
-  warn_of_bad(out, operand, "is not positive definite", function(x) first_bad_pivot(x, lower))
+  bad <- function(x) first_bad_pivot(x, lower)
+  warn_of_bad(out, operand, "is not positive definite", "is not positive", bad)
 }
 
 #' @rdname nv_chol

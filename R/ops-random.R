@@ -86,9 +86,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' `f64`, or in `f32` for all other dtypes; none is further from the mean than 5.8 standard deviations, or 8.6
 #' in `f64`.
 #'
-#' `nv_rbinom()` counts, of `size` uniform numbers for each element, those below `prob`: time and memory grow
-#' with `size`. If `size` is a tensor or a vector, or `prob` has axes, each number is the quantile of one
-#' uniform number.
+#' `nv_rbinom()` counts, of `size` uniform numbers for each element, those below `prob`. If `size` is above 256,
+#' a tensor or a vector, or `prob` has axes, each number is the quantile of one uniform number.
 #'
 #' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by
 #' less than 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.
@@ -179,8 +178,14 @@ nv_rbinom <- function(shape, state, size = 1L, prob = 0.5, dtype = NULL) {
   }
   dtype <- .Call(anvil_dtype_name, dtype)
   check_trials(size, dtype)
+  if (size > most_trials) {
+    return(draw_quantiles(distributions$binom, shape, state, dtype, list(size = size, prob = prob)))
+  }
   drawn(.External(anvil_ops, "rbinom", state, prob, shape = shape, n = size, dtype = dtype))
 }
+
+# Trials for each of which there is a uniform number, at most: a quantile takes as long as about 200 of them.
+most_trials <- 256
 
 # Successes are counted in i32.
 check_trials <- function(size, dtype) {

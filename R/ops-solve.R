@@ -68,14 +68,14 @@ determinant.AnvilValue <- function(x, logarithm = TRUE, ...) {
 }
 
 warn_of_singular <- function(out, a) {
-  warn_of_bad(out, a, "is singular", function(x) {
+  warn_of_bad(out, a, "is singular", "is 0", function(x) {
     which(diag(as_array(.External(anvil_ops, "lu", x)[[1L]])) == 0)[1L]
   })
 }
 
 # A warning for a result outside of programs that has elements that are not finite, where the matrix itself
-# has none. `where` finds the number of a column of one matrix.
-warn_of_bad <- function(out, a, what, where) {
+# has none. `where` finds the number of a column of one matrix, whose `pivot` is what is said.
+warn_of_bad <- function(out, a, what, pivot, where) {
   if (is_traced(out) || is_traced(a) || length(out) == 0L || all(is.finite(as_array(out)))) return(out)
   x <- as_array(a)
   if (!all(is.finite(x))) return(out)
@@ -84,7 +84,7 @@ warn_of_bad <- function(out, a, what, where) {
   warn(
     "anvil_warning_singular",
     paste0(
-      "The matrix ", what, if (length(at)) paste0(": the pivot of column ", at, " is not positive or is 0"),
+      "The matrix ", what, if (length(at)) paste0(": the pivot of column ", at, " ", pivot),
       ".\ni The result is not finite; in a program it is so without a warning."
     ),
     column = at
@@ -267,6 +267,12 @@ nv_norm <- function(operand, type = NULL, axes = NULL, drop = TRUE) {
   matrix_norm(x, type, ifelse(axes < 0, rank + 1 + axes, axes), drop)
 }
 
+# Of real numbers by themselves: the second derivative of the square of abs() is 0 at 0.
+squares <- function(x) {
+  size <- if (is_complex_value(x)) abs(x) else x
+  size * size
+}
+
 vector_norm <- function(x, type, axes, drop) {
   type <- type %||% 2
   if (!is.numeric(type) || is.object(type) || length(type) != 1L || is.na(type)) {
@@ -277,7 +283,7 @@ vector_norm <- function(x, type, axes, drop) {
   if (type == -Inf) return(nv_reduce_min(size, axes, drop))
   if (type == 0) return(nv_reduce_sum(nv_convert(x != 0, dtype(size)), axes, drop))
   if (type == 1) return(nv_reduce_sum(size, axes, drop))
-  if (type == 2) return(sqrt(nv_reduce_sum(size * size, axes, drop)))
+  if (type == 2) return(sqrt(nv_reduce_sum(squares(x), axes, drop)))
   nv_reduce_sum(size^type, axes, drop)^(1 / type)
 }
 
@@ -294,10 +300,7 @@ matrix_norm <- function(x, type, axes, drop) {
     nv_reduce_max(nv_reduce_sum(size(), first, drop = FALSE), second, drop = FALSE)
   }
   out <- switch(toupper(type),
-    F = {
-      squares <- size()
-      sqrt(nv_reduce_sum(squares * squares, axes, drop = FALSE))
-    },
+    F = sqrt(nv_reduce_sum(squares(x), axes, drop = FALSE)),
     O = , `1` = sums(axes[1L], axes[2L]),
     I = sums(axes[2L], axes[1L]),
     M = nv_reduce_max(size(), axes, drop = FALSE),

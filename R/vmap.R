@@ -105,7 +105,12 @@ nv_map <- function(f, xs, batch_size = NULL) {
 # The permutation that exchanges the first two of some axes.
 swapped <- function(rank) c(2:1, seq_len(rank)[-(1:2)])
 
-map_one_by_one <- function(f, xs) nv_scan(function(state, x) list(state, f(x)), 0L, xs)$ys
+map_one_by_one <- function(f, xs) {
+  # Named, so that errors show f(x = x).
+  name <- setdiff(names(formals(args(f))), "...")[1L]
+  given <- function(x) if (is.na(name)) list(x) else setNames(list(x), name)
+  nv_scan(function(state, x) list(state, call_function(f, given(x))), 0L, xs)$ys
+}
 
 # f on a batch, in the open trace.
 map_examples <- function(f, given, in_axes, out_axes) {

@@ -30,6 +30,35 @@ plain <- function(x) {
   unname(x)
 }
 
+test_that("NA among logicals is NaN beside floats", {
+  x <- nv_tensor(c(1, 2, 3), "f64")
+  programs <- list(
+    function(x) x + NA, function(x) c(x, NA), function(x) c(x, NA, TRUE), function(x) replace(x, 2, NA),
+    function(x) append(x, NA), function(x) pmax(x, NA), function(x) pmin(x, NA, na.rm = TRUE),
+    function(x) sum(x, NA), function(x) sum(x, NA, na.rm = TRUE), function(x) rbind(x, c(NA, TRUE, FALSE)),
+    function(x) {
+      x[x > 2] <- NA
+      x
+    },
+    function(x) {
+      is.na(x) <- 2
+      x
+    }
+  )
+  for (f in programs) {
+    want <- unname(f(c(1, 2, 3)))
+    want[is.na(want)] <- NaN
+    for (run in list(f, jit(f))) expect_equal(drop(as_array(run(x))), drop(want), ignore_attr = TRUE)
+  }
+  # R answers with NA, which is no logical of ours.
+  for (f in list(function(x) x == NA, function(x) x > NA, function(x) (x > 1) & NA)) {
+    for (run in list(f, jit(f))) expect_error(run(x), class = "anvil_error_value")
+  }
+  expect_error(replace(nv_tensor(1:3), 2, NA), class = "anvil_error_value")
+  expect_error(nv_tensor(1:3) + NA, class = "anvil_error_value")
+  expect_error(jit(function(x) x)(NA), class = "anvil_error_value")
+})
+
 test_that("the catalogue has every generic, and no other", {
   ours <- catalogue[catalogue$how == "generic of anvil", ]
   for (package in names(base_generics)) {
@@ -167,6 +196,7 @@ test_that("arguments that do not fit are refused by name", {
   refused(norm(x), "x")
   refused(convolve(x, x, type = "none"), "type")
   refused(bitwAnd(x, 1L), "a")
+  refused(bitwShiftL(nv_tensor(1:3), 33L), "n")
   refused(cov2cor(x), "V")
   refused(complex(3, x), "length.out")
   refused(qr.X(qr(m), complete = TRUE), "complete")

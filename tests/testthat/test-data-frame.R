@@ -148,14 +148,18 @@ test_that("NA becomes a number in no dtype, whichever way it comes in", {
       refused(jit(function(x) nv_convert(c(1, NA), dtype) + x)(i))
     }
     x <- nv_tensor(c(1, 0, 1), dtype)
-    refused(x + NA)
     refused(c(1L, NA, 2L) == x)
+    refused(x == NA)
     refused(c(x, NA_integer_))
-    refused(nv_ifelse(b, NA, x))
     refused(jit(function(x) x * c(NA, 1L, 1L))(x))
-    refused({
+    # Beside floats a logical NA is a double's, as in R.
+    na <- if (dtype %in% floats) function(expr) expect_true(anyNA(as.double(expr))) else refused
+    na(x + NA)
+    na(nv_ifelse(b, NA, x))
+    na({
       y <- x
       y[2] <- NA
+      y
     })
   }
   refused(b & NA)
@@ -228,6 +232,30 @@ test_that("a data frame is an argument of jitted functions: a list of its column
   expect_identical(
     jit(function(data) if (identical(rownames(data)[1L], "u")) 1 else 0)(data) |> as.double(), 1
   )
+})
+
+test_that("factors of a data frame know their levels in a traced function", {
+  data <- data.frame(y = c(1, 2, 4, 8), f = factor(c("b", "a", "b", "c")), n = factor(c(10, 20, 10, 30)))
+  programs <- list(
+    function(d) sum(d$y * (d$f == "b")), function(d) sum(d$y * ("b" != d$f)), function(d) sum(d$n == 10),
+    function(d) sum(d$f == "none"),
+    function(d) nlevels(d$f) * sum(d$y), function(d) sum(d[2:4, ]$f == "b"),
+    function(d) sum(ifelse(d$f == "a", 0, d$y)),
+    function(d) {
+      s <- 0
+      for (level in levels(d$f[1:3])) s <- 10 * s + sum(d$y * (d$f == level))
+      s
+    }
+  )
+  for (f in programs) expect_equal(as.double(jit(f)(data)), f(data))
+  # Other levels are another program.
+  f <- jit(function(d) sum(d$y * (d$f == "b")))
+  expect_identical(as.double(f(data)), 5)
+  data$f <- factor(c("b", "a", "b", "c"), levels = c("c", "b", "a"))
+  expect_identical(as.double(f(data)), 5)
+  expect_identical(cache_info(f)$entries, 2L)
+  f(data)
+  expect_identical(cache_info(f)$entries, 2L)
 })
 
 test_that("columns that are no data, and missing ones, are errors that name them", {

@@ -144,6 +144,43 @@ usual <- list(
 )
 is_discrete <- function(family) family %in% c(discrete_families, "bern", "betabinom")
 
+test_that("derivatives at the centre of a symmetric distribution are those of its neighbourhood", {
+  # Five-point formulas: of R's functions at steps of 1e-3 they are exact to 1e-9.
+  slopes <- function(f, x, h = 1e-3) {
+    y <- vapply(-2:2, function(i) f(x + i * h), x)
+    list(
+      drop(y %*% c(1, -8, 0, 8, -1)) / (12 * h), drop(y %*% c(-1, 16, -30, 16, -1)) / (12 * h^2)
+    )
+  }
+  check <- function(f, x) {
+    want <- slopes(f, x)
+    at <- nv_tensor(x, "f64")
+    total <- function(x) sum(f(x))
+    expect_equal(as.double(gradient(total)(at)$x), want[[1L]], tolerance = 1e-7)
+    expect_equal(unname(diag(hessian(total, flat = TRUE)(at))), want[[2L]], tolerance = 1e-5)
+  }
+  centre <- c(0, 1e-9, -1e-9, 0.5, -0.5, 3)
+  given <- list(
+    norm = list(), logis = list(), cauchy = list(), t = list(df = 0.7), t = list(df = 2), t = list(df = 3),
+    t = list(df = 1e6), t = list(df = Inf)
+  )
+  for (i in seq_along(given)) {
+    call <- function(letter, ...) {
+      f <- get(paste0(letter, names(given)[i]))
+      function(x) do.call(f, c(list(x), given[[i]], list(...)))
+    }
+    for (log in c(FALSE, TRUE)) {
+      check(call("d", log = log), centre)
+      for (lower in c(FALSE, TRUE)) check(call("p", lower.tail = lower, log.p = log), centre)
+    }
+  }
+  for (log in c(FALSE, TRUE)) {
+    check(function(x) dlnorm(x, log = log), c(1, 0.5, 2))
+    for (lower in c(FALSE, TRUE)) check(function(x) plnorm(x, lower.tail = lower, log.p = log), c(1, 0.5, 2))
+  }
+  for (exponent in 0:4) check(function(x) x^(exponent + 0 * seq_along(x)), c(0, 2))
+})
+
 test_that("derivatives by points and parameters are those of differences, of logarithms and tails too", {
   for (i in seq_along(usual)) {
     family <- names(usual)[i]

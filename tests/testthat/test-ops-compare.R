@@ -70,3 +70,24 @@ test_that("shapes must fit", {
   expect_identical(e$op, "nv_eq")
   expect_elements(nv_empty("i32", 0) == 1L, logical(), "i1[0]")
 })
+
+test_that("R's integers are compared by value with narrow ones", {
+  operators <- list(`==`, `!=`, `<`, `<=`, `>`, `>=`)
+  for (dtype in c("i8", "ui8", "i16", "ui16", "ui32")) {
+    own <- c(1L, 100L, 127L)
+    x <- nv_tensor(own, dtype)
+    for (other in list(200L, -1L, 256L, -129L, 70000L, c(1L, 356L, -129L))) {
+      for (op in operators) {
+        for (run in list(identity, jit)) {
+          expect_identical(as.logical(run(function(x) op(x, other))(x)), op(own, other))
+          expect_identical(as.logical(run(function(x) op(other, x))(x)), op(other, own))
+        }
+      }
+    }
+  }
+  expect_error(x[2] <- -1L, class = "anvil_error_dtype")
+  y <- nv_tensor(own, "i8")
+  expect_error(y[2] <- 1000L, class = "anvil_error_dtype")
+  y[2] <- 3L
+  expect_identical(as.integer(y), c(1L, 3L, 127L))
+})

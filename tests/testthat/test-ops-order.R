@@ -360,6 +360,10 @@ test_that("sort(), median(), quantile() and unique() dispatch, in traced functio
   expect_jit_equal(function(x) rank(x), x, r = rank(r))
   expect_identical(which.max(x), which.max(r))
   expect_identical(findInterval(x, c(-1, 0)), findInterval(r, c(-1, 0)))
+  expect_warning(
+    expect_identical(as_array(jit(findInterval)(nv_tensor(c(0, NaN, 3)), c(1, 2))), array(c(0L, NA, 2L))),
+    class = "anvil_warning_na"
+  )
   # R's own, where they are called so.
   instead <- list(
     nv_order = function(x) base::order(x), nv_argmax = function(x) base::which.max(x),

@@ -181,6 +181,11 @@ test_that("bounds and moments are numbers, tensors or traced", {
   expect_identical(nv_rbinom(5, s, size = 9, prob = nv_scalar(0.3, "f64"))$value, k)
   expect_identical(as.integer(nv_rbinom(5, s, size = 9, prob = 0)$value), rep(0L, 5))
   expect_identical(as.integer(nv_rbinom(5, s, size = 9, prob = 1)$value), rep(9L, 5))
+  # Of many trials, quantiles: the time does not grow with their number.
+  many <- nv_rbinom(2000, s, size = 1e9, prob = 0.25)$value
+  u <- as.double(nv_runif(2000, s, "f64")$value)
+  expect_equal(as.double(many), qbinom(u, 1e9, 0.25), tolerance = 1e-8)
+  expect_identical(jit(function(p) nv_rbinom(2000, s, size = 1e9, prob = p)$value)(0.25), many)
   expect_identical(as.integer(nv_rbinom(5, s, size = 0)$value), rep(0L, 5))
   # f64 digits of an R number are not lost on the way.
   third <- nv_runif(1, s, "f64", min = 1 / 3, max = 1 / 3)

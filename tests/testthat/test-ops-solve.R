@@ -172,3 +172,14 @@ test_that("bad input is a classed error", {
   expect_error(nv_lstsq(f64(tall), f64(square)), class = "anvil_error_arg")
   expect_error(solve(f64(square), tol = 1), class = "anvil_error_arg")
 })
+
+test_that("norms have second derivatives where an element is 0", {
+  x <- nv_tensor(c(0, 1, 2), "f64")
+  second <- function(f) hessian(f, flat = TRUE)(x)
+  want <- second(function(x) sqrt(sum(x^2)))
+  expect_equal(unname(diag(want)), c(1, 0.8, 0.2) / sqrt(5))
+  expect_equal(second(function(x) nv_norm(x)), want)
+  expect_equal(second(function(x) norm(matrix(x, 1), "F")), want)
+  w <- c(1, 2, 4)
+  expect_equal(second(function(x) sum(w * nv_normalize(x))), second(function(x) sum(w * x) / sqrt(sum(x^2))))
+})

@@ -252,6 +252,25 @@ test_that("covariances and correlations are those of R", {
   expect_error(jit(function(x) stats::sd(x))(x), class = "anvil_error_concrete", "nv_sd")
 })
 
+test_that("equal elements do not deviate from their mean, which need not be their sum by their number", {
+  for (value in c(0.1, 1.1, 7.7, 1 / 3, 1e10 / 3)) {
+    for (n in c(3, 6, 7, 49, 100, 1000, 2500)) {
+      x <- x64(rep(value, n))
+      expect_true(all(is.nan(as_array(scale(x)))))
+      expect_identical(as.vector(as_array(scale(x, scale = FALSE))), numeric(n))
+      expect_true(is.nan(as_array(cor(x, x64(seq_len(n))))))
+      expect_true(is.nan(as_array(nv_kurtosis(x))))
+      expect_identical(as.vector(as_array(nv_moment(x, 3))), 0)
+    }
+  }
+  holes <- x64(c(NaN, rep(0.1, 6), NaN))
+  expect_identical(as.vector(as_array(scale(holes, scale = FALSE)))[2:7], numeric(6))
+  # The mean has the derivative of a mean nevertheless, and what is infinite the deviations that it had.
+  slope <- gradient(function(x) sum(c(1, 2, 4) * scale(x, scale = FALSE)))(x64(rep(0.1, 3)))
+  expect_equal(as.vector(as_array(slope[[1]])), c(1, 2, 4) - 7 / 3)
+  expect_identical(as.vector(as_array(scale(x64(c(1, Inf)), scale = FALSE))), c(-Inf, NaN))
+})
+
 test_that("scale() is R's", {
   x <- x64(a)
   plain <- function(x) array(as.vector(x), dim(x))

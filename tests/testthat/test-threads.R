@@ -91,7 +91,7 @@ test_that("processes that share nothing compute on threads", {
   want <- shared_work()
   work <- user(shared_work)
   expect_same <- function(got) expect_identical(got, want)
-  cluster <- unless_it_hangs(parallel::makePSOCKcluster(2))
+  cluster <- unless_it_hangs(parallel::makePSOCKcluster(2, setup_strategy = "sequential"))
   withr::defer(parallel::stopCluster(cluster))
   parallel::clusterCall(cluster, function(paths) .libPaths(paths), .libPaths())
   got <- unless_it_hangs(parallel::clusterCall(cluster, user(function(work) {

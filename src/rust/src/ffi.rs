@@ -44,6 +44,7 @@ extern "C" {
     pub static R_DimSymbol: SEXP;
     pub static R_DimNamesSymbol: SEXP;
     pub static R_NamesSymbol: SEXP;
+    pub static R_LevelsSymbol: SEXP;
     pub static R_MissingArg: SEXP;
     pub static R_DotsSymbol: SEXP;
 
@@ -86,6 +87,7 @@ extern "C" {
     pub fn Rf_getCharCE(x: SEXP) -> c_int;
     pub fn Rf_allocVector(kind: c_int, len: Length) -> SEXP;
     pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
+    pub fn Rf_coerceVector(x: SEXP, kind: c_int) -> SEXP;
     pub fn Rf_cons(car: SEXP, cdr: SEXP) -> SEXP;
     pub fn SET_TAG(x: SEXP, tag: SEXP);
     pub fn Rf_protect(x: SEXP) -> SEXP;

@@ -10,6 +10,7 @@ use crate::guard::{protected, Outcome, Scope};
 use crate::inner::is_list;
 use crate::jit;
 use crate::mixer::Mixer;
+use crate::operands;
 use crate::program::Program;
 use crate::settings::{self, Settings};
 use crate::trace::{self, Trace};
@@ -182,7 +183,8 @@ fn attr_at(x: SEXP, depth: usize) -> Outcome<Attr> {
 
 /// Runs or traces one call. `list` says whether the result is a list of all values, or the one value.
 pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
-    let call = Call::new(args)?;
+    let mut call = Call::new(args)?;
+    operands::as_meant(call.name, &mut call.operands, scope)?;
     if let Some((trace, handle)) = owner(&call)? {
         let operands = call.operands.iter().map(|&x| trace::operand(&trace, x, scope));
         let mut operands: Vec<Value> = operands.collect::<Outcome<_>>()?;

@@ -6,9 +6,11 @@
 
 use crate::audit;
 use crate::axis_names::{self, Left};
+use crate::factor;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::op::{attr, eager, leaf, site, traced};
+use crate::operands;
 use crate::settings;
 use crate::single_subscript;
 use crate::tensor;
@@ -264,13 +266,21 @@ impl Subscripts {
 
     /// Reads the selected elements, or with a value replaces them.
     fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
+        let new = match new {
+            Some(new) => Some(operands::as_assigned(x, new, scope)?[1]),
+            None => None,
+        };
         let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
             Chosen::Dynamic(x) | Chosen::Where(x) => Some(*x),
             _ => None,
         });
         let operands: Vec<SEXP> = [x].into_iter().chain(new).chain(tensors).collect();
         match trace::trace_of(&operands)? {
-            Some((trace, handle)) => self.traced(x, new, drop, mode, &trace, handle, scope),
+            Some((trace, handle)) => {
+                let made = self.traced(x, new, drop, mode, &trace, handle, scope)?;
+                factor::keep_levels(made, x)?;
+                Ok(made)
+            }
             None => self.eager(x, new, drop, mode, scope),
         }
     }

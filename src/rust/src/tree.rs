@@ -6,6 +6,7 @@
 //! depth first. All walks of nested lists are here, with one limit for their depth.
 
 use crate::axis_names;
+use crate::factor;
 use crate::ffi::*;
 use crate::guard::{protected, r_strings, Outcome, Scope};
 use crate::info;
@@ -99,6 +100,7 @@ const NAMES: u64 = 7;
 const OBJECT: u64 = 8;
 const ROWS: u64 = 9;
 const NAMED_ROWS: u64 = 10;
+const LEVELS: u64 = 11;
 
 /// Whether a value stands for an argument that the caller left out.
 pub fn is_absent(x: SEXP) -> bool {
@@ -161,6 +163,11 @@ impl Flat {
             self.leaf(owner, Leaf::Number(x, dtype));
             // SAFETY: reads attributes that vectors and arrays have.
             self.names_of_axes(unsafe { [R_DimNamesSymbol, R_NamesSymbol] }.map(|name| attribute(x, name)));
+            if let Some(levels) = factor::levels(x) {
+                self.names.push(levels);
+                self.words.push(LEVELS);
+                self.names_along(levels);
+            }
         }
         Ok(())
     }
@@ -319,9 +326,10 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     named(trace::number(trace, handle, dtype, shape, scope)?, x, scope)
 }
 
-/// A tracer with the names of an argument's axes.
+/// A tracer with the names of an argument's axes, and the levels of a factor.
 fn named(tracer: SEXP, x: SEXP, scope: &Scope) -> Outcome {
     axis_names::set(tracer, axis_names::of(x, scope)?)?;
+    factor::keep_levels(tracer, x)?;
     Ok(tracer)
 }
 

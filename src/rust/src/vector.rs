@@ -2,6 +2,7 @@
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome};
+use crate::tracer;
 use anvil_core::dtype::{DType, Kind};
 use anvil_core::error::Error;
 use anvil_core::kernels::cast;
@@ -135,6 +136,12 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
         return None;
     }
     Some((dtype, with_sizes(x, shape_of)))
+}
+
+/// Whether an R object is a bare logical vector with `NA`, and no traced value, whose elements are not known.
+pub fn holds_na(x: SEXP) -> bool {
+    let holds = |bytes: Bytes| cast::slice::<i32>(bytes.as_slice()).contains(&i32::MIN);
+    kind(x) == LGLSXP && !is_object(x) && tracer::held(x).is_none() && bytes(x, 4).is_ok_and(holds)
 }
 
 /// The shape of an R vector of any type; a vector of length 1 without `dim` has one axis here.

@@ -149,5 +149,16 @@ pub(super) fn entry(name: &str) -> Result<&'static Entry> {
     find(name).ok_or_else(|| Error::Internal { detail: format!("there is no op called {name}") })
 }
 
+/// Whether `NA` among R's logicals is NaN beside floats to what is called `name`: it takes these, and is no
+/// comparison, which R answers with `NA`, and NaN with `FALSE`.
+pub fn takes_na(name: &str) -> bool {
+    find(name).is_none_or(|entry| entry.row.accepts.contains(DType::F64)) && !compares(name)
+}
+
+/// Whether what is called `name` is a comparison, such as `==`.
+pub fn compares(name: &str) -> bool {
+    Compare::rows().iter().any(|row| row.name == name)
+}
+
 /// A function that is called by name and composes ops.
 pub(super) type Composition = fn(&mut Applier, &[Value], &Attrs) -> Result<Vec<Value>>;

@@ -163,11 +163,7 @@ impl Applier<'_> {
                 let value = self.one_for_each(value, "center", x, axis)?;
                 self.formula([x, value], |[x, center]| x - repeated(center, &x.aval().shape))?
             }
-            Chosen::Computed => self.formula([x], |[x]| {
-                let (kept, left_out) = along.numbers(x);
-                let sum = along.sum(kept);
-                x - repeated(sum / along.count(x, left_out, sum), &x.aval().shape)
-            })?,
+            Chosen::Computed => self.formula([x], |[x]| along.centered(x).0)?,
         };
         let made = match scale {
             Chosen::None => centered,

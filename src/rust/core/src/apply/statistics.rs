@@ -100,15 +100,38 @@ impl Along {
         self.sum(ones).apply(Convert { to: sum.aval().ranked() }, &[])
     }
 
-    /// The deviations from the mean, 0 for what is left out; how many elements there are, and where some are
-    /// left out.
-    pub fn deviations<'m, 'b>(&self, x: Var<'m, 'b>) -> (Var<'m, 'b>, Var<'m, 'b>, Option<Var<'m, 'b>>) {
+    /// The deviations from the mean, NaN where that is left out; how many elements there are, and where some
+    /// are left out.
+    ///
+    /// A sum divided by its length can be a rounding off, even above the largest element. The mean is brought
+    /// back between the smallest and the largest, so that the deviations of equal elements are exactly 0. The
+    /// difference is a constant to derivatives, as it is 0 but for rounding.
+    pub fn centered<'m, 'b>(&self, x: Var<'m, 'b>) -> (Var<'m, 'b>, Var<'m, 'b>, Option<Var<'m, 'b>>) {
         let (kept, left_out) = self.numbers(x);
         let sum = self.sum(kept);
         let count = self.count(x, left_out, sum);
-        let from_mean = kept - self.spread(sum / count, &kept.aval().shape);
-        let deviations = left_out.map_or(from_mean, |is_nan| is_nan.select(x.of(0.0), from_mean));
-        (deviations, count, left_out)
+        let mean = sum / count;
+        let bound = |fold, neutral| {
+            let among = left_out.map_or(x, |is_nan| is_nan.select(x.of(neutral), x));
+            self.fold(fold, among).unary(Unary::stop_gradient)
+        };
+        let (least, most) = (bound(Fold::Min, f64::INFINITY), bound(Fold::Max, f64::NEG_INFINITY));
+        let rounded = mean.unary(Unary::stop_gradient);
+        // Exact, as both are of nearly one size; no number where the mean is none.
+        let off = rounded.binary(Binary::max, least).binary(Binary::min, most) - rounded;
+        let mean = mean + off.predicate(Predicate::is_finite).select(off, off.of(0.0));
+        (x - self.spread(mean, &x.aval().shape), count, left_out)
+    }
+
+    /// As [`centered`](Along::centered), 0 for what is left out.
+    pub fn deviations<'m, 'b>(&self, x: Var<'m, 'b>) -> (Var<'m, 'b>, Var<'m, 'b>, Option<Var<'m, 'b>>) {
+        let (centered, count, left_out) = self.centered(x);
+        (Self::without(centered, left_out), count, left_out)
+    }
+
+    /// 0 in place of what is left out.
+    fn without<'m, 'b>(x: Var<'m, 'b>, left_out: Option<Var<'m, 'b>>) -> Var<'m, 'b> {
+        left_out.map_or(x, |is_nan| is_nan.select(x.of(0.0), x))
     }
 }
 
@@ -378,7 +401,8 @@ impl Applier<'_> {
             let size = if aval.dtype.is_complex() { x.part(Part::magnitude) } else { x.unary(Unary::abs) };
             let norm = match p {
                 1.0 => along.sum(size),
-                2.0 => root(along.sum(size.squared())),
+                // Not of the size, the second derivative of whose square is 0 at 0.
+                2.0 => root(along.sum(if aval.dtype.is_complex() { size } else { x }.squared())),
                 _ if p.is_infinite() => along.fold(Fold::Max, size),
                 _ => {
                     let sum = along.sum(size.binary(Binary::pow, size.of(p)));

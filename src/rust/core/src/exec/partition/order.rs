@@ -42,19 +42,26 @@ pub(super) fn late(graph: &Graph, views: &Views, given: Given) -> Vec<bool> {
     late
 }
 
-/// Nodes in the order in which they join units: that of the graph, but nodes that stand alone with small
-/// results come as early as possible, so that they do not separate groups, and `late` ones before what reads
-/// them. Nodes with an effect keep their order.
+/// How much larger the largest group is, at least, than what is small.
+const SMALLER: usize = 8;
+
+/// Nodes in the order in which they join units: that of the graph, but what is small comes as early as possible, so
+/// that it does not separate groups: nodes of groups of few elements, and nodes that stand alone with small results.
+/// `late` ones come before what reads them. Nodes with an effect keep their order.
 pub(super) fn order(graph: &Graph, plans: &[NodePlan], late: &[bool]) -> Vec<usize> {
     let nodes = graph.nodes();
-    let early = |number: usize| match plans[number].schedule {
-        Schedule::View | Schedule::Source => true,
-        Schedule::Alone => {
-            let made: usize = nodes[number].results.iter().map(|&v| graph.aval(v).shape.size()).sum();
-            let op = &nodes[number].op;
-            made <= TILE && !late[number] && !op.has_effect() && !op.has_regions()
-        }
-        _ => false,
+    let largest = plans.iter().map(|plan| plan.len).max().unwrap_or(0);
+    let early = |number: usize| {
+        let op = &nodes[number].op;
+        let small = match plans[number].schedule {
+            Schedule::View | Schedule::Source => return true,
+            Schedule::Alone => {
+                let made: usize = nodes[number].results.iter().map(|&v| graph.aval(v).shape.size()).sum();
+                made <= TILE
+            }
+            _ => plans[number].len <= TILE.max(largest / SMALLER),
+        };
+        small && !late[number] && !op.has_effect() && !op.has_regions()
     };
     let mut readers: Vec<Vec<usize>> = vec![vec![]; nodes.len()];
     let mut missing = table(0, nodes.len());

@@ -243,7 +243,7 @@ fn tile<T: Element, S: Accumulate<T>, const N: usize>(x: &[T]) -> S::Acc {
 }
 
 fn tiles<T: Element, S: Accumulate<T>>(x: &[T], each: usize, out: &mut [S::Acc]) {
-    if !short::<T, S, LANES>(x, each, out) {
+    if !short::<T, S, SHORT>(x, each, out) {
         wide_loop(Tiles::<T, _, S>(x, each, out, PhantomData))
     }
 }

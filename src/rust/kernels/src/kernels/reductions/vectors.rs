@@ -365,7 +365,12 @@ pub(super) fn about<R: Extreme, S: Accumulate<R, Acc = R>, const LARGEST: bool>(
             out[0]
         },
         |x, each, out| {
-            if !short::<R, S, LANES>(x, each, out) {
+            // The lanes of a vector that is not full are filled one by one: the widest has so many singles.
+            let few = match size_of::<R>() {
+                4 => short::<R, S, { SHORT - 1 }>(x, each, out),
+                _ => short::<R, S, LANES>(x, each, out),
+            };
+            if !few {
                 R::extremes::<LARGEST>(x, each, out)
             }
         },

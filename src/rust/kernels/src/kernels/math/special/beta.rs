@@ -48,6 +48,29 @@ fn factors(n: f64, k: f64) -> f64 {
     product.value()
 }
 
+/// The coefficient of whole numbers of which all products on the way are whole doubles; `None` of others.
+#[inline]
+fn whole(n: f64, k: f64) -> Option<f64> {
+    /// Below it doubles are exact.
+    const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+    if !(0.0..FEW).contains(&k) || !is_whole(n) || n.abs() >= EXACT {
+        return None;
+    }
+    if (0.0..k).contains(&n) {
+        return Some(0.0);
+    }
+    let (mut value, mut j) = (1.0, 1.0);
+    while j <= k {
+        let product = value * (n - j + 1.0);
+        if product.abs() >= EXACT {
+            return None;
+        }
+        value = product / j;
+        j += 1.0;
+    }
+    Some(value)
+}
+
 /// Up to this many factors are multiplied.
 const FEW: f64 = 30.0;
 
@@ -90,6 +113,9 @@ fn coefficient(n: f64, k: f64) -> Coefficient {
 /// for a negative `k`. NaN if either is infinite.
 #[inline]
 pub fn choose(n: f64, k: f64) -> f64 {
+    if let Some(value) = whole(n, k.round_ties_even()) {
+        return value;
+    }
     thread_local!(static VALUES: Memo<f64> = const { Memo::new() });
     VALUES.with(|values| values.get(n, k, new_choose))
 }
@@ -126,5 +152,25 @@ fn new_lchoose(n: f64, k: f64) -> f64 {
                 p.log()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_coefficients_are_those_of_doubled_precision() {
+        let mut count = 0;
+        for n in -60..400 {
+            for k in -2..32 {
+                let (n, k) = (f64::from(n), f64::from(k));
+                if let Some(value) = whole(n, k) {
+                    assert_eq!(value.to_bits(), new_choose(n, k).to_bits(), "{n} over {k}");
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 5_000, "{count}");
     }
 }
