@@ -199,7 +199,8 @@ columns_of_frame <- function(x) {
   list(setNames(columns, names(x)), NULL, if (is.character(rows)) rows else length(rows))
 }
 
-# Called by Rust with list(labels, levels): the codes of labels that a factor is compared with, 0 if it has none.
+# Called by Rust with list(labels, levels): the codes of labels that a factor is compared with, 0 for what is
+# no level.
 codes_of_labels <- function(parts) {
   labels <- parts[[1L]]
   codes <- match(as.character(labels), parts[[2L]], nomatch = 0L)

@@ -86,8 +86,8 @@ nv_rng_bits <- function(state, shape, dtype = "ui32", algorithm = "threefry") {
 #' `f64`, or in `f32` for all other dtypes; none is further from the mean than 5.8 standard deviations, or 8.6
 #' in `f64`.
 #'
-#' `nv_rbinom()` counts, of `size` uniform numbers for each element, those below `prob`. If `size` is above 256,
-#' a tensor or a vector, or `prob` has axes, each number is the quantile of one uniform number.
+#' `nv_rbinom()` counts, of `size` uniform numbers for each element, those below `prob`. If `size` is above
+#' 256, a tensor or a vector, or `prob` has axes, each number is the quantile of one uniform number.
 #'
 #' `nv_sample_int()` takes remainders of 64 random bits. The probability of a value differs from `1 / n` by
 #' less than 2^-64: relatively, by less than 2^-33 for every `n` that an `i32` holds.

@@ -6,11 +6,10 @@ use super::derive::Var;
 use super::lower::{signature, Lowering};
 use super::rules::{Batch, Vjp};
 use super::{written, Op, Row, StaticSlice};
-use crate::dtype::{dispatch, DType, ANY};
+use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
-use crate::kernels::cast;
-use crate::kernels::tile::{tile, tiles};
+use crate::kernels::memory::join::join;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, View, ViewMut};
 
@@ -115,29 +114,7 @@ impl OpDef for Concatenate {
     }
 
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
-        let out = &mut results[0];
-        if out.data.is_empty() {
-            return;
-        }
-        // Elements up to the joined axis are contiguous: one run per operand and index along the later axes.
-        let below: usize = out.shape[..self.axis.0].iter().product();
-        let outer: usize = out.shape[self.axis.0 + 1..].iter().product();
-        let row = below * out.shape[self.axis.0];
-        let mut at = 0;
-        for x in operands {
-            let block = below * x.shape[self.axis.0];
-            dispatch!(x.dtype, T => {
-                let out = cast::slice_mut::<T>(out.data);
-                let mut scratch = Vec::new();
-                for i in 0..outer {
-                    for range in tiles(block) {
-                        let elements = tile::<T>(x, i * block + range.start..i * block + range.end, &mut scratch);
-                        out[i * row + at + range.start..][..elements.len()].copy_from_slice(elements);
-                    }
-                }
-            });
-            at += block;
-        }
+        join(operands, self.axis.0, &mut results[0]);
     }
 
     /// The gradients are slices of the result's.

@@ -6,6 +6,7 @@
 //! values from mpmath in `tests/testdata/special`. Knows nothing of tensors or ops.
 
 mod bessel;
+mod bessel_first;
 mod beta;
 mod densities;
 mod double;

@@ -7,6 +7,7 @@ pub mod block_allocator;
 pub mod cache;
 mod columns;
 pub mod indexed;
+pub mod join;
 pub mod nontemporal;
 pub mod permute;
 pub mod room;

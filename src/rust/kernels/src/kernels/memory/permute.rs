@@ -102,6 +102,9 @@ fn transpose<T: Element>(
     buffer: &mut [T],
     out: &mut [T],
 ) {
+    if column.size < SQUARE && row.from > 0 {
+        return short_runs(data, first, [row, column], out);
+    }
     let width = width::<T>();
     for j in (0..column.size).step_by(RUN) {
         let run = RUN.min(column.size - j);
@@ -130,6 +133,23 @@ fn transpose<T: Element>(
         }
     }
 }
+
+/// As [`transpose`], of runs that are shorter than a block: each element of theirs goes to a line of its own. Some runs
+/// at a time, which are in the cache until the last of their elements.
+fn short_runs<T: Element>(data: &[T], first: isize, [row, column]: [StridedAxis; 2], out: &mut [T]) {
+    for i in (0..row.size).step_by(TOGETHER) {
+        let lines = TOGETHER.min(row.size - i);
+        stop::work(lines * column.size);
+        let from = (first + i as isize * row.from) as usize;
+        for j in 0..column.size {
+            let elements = data[from + j..].iter().step_by(row.from as usize);
+            out[i + j * column.to..][..lines].iter_mut().zip(elements).for_each(|(out, x)| *out = *x);
+        }
+    }
+}
+
+/// Short runs that are read together.
+const TOGETHER: usize = 512;
 
 /// Elements on a side of a block that is transposed in registers.
 const SQUARE: usize = 8;

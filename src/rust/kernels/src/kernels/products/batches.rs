@@ -8,7 +8,12 @@ use crate::kernels::threads::pool;
 
 #[cfg(target_arch = "x86_64")]
 use {
-    super::{gemm, matrix::Block, matvec::SHORT},
+    super::{
+        gemm,
+        matrix::{Block, Matrix},
+        matvec::SHORT,
+    },
+    crate::kernels::threads::threads,
     gemm::Tiled,
 };
 
@@ -67,15 +72,19 @@ pub fn side_by_side<T: Tiled + Send + Sync>(
     let per = per_piece([b, m, k, n]).next_multiple_of(LINE);
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
     let per = if shared { per } else { b };
+    let pieces = b.div_ceil(per);
+    // Of few products each thread has a part of the columns.
+    let width = if shared && pieces == 1 { n.div_ceil(threads()) } else { n };
     let all = Block::new(out, [b * m, n], [1, b * m]);
-    pool::for_each_piece(b.div_ceil(per), shared, |piece| {
-        let first = piece * per;
-        let count = per.min(b - first);
+    pool::for_each_piece(pieces * n.div_ceil(width), shared, |piece| {
+        let (first, from) = (piece % pieces * per, piece / pieces * width);
+        let (count, n) = (per.min(b - first), width.min(n - from));
         let [lhs, rhs] = operands.map(|x| Batch { first: x.matrix(first), ..x });
+        let rhs = Batch { first: Matrix { first: rhs.first.at(0, from), ..rhs.first }, ..rhs };
         let operands = [matrices(&lhs, [count, m, k]), matrices(&rhs, [count, k, n])];
-        // SAFETY: pieces have no rows of all results in common: these are rows from `first` on, `count` of
-        // each `b`.
-        let out = unsafe { all.rows(first, b, m, 0..n) };
+        // SAFETY: pieces have no rows of all results in common, which are those from `first` on, `count` of each
+        // `b`, or no columns.
+        let out = unsafe { all.rows(first, b, m, from..from + n) };
         let out = gemm::Target { first: out.pointer, strides: out.strides };
         // SAFETY: operands were held to their data, and results to theirs.
         unsafe { gemm::side_by_side(kernels, operands, [count, m, k, n], vectors, out) }

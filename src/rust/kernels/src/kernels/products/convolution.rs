@@ -221,36 +221,85 @@ impl<'a> Problem<'a> {
     /// For each place in a window, what stands in these rows of a column of the matrix.
     fn runs(&self, rows: &Range<usize>) -> Vec<Vec<Run>> {
         let axes = self.windows.len();
-        let [first, end] = [rows.start / self.batch, (rows.end - 1) / self.batch + 1];
-        // The element of the operand in each of these windows, axis by axis, for each place.
+        // Rows go over the batch first, then the windows along the first axis: those of a line.
+        let line = self.batch * self.counts.first().copied().unwrap_or(1);
+        let sizes: Vec<usize> = self.windows.iter().map(|w| w.size).collect();
         let mut place = vec![0; axes];
         (0..self.taps)
             .map(|_| {
                 let mut runs: Vec<Run> = Vec::new();
                 let mut window = vec![0; axes];
-                let mut rest = first;
-                for (window, count) in window.iter_mut().zip(&self.counts) {
+                let mut rest = rows.start / line;
+                for (window, count) in window.iter_mut().zip(&self.counts).skip(1) {
                     *window = rest % count;
                     rest /= count;
                 }
-                for at in first..end {
+                for at in rows.start / line..rows.end.div_ceil(line) {
+                    let part =
+                        rows.start.max(at * line) - at * line..rows.end.min((at + 1) * line) - at * line;
+                    // The element in these windows, along all axes but the first.
                     let mut from = Some(0);
-                    for axis in 0..axes {
+                    for axis in 1..axes {
                         let element =
                             self.windows[axis].element(window[axis], place[axis], self.sizes[axis + 1]);
                         from = from.zip(element).map(|(f, e)| f + e as isize * self.strides[axis + 1]);
                     }
-                    let from_row = (at * self.batch).max(rows.start);
-                    let len = ((at + 1) * self.batch).min(rows.end) - from_row;
-                    let skipped = (from_row - at * self.batch) as isize;
-                    let from = from.map(|from| (from + skipped * self.strides[0], self.strides[0]));
-                    add(&mut runs, Run { row: from_row - rows.start, len, from });
-                    advance(&mut window, &self.counts);
+                    let row = at * line + part.start - rows.start;
+                    match (from, self.windows.first()) {
+                        (Some(from), Some(first)) => self.along(first, place[0], from, part, row, &mut runs),
+                        (from, _) => {
+                            let from = from
+                                .map(|from| (from + part.start as isize * self.strides[0], self.strides[0]));
+                            add(&mut runs, Run { row, len: part.len(), from });
+                        }
+                    }
+                    if axes > 1 {
+                        advance(&mut window[1..], &self.counts[1..]);
+                    }
                 }
-                advance(&mut place, &self.windows.iter().map(|w| w.size).collect::<Vec<_>>());
+                advance(&mut place, &sizes);
                 runs
             })
             .collect()
+    }
+
+    /// Adds what stands in some rows of a line, the first of them number `row` of the column.
+    fn along(
+        &self,
+        first: &Window,
+        place: usize,
+        from: isize,
+        part: Range<usize>,
+        row: usize,
+        runs: &mut Vec<Run>,
+    ) {
+        let (batch, own) = (self.batch, self.strides[0]);
+        let next = first.stride as isize * self.strides[1];
+        let mut put = |rows: Range<usize>, from: Option<(isize, isize)>| {
+            if !rows.is_empty() {
+                add(runs, Run { row: row + rows.start - part.start, len: rows.len(), from });
+            }
+        };
+        // Where each row is as far from the one before it, those with elements are one run, between rows of zeros.
+        let step = if batch == 1 { next } else { own };
+        if first.base == 1 && (batch == 1 || next == batch as isize * own) {
+            let before = first.low - (place * first.dilation) as i64;
+            let window = |at: i64| (at.max(0) as usize).div_ceil(first.stride);
+            let bound = |window: usize| (window * batch).clamp(part.start, part.end);
+            let (start, end) = (bound(window(before)), bound(window(before + self.sizes[1] as i64)));
+            let end = end.max(start);
+            put(part.start..start, None);
+            let place = from - before as isize * self.strides[1] + start as isize * step;
+            put(start..end, Some((place, step)));
+            put(end..part.end, None);
+            return;
+        }
+        for window in part.start / batch..part.end.div_ceil(batch) {
+            let rows = part.start.max(window * batch)..part.end.min((window + 1) * batch);
+            let skipped = (rows.start - window * batch) as isize;
+            let element = first.element(window, place, self.sizes[1]);
+            put(rows, element.map(|e| (from + e as isize * self.strides[1] + skipped * own, own)));
+        }
     }
 }
 

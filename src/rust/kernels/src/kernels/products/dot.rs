@@ -399,7 +399,7 @@ fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: 
         return;
     }
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
-    let [rows, columns] = if shared { piece([m, n], T::COPIES, threads()) } else { [m, n] };
+    let [rows, columns] = if shared { piece(b, [m, n], T::COPIES, threads()) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
     let half = shared && b == 1 && T::COPIES && is_of_itself(&lhs.first, &rhs.first, m, n);
     // The batch is the first axis of the result: one matrix of which each product has every `b`-th row.
@@ -560,7 +560,7 @@ mod tests {
         let (lhs, rhs): (Vec<f64>, Vec<f64>) =
             ((0..b * m * k).map(number).collect(), (0..b * k * n).map(number).collect());
         assert!(b * m * k * n * MULTIPLY_ADD >= pool::WORTH_SHARING);
-        assert!(piece([m, n], true, 2) != [m, n] && piece([m, n], false, 1) != [m, n]);
+        assert!(piece(1, [m, n], true, 2) != [m, n] && piece(1, [m, n], false, 1) != [m, n]);
         let mut out = vec![0.0; b * m * n];
         dense(&lhs, &rhs, [b, m, k, n], &mut out);
         for (i, l, j) in (0..b).flat_map(|i| (0..m).flat_map(move |l| (0..n).map(move |j| (i, l, j)))) {

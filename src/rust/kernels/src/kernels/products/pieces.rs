@@ -21,8 +21,19 @@ const PER_THREAD: usize = 4;
 /// What rows and columns of a large piece are multiples of: as many as kernels make at once, of all kinds.
 const AT_ONCE: [usize; 2] = [48, 24];
 
-/// Rows and columns in a piece of a result of these sizes, for so many threads. No sum depends on pieces.
-pub fn piece([m, n]: [usize; 2], copies: bool, threads: usize) -> [usize; 2] {
+/// Rows and columns in a piece of each result of a batch, of these sizes, for so many threads. No sum depends on pieces.
+pub fn piece(b: usize, sizes: [usize; 2], copies: bool, threads: usize) -> [usize; 2] {
+    let mut piece = of_one(sizes, copies, threads);
+    if b > 1 && piece == sizes {
+        // Each thread has a part of the longer side of every one.
+        let longer = usize::from(sizes[1] > sizes[0]);
+        piece[longer] = piece[longer].div_ceil(threads);
+    }
+    piece
+}
+
+/// Those of a result by itself.
+fn of_one([m, n]: [usize; 2], copies: bool, threads: usize) -> [usize; 2] {
     if copies && threads == 1 {
         return [m, n];
     }
@@ -47,14 +58,15 @@ mod tests {
 
     #[test]
     fn pieces_are_as_large_as_threads_let_them_be() {
-        let pieces = |n, threads| piece([n, n], true, threads);
+        let pieces = |n, threads| piece(1, [n, n], true, threads);
         assert_eq!(pieces(1000, 1), [1000, 1000]);
         assert_eq!(pieces(1000, 2), [528, 264]);
         assert_eq!(pieces(2000, 2), [528, 504]);
+        assert_eq!(piece(8, [128, 32], true, 2), [64, 32]);
         // Each of two threads would have two of them.
         assert_eq!(pieces(500, 2), [256, 128]);
         for (m, n, threads) in [(1, 10_000, 3), (10_000, 7, 2), (513, 513, 4), (4000, 100, 64)] {
-            let [rows, columns] = piece([m, n], true, threads);
+            let [rows, columns] = piece(1, [m, n], true, threads);
             assert!((1..=m).contains(&rows) && (1..=n).contains(&columns));
             assert!(rows <= COPIED[0][0] && columns <= COPIED[0][1]);
         }

@@ -1,5 +1,6 @@
 //! Bessel functions: DLMF 10.
 
+use super::bessel_first;
 use super::double::{two_product, two_sum, Double};
 use super::parts::{gamma, gamma1p, horner, log_power, stirling, Product, FAR};
 use super::quadrature::{integral, Exponent};
@@ -198,7 +199,8 @@ fn quotient(order: f64, x: f64) -> f64 {
 /// `e^-x I(x)` for orders that are not negative and positive arguments.
 fn scaled_i(order: f64, x: f64) -> Product {
     let quarter = 0.25 * x * x;
-    if quarter <= 12.0 * (order + 1.0) {
+    // All terms are positive, and where x is below 40 there are at most 80 that count.
+    if x < 40.0 || quarter <= 12.0 * (order + 1.0) {
         // DLMF 10.25.2
         let (mut term, mut sum, mut k) = (1.0, 1.0, 0.0);
         while term > 1e-18 * sum {
@@ -242,7 +244,7 @@ fn scaled_i(order: f64, x: f64) -> Product {
 /// the order is whole.
 ///
 /// # Sources
-/// DLMF 10.25.2 (series), 10.40.1 and 10.41 (large arguments and orders), 10.28.2 and 10.33.1 between them;
+/// Chebyshev series for the orders 0 and 1; DLMF 10.25.2 (series), 10.40.1 and 10.41 (large arguments and orders), 10.28.2 and 10.33.1 between them;
 /// 10.27.2 for negative orders.
 pub fn bessel_i(order: f64, x: f64, scaled: bool) -> f64 {
     let is_whole = order.trunc() == order;
@@ -260,6 +262,10 @@ pub fn bessel_i(order: f64, x: f64, scaled: bool) -> f64 {
     }
     if size == f64::INFINITY {
         return if scaled { 0.0 } else { sign * f64::INFINITY };
+    }
+    if n <= 1.0 && is_whole {
+        let factor = bessel_first::scaled(n == 1.0, size);
+        return sign * if scaled { factor } else { Product { log: size.into(), factor }.value() };
     }
     let Product { log, factor } = scaled_i(n, size);
     let log = if scaled { log } else { log + size.into() };
