@@ -77,6 +77,8 @@ abort_reading <- function(reader, x) {
 
 # Whether a function of base R or stats is a generic of this package, see base-generics.R.
 is_generic_here <- function(name) {
+  # Of a call by do.call() of a function itself, no name.
+  if (!nzchar(name)) return(FALSE)
   exists_in <- function(home) exists(name, home, mode = "function", inherits = FALSE)
   (exists_in(baseenv()) || exists_in(asNamespace("stats"))) && name %in% getNamespaceExports(topenv())
 }

@@ -51,7 +51,8 @@ test_that("NA among logicals is NaN beside floats", {
     for (run in list(f, jit(f))) expect_equal(drop(as_array(run(x))), drop(want), ignore_attr = TRUE)
   }
   # R answers with NA, which is no logical of ours.
-  for (f in list(function(x) x == NA, function(x) x > NA, function(x) (x > 1) & NA)) {
+  na <- NA
+  for (f in list(function(x) x == na, function(x) x > NA, function(x) (x > 1) & NA)) {
     for (run in list(f, jit(f))) expect_error(run(x), class = "anvil_error_value")
   }
   expect_error(replace(nv_tensor(1:3), 2, NA), class = "anvil_error_value")

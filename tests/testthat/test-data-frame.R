@@ -149,7 +149,8 @@ test_that("NA becomes a number in no dtype, whichever way it comes in", {
     }
     x <- nv_tensor(c(1, 0, 1), dtype)
     refused(c(1L, NA, 2L) == x)
-    refused(x == NA)
+    missing <- NA
+    refused(x == missing)
     refused(c(x, NA_integer_))
     refused(jit(function(x) x * c(NA, 1L, 1L))(x))
     # Beside floats a logical NA is a double's, as in R.

@@ -15,6 +15,14 @@ test_that("other results are refused, and leave no trace open", {
   expect_match(conditionMessage(e), "`the result`", fixed = TRUE)
 })
 
+test_that("a traced value in a function that do.call() calls by itself is an error of ours", {
+  each <- Vectorize(function(x) x)
+  for (run in list(jit(each), vmap(each), function(x) nv_map(each, x))) {
+    expect_error(run(x), class = "anvil_error_concrete")
+    expect_no_open_trace()
+  }
+})
+
 test_that("errors in the function keep their own class, message and call, and leave no trace open", {
   f <- jit(function(x) stop("my own error"))
   e <- expect_error(f(x), "my own error")
