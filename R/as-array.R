@@ -104,6 +104,8 @@ as.matrix.AnvilValue <- function(x, ...) {
 # A traced value as the vector of a mode, as base R's functions convert it.
 traced_vector <- function(x, mode, what) {
   flat <- from_r(as_flat(x))
+  # What is left of a factor are its codes, which are compared as numbers.
+  if (!is.null(levels(flat))) flat <- .External(anvil_op, "identity", flat)
   is_complex <- inherits(dtype(x), "ComplexType")
   if (mode == "list") return(lapply(seq_along(flat), function(i) flat[[i]]))
   if (mode == "any" || mode == "complex" && is_complex) return(flat)

@@ -239,7 +239,8 @@ test_that("factors of a data frame know their levels in a traced function", {
   data <- data.frame(y = c(1, 2, 4, 8), f = factor(c("b", "a", "b", "c")), n = factor(c(10, 20, 10, 30)))
   programs <- list(
     function(d) sum(d$y * (d$f == "b")), function(d) sum(d$y * ("b" != d$f)), function(d) sum(d$n == 10),
-    function(d) sum(d$f == "none"),
+    function(d) sum(d$f == "none"), function(d) sum(as.integer(d$n) == 1L),
+    function(d) sum(as.numeric(d$f[1:3]) == 2), function(d) length(levels(as.integer(d$f))),
     function(d) nlevels(d$f) * sum(d$y), function(d) sum(d[2:4, ]$f == "b"),
     function(d) sum(ifelse(d$f == "a", 0, d$y)),
     function(d) {
