@@ -59,7 +59,7 @@ distribution("vonmises",
   cdf = function(q, mu, kappa, lower, log) {
     d <- q - mu
     if (!lower) d <- -d
-    tail <- von_mises_tail(nv_ifelse(d < 0, -d, d), kappa, log)
+    tail <- von_mises_tail(distance(d), kappa, log)
     if (log) nv_ifelse(d < 0, tail, nv_log1mexp(-tail)) else nv_ifelse(d < 0, tail, 1 - tail)
   },
   quantile = function(p, mu, kappa, lower, log) von_mises_quantile(p, mu, kappa, lower, log)
@@ -68,7 +68,7 @@ distribution("vonmises",
 # Halves of the circle, then Newton's method, which has the derivative too.
 von_mises_quantile <- function(p, mu, kappa, lower, log) {
   cdf <- function(d, kappa) {
-    tail <- von_mises_tail(nv_ifelse(d < 0, -d, d), kappa, FALSE)
+    tail <- von_mises_tail(distance(d), kappa, FALSE)
     nv_ifelse(d < 0, tail, 1 - tail)
   }
   # The smaller of both tails, and on which side.

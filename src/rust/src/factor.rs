@@ -19,10 +19,9 @@ pub fn keep_levels(tracer: SEXP, x: SEXP) -> Outcome<()> {
     }
 }
 
-/// Of the operands of `==` and `!=`, of which one may be the codes of a factor, R data as codes: as in R they are
-/// labels. What is no label has the code 0.
-pub fn labels_to_codes(operands: &mut [SEXP], scope: &Scope) -> Outcome<()> {
-    let Some(levels) = operands.iter().find_map(|&x| levels(x)) else { return Ok(()) };
+/// Of the operands of `==` and `!=`, of which one is the codes of a factor with these levels, R data as codes: as in R
+/// they are labels. What is no label has the code 0.
+pub fn labels_to_codes(operands: &mut [SEXP], levels: SEXP, scope: &Scope) -> Outcome<()> {
     for x in operands.iter_mut().filter(|x| matches!(kind(**x), STRSXP | INTSXP | REALSXP | LGLSXP)) {
         if !crate::value::is_tensor(*x) && !crate::value::is_tracer(*x) {
             let given = tree::list_of(&[*x, levels], scope)?;

@@ -20,9 +20,10 @@ pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()>
         missing_to_nan(operands, scope)?;
     }
     if let &mut [a, b] = operands {
-        let has_labels = factor::levels(a).is_some() || factor::levels(b).is_some();
-        if has_labels && ["eq", "ne"].contains(&text(name).as_str()) {
-            factor::labels_to_codes(operands, scope)?;
+        let levels = factor::levels(a).or_else(|| factor::levels(b));
+        let levels = levels.filter(|_| ["eq", "ne"].contains(&text(name).as_str()));
+        if let Some(levels) = levels {
+            factor::labels_to_codes(operands, levels, scope)?;
         } else if is_beyond(a, b)? && compares(&text(name)) {
             operands[0] = known(a, scope)?;
         } else if is_beyond(b, a)? && compares(&text(name)) {
@@ -32,15 +33,17 @@ pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()>
     Ok(())
 }
 
-/// The operands of an assignment: a value that the tensor's dtype cannot hold has its own, which is refused.
-pub fn as_assigned(x: SEXP, new: SEXP, scope: &Scope) -> Outcome<[SEXP; 2]> {
+/// What is assigned to elements of `x`, as it is meant: what the dtype of that cannot hold has its own, which is
+/// refused.
+pub fn as_assigned(x: SEXP, new: SEXP, scope: &Scope) -> Outcome {
+    if is_beyond(new, x)? {
+        return known(new, scope);
+    }
     let mut operands = [x, new];
     if vector::holds_na(new) {
         missing_to_nan(&mut operands, scope)?;
-    } else if is_beyond(new, x)? {
-        operands[1] = known(new, scope)?;
     }
-    Ok(operands)
+    Ok(operands[1])
 }
 
 /// Makes doubles of logicals among which is `NA`, if there are floats beside them, as R does.

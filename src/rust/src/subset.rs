@@ -266,10 +266,7 @@ impl Subscripts {
 
     /// Reads the selected elements, or with a value replaces them.
     fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
-        let new = match new {
-            Some(new) => Some(operands::as_assigned(x, new, scope)?[1]),
-            None => None,
-        };
+        let new = new.map(|new| operands::as_assigned(x, new, scope)).transpose()?;
         let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
             Chosen::Dynamic(x) | Chosen::Where(x) => Some(*x),
             _ => None,
