@@ -6,6 +6,7 @@ mod common;
 #[path = "common/rows.rs"]
 mod row_programs;
 
+use anvil_core::batch::{batch, Examples, Stacked};
 use anvil_core::dtype::DType;
 use anvil_core::error::Error;
 use anvil_core::graph::Operation;
@@ -13,8 +14,13 @@ use anvil_core::hlo::legalize;
 use anvil_core::kernels::cast;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::random::Algorithm;
+use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
-use anvil_core::ops::{rows, Builder, DotGeneral, Graph, Op, OpDef, Reduction, RngBits, Ternary};
+use anvil_core::ops::{
+    rows, Binary, Builder, Concatenate, Cumulative, DotGeneral, Graph, Op, OpDef, Reduction, RngBits,
+    StaticSlice, Ternary, Transpose,
+};
+use anvil_core::passes::optimise;
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::Aval;
 use batches::{bits, differs, evaluate, subsets, vmap, Data};
@@ -233,4 +239,27 @@ fn states_of_random_numbers_are_pairs() {
     }
     let types = op.infer(&[&aval(DType::UI64, &[2, 5, 4])]).unwrap();
     assert_eq!(types, [aval(DType::UI64, &[2, 5, 4]), aval(DType::I32, &[3, 5, 4])]);
+}
+
+/// What follows examples that lie in rows is computed as they lie: no transpose is left.
+#[test]
+fn examples_in_rows_are_computed_as_they_lie() {
+    let x = aval(DType::F64, &[7]);
+    let mut b = Builder::default();
+    let [x, y] = [b.input(x.clone()), b.input(x)];
+    let ends = StaticSlice { start: vec![1], limit: vec![7], stride: vec![1] };
+    let end = b.node1(ends, &[x]).unwrap();
+    let joined = b.node1(Concatenate { axis: Axis(0) }, &[end, y]).unwrap();
+    let sums = b.node1(Cumulative { by: Cumulation::Sum, axis: Axis(0), reverse: false }, &[joined]).unwrap();
+    let squares = b.node1(Binary::mul, &[sums, sums]).unwrap();
+    let op = Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: true };
+    let total = b.node1(op, &[squares]).unwrap();
+    let single = b.finish(vec![total]);
+    let mut b = Builder::default();
+    let inputs = [aval(DType::F64, &[50, 7]), aval(DType::F64, &[7])].map(|aval| b.input(aval));
+    let last = b.node1(Transpose { permutation: vec![Axis(1), Axis(0)] }, &inputs[..1]).unwrap();
+    let given = Stacked { values: vec![last, inputs[1]], batched: vec![true, false] };
+    let made = batch(&mut b, &single, &given, Examples { size: 50, mask: None }).unwrap();
+    let all = optimise(&b.finish(made.values)).unwrap();
+    assert!(all.nodes().iter().all(|node| node.op.name() != "transpose"), "{all}");
 }

@@ -24,6 +24,14 @@ impl Shape {
         Shape::try_new(self.0.iter().copied().chain([size]).collect())
     }
 
+    /// The shape with one more axis, the first.
+    ///
+    /// # Errors
+    /// As [`Shape::try_new`].
+    pub fn with_first(&self, size: usize) -> Result<Shape> {
+        Shape::try_new([size].into_iter().chain(self.0.iter().copied()).collect())
+    }
+
     /// A shape of these sizes.
     ///
     /// # Errors
@@ -132,6 +140,11 @@ impl fmt::Display for Shape {
 pub struct Axis(pub usize);
 
 impl Axis {
+    /// The axis after this one: this one, behind a new first one.
+    pub fn next(self) -> Axis {
+        Axis(self.0 + 1)
+    }
+
     /// The axis with this 1-based number; a negative one counts from the end.
     ///
     /// # Errors

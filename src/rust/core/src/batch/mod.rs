@@ -2,8 +2,10 @@
 //!
 //! The batch axis comes last. It is the slowest in memory, so each example is dense as before, and the
 //! numbers of all other axes stay what they are. The rules are those of the ops
-//! ([`OpDef::batch`](crate::ops::OpDef::batch)); a value that does not depend on the batch is computed once.
+//! ([`OpDef::batch`](crate::ops::OpDef::batch)), but for those that follow examples which lie the other way
+//! ([`first`]); a value that does not depend on the batch is computed once.
 
+mod first;
 mod regions;
 
 use crate::dtype::DType;
@@ -125,6 +127,9 @@ fn batch_node(b: &mut Builder, op: &Op, operands: &Stacked, examples: Examples) 
     if !operands.batched.contains(&true) && (mask.is_none() || !(op.may_raise() || may_go_on(op))) {
         let values = b.node(op.clone(), &operands.values)?;
         return Ok(Stacked { batched: vec![false; values.len()], values });
+    }
+    if let Some(made) = first::batch(b, op, operands, size)? {
+        return Ok(Stacked::whole(vec![made]));
     }
     match op.batch() {
         Batch::Same => {

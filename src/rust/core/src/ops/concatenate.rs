@@ -137,6 +137,10 @@ impl OpDef for Concatenate {
         Batch::Same
     }
 
+    fn behind(&self, _size: usize) -> Option<Op> {
+        Some(Concatenate { axis: self.axis.next() }.into())
+    }
+
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
         Lowering::Op(signature("stablehlo.concatenate", format!(", dim = {}", self.axis.0)))
     }

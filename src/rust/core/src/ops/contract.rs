@@ -222,6 +222,12 @@ pub trait OpDef {
         Batch::Todo("it has no rule for a batch of operands")
     }
 
+    /// The op on operands with one axis more, the first, of this size, which the result has too; operands without
+    /// axes stay as they are. `None` if there is no such op, or it would be slow. Elementwise ops are the same.
+    fn behind(&self, _size: usize) -> Option<Op> {
+        None
+    }
+
     /// The lowering to StableHLO on operands of these types.
     fn lower(&self, operands: &[Aval]) -> Lowering<'_>;
 

@@ -143,6 +143,10 @@ impl OpDef for Cumulative {
         Batch::Same
     }
 
+    fn behind(&self, _size: usize) -> Option<Op> {
+        Some(Cumulative { axis: self.axis.next(), ..self.clone() }.into())
+    }
+
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
         Lowering::Formula(Formula::Cumulative(self), None)
     }

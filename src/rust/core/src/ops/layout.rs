@@ -139,6 +139,11 @@ impl OpDef for Reshape {
         })
     }
 
+    fn behind(&self, size: usize) -> Option<Op> {
+        let shape = self.shape.with_first(size).ok().filter(|_| self.order == Order::Column)?;
+        Some(Reshape { shape, ..*self }.into())
+    }
+
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
         let same = self.order == Order::Row;
         op_if(same, signature("stablehlo.reshape", ""), Formula::Reshape(self))

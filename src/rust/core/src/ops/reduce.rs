@@ -177,6 +177,10 @@ impl OpDef for Reduction {
         Batch::Same
     }
 
+    fn behind(&self, _size: usize) -> Option<Op> {
+        Some(Reduction { axes: self.axes.iter().map(|axis| axis.next()).collect(), ..self.clone() }.into())
+    }
+
     /// StableHLO's reduction keeps no axis, and adds 16-bit floats without widening.
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let by = match self.fold {

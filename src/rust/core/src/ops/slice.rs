@@ -135,6 +135,14 @@ impl OpDef for StaticSlice {
         })
     }
 
+    fn behind(&self, size: usize) -> Option<Op> {
+        let mut op = self.clone();
+        op.start.insert(0, 0);
+        op.limit.insert(0, size);
+        op.stride.insert(0, 1);
+        Some(op.into())
+    }
+
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
         let range = |i: usize| match self.stride[i] {
             1 => format!("{}:{}", self.start[i], self.limit[i]),
@@ -227,6 +235,10 @@ impl OpDef for Reverse {
 
     fn batch(&self) -> Batch<'_> {
         Batch::Same
+    }
+
+    fn behind(&self, _size: usize) -> Option<Op> {
+        Some(Reverse { axes: self.axes.iter().map(|axis| axis.next()).collect() }.into())
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
@@ -413,6 +425,14 @@ impl OpDef for Pad {
             let shape = padded.aval().shape;
             inside.select(padded, value.repeated(&shape, &[Axis(shape.rank() - 1)]))
         })
+    }
+
+    fn behind(&self, _size: usize) -> Option<Op> {
+        let mut op = self.clone();
+        op.low.insert(0, 0);
+        op.high.insert(0, 0);
+        op.interior.insert(0, 0);
+        Some(op.into())
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

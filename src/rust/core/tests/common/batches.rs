@@ -8,7 +8,8 @@ use anvil_core::error::Error;
 use anvil_core::exec::reference;
 use anvil_core::graph::Value;
 use anvil_core::kernels::memory::AlignedBytes;
-use anvil_core::ops::{Builder, Graph};
+use anvil_core::ops::{Builder, Graph, Transpose};
+use anvil_core::shape::Axis;
 use anvil_core::tensor::Aval;
 
 /// How two tensors of one dtype differ, if they do.
@@ -21,10 +22,22 @@ pub fn types(graph: &Graph, values: &[Value]) -> Vec<Aval> {
 
 /// A program for a batch: inputs that are marked have the batch axis, and all outputs have it.
 pub fn vmap(graph: &Graph, marks: &[bool], size: usize) -> Result<Graph, Error> {
+    stacked(graph, marks, size, false)
+}
+
+/// The same; `is_first` says whether the batch axis of the inputs is moved to the front and back before.
+fn stacked(graph: &Graph, marks: &[bool], size: usize, is_first: bool) -> Result<Graph, Error> {
     let mut b = Builder::default();
     let mut inputs = Stacked::default();
     for (aval, &mark) in types(graph, graph.inputs()).into_iter().zip(marks) {
-        inputs.values.push(b.input(if mark { stacked_type(&aval, size)? } else { aval }));
+        let rank = aval.shape.rank();
+        let mut value = b.input(if mark { stacked_type(&aval, size)? } else { aval });
+        if mark && is_first {
+            let order = |shift: usize| (0..=rank).map(|i| Axis((i + shift) % (rank + 1))).collect();
+            value = b.node1(Transpose { permutation: order(rank) }, &[value])?;
+            value = b.node1(Transpose { permutation: order(1) }, &[value])?;
+        }
+        inputs.values.push(value);
         inputs.batched.push(mark);
     }
     let made = batch(&mut b, graph, &inputs, Examples { size, mask: None })?;
@@ -94,10 +107,21 @@ pub fn bits(dtype: DType, x: &[u8], y: &[u8]) -> Option<String> {
     first_difference(dtype, x, y)
 }
 
-/// How a program on a batch differs from a loop of single runs, compiled and in the reference interpreter.
+/// How a program on a batch differs from a loop of single runs, compiled and in the reference interpreter, with the
+/// batch axis in either place.
 pub fn differs(graph: &Graph, marks: &[bool], data: &Data, compare: Compare) -> Option<String> {
+    [false, true].into_iter().find_map(|is_first| differs_at(graph, marks, data, compare, is_first))
+}
+
+fn differs_at(
+    graph: &Graph,
+    marks: &[bool],
+    data: &Data,
+    compare: Compare,
+    is_first: bool,
+) -> Option<String> {
     let size = data.size;
-    let batched = match vmap(graph, marks, size) {
+    let batched = match stacked(graph, marks, size, is_first) {
         Ok(batched) => batched,
         Err(e) => return Some(format!("{marks:?}: {e}")),
     };

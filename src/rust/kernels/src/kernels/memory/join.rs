@@ -9,26 +9,29 @@ use crate::kernels::tile::{bytes_of, copy_run};
 use crate::stop;
 use crate::tensor::{View, ViewMut};
 
-/// A value in its result: its elements in order, or one that is all of them, and how many are side by side.
+/// A value in its result: its runs, or one element that is all of them.
 struct Part<'a, T> {
     x: &'a [T],
     is_one: bool,
+    /// Elements of a run, which are side by side.
     run: usize,
+    /// From a run's first element to that of the next one.
+    step: usize,
 }
 
-/// Values to join. Parts are made where they are read: nothing is allocated but for values that are not contiguous.
+/// Values to join. Parts are made where they are read: nothing is allocated but for values that are not in runs.
 struct Parts<'a> {
     values: &'a [View<'a>],
     axis: usize,
     /// Elements along the axes before that one.
     below: usize,
-    /// The elements in order, for each value, if one is not contiguous.
+    /// The elements in order, for each value, if one is not in runs.
     gathered: Vec<AlignedBytes>,
 }
 
 impl<'a> Parts<'a> {
     fn new(values: &'a [View<'a>], axis: usize, below: usize) -> Parts<'a> {
-        let is_read = |x: &View| is_one(x) || x.layout.is_dense(x.shape);
+        let is_read = |x: &View| is_one(x) || step(x, axis).is_some();
         let mut gathered = Vec::new();
         if !values.iter().all(is_read) {
             for x in values {
@@ -46,27 +49,54 @@ impl<'a> Parts<'a> {
         let x = &self.values[i];
         let (data, run) = (cast::slice::<T>(x.data), self.below * x.shape[self.axis]);
         if x.shape.size() == 0 {
-            return Part { x: &[], is_one: false, run };
+            return Part { x: &[], is_one: false, run, step: run };
         }
         if is_one(x) {
-            return Part { x: &data[x.layout.offset..][..1], is_one: true, run };
+            return Part { x: &data[x.layout.offset..][..1], is_one: true, run, step: run };
         }
         match self.gathered.get(i).filter(|buffer| !buffer.is_empty()) {
-            Some(buffer) => Part { x: &cast::slice(buffer.as_slice())[..x.shape.size()], is_one: false, run },
-            None => Part { x: &data[x.layout.offset..][..x.shape.size()], is_one: false, run },
+            Some(buffer) => Part { x: cast::slice(buffer.as_slice()), is_one: false, run, step: run },
+            None => {
+                let step = step(x, self.axis).unwrap_or(run);
+                Part { x: &data[x.layout.offset..], is_one: false, run, step }
+            }
         }
     }
 
     /// All of them, if they are interleaved one by one.
     fn singles<T: Element, const N: usize>(&self) -> Option<[Part<'_, T>; N]> {
         let parts = (self.values.len() == N).then(|| std::array::from_fn(|i| self.get(i)));
-        parts.filter(|parts: &[Part<T>; N]| parts.iter().all(|part| part.run == 1 && !part.is_one))
+        parts.filter(|parts: &[Part<T>; N]| parts.iter().all(|part| part.step == 1 && !part.is_one))
     }
 }
 
 /// Whether a value is one element, repeated.
 fn is_one(x: &View) -> bool {
     x.layout.strides.iter().all(|&stride| stride == 0)
+}
+
+/// The step from a run of a value to the next, if its elements up to that axis lie side by side and those along
+/// the later axes in one line.
+fn step(x: &View, axis: usize) -> Option<usize> {
+    let axes = || x.shape.iter().zip(&x.layout.strides).map(|(&size, &stride)| (size, stride));
+    let mut run = 1;
+    for (size, stride) in axes().take(axis + 1).filter(|&(size, _)| size > 1) {
+        if stride != run as isize {
+            return None;
+        }
+        run *= size;
+    }
+    let mut later = axes().skip(axis + 1).filter(|&(size, _)| size > 1);
+    let Some((size, step)) = later.next() else {
+        return Some(run);
+    };
+    let mut next = step * size as isize;
+    let is_line = later.all(|(size, stride)| {
+        let is_here = stride == next;
+        next *= size as isize;
+        is_here
+    });
+    (step >= run as isize && is_line).then_some(step as usize)
 }
 
 /// Elements of a piece of work for a thread, about.
@@ -138,10 +168,13 @@ fn runs<T: Element>(parts: &Parts, row: usize, first: usize, out: &mut [T]) {
         let places = out[at..].chunks_mut(row).take(rows);
         match (part.is_one, part.run) {
             (true, run) => places.for_each(|place| place[..run].fill(part.x[0])),
-            (false, 1) => places.zip(&part.x[first..]).for_each(|(place, &x)| place[0] = x),
+            (false, 1) => {
+                let from = part.x[first * part.step..].iter().step_by(part.step);
+                places.zip(from).for_each(|(place, &x)| place[0] = x);
+            }
             (false, run) => {
-                let from = part.x[first * run..].chunks_exact(run);
-                places.zip(from).for_each(|(place, x)| copy_run(x, &mut place[..run]));
+                let from = part.x[first * part.step..].chunks(part.step);
+                places.zip(from).for_each(|(place, x)| copy_run(&x[..run], &mut place[..run]));
             }
         }
         at += part.run;
@@ -163,7 +196,7 @@ mod tests {
 
     #[test]
     fn values_of_any_layout_are_joined() {
-        let data: Vec<i32> = (0..40_000).collect();
+        let data: Vec<i32> = (0..100_000).collect();
         for (below, outer) in [(1, 1), (1, 7), (1, 9_000), (3, 5), (2, 4_000), (600, 3), (40_000, 1)] {
             for sizes in [vec![1, 1], vec![1, 1, 1], vec![1, 1, 1, 1], vec![1, 0, 2], vec![3, 1], vec![1; 6]]
             {
@@ -172,11 +205,16 @@ mod tests {
                 if below * outer * total > 60_000 || below * outer * sizes[0] > 40_000 {
                     continue;
                 }
-                for kind in 0..3 {
+                for kind in 0..4 {
                     let layouts: Vec<Layout> = shapes
                         .iter()
                         .enumerate()
-                        .map(|(k, shape)| match (kind + k) % 3 {
+                        .map(|(k, shape)| match (kind + k) % 4 {
+                            // Runs with a gap between them.
+                            3 => Layout {
+                                strides: vec![1, below as isize, (below * shape[1] + 3) as isize],
+                                offset: 2,
+                            },
                             1 => Layout { strides: vec![0, 0, 0], offset: k },
                             // The transposed one.
                             2 => Layout {
