@@ -243,6 +243,11 @@ test_that("factors of a data frame know their levels in a traced function", {
     function(d) sum(as.numeric(d$f[1:3]) == 2), function(d) length(levels(as.integer(d$f))),
     function(d) nlevels(d$f) * sum(d$y), function(d) sum(d[2:4, ]$f == "b"),
     function(d) sum(ifelse(d$f == "a", 0, d$y)),
+    # What only moves elements keeps them.
+    function(d) sum(d$y * (rev(d$n) == 10)), function(d) sum(rep(d$n, 2) == 10), function(d) nlevels(rev(d$n)),
+    function(d) sum(c(d$n, d$n)[2:5] == "10"), function(d) sum(1:8 * (rep(d$n, each = 2) == 10)),
+    function(d) sum(d$y * (head(d$f, -1) == "b")[c(1, 1, 2, 3)]), function(d) sum(d$y * (as.integer(d$f) + 0 == 2)),
+    function(d) sum(c(d$n, 2, 7) == 2),
     function(d) {
       s <- 0
       for (level in levels(d$f[1:3])) s <- 10 * s + sum(d$y * (d$f == level))
@@ -250,6 +255,8 @@ test_that("factors of a data frame know their levels in a traced function", {
     }
   )
   for (f in programs) expect_equal(as.double(jit(f)(data)), f(data))
+  error <- expect_error(jit(function(d) c(d$n, d$f) == 2)(data), class = "anvil_error_arg")
+  expect_match(conditionMessage(error), "factors with the same levels", fixed = TRUE)
   # Other levels are another program.
   f <- jit(function(d) sum(d$y * (d$f == "b")))
   expect_identical(as.double(f(data)), 5)

@@ -5,6 +5,7 @@
 //! trace; otherwise it runs at once, as a program of one op, which is cached for calls with the same types.
 
 use crate::audit;
+use crate::factor;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::inner::is_list;
@@ -192,7 +193,17 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
             operands.extend(&jit::traced(graph)?.outer);
         }
         let site = if applies_at_positions(&text(call.name)) { site(scope)? } else { Site::default() };
-        return traced(&trace, handle, site, list, scope, |applier| call.apply(applier, &operands));
+        let mut made = None;
+        let tracer = traced(&trace, handle, site, list, scope, |applier| {
+            let results = call.apply(applier, &operands)?;
+            made = results.first().copied();
+            Ok(results)
+        })?;
+        // What is left by `identity` are codes, which are compared as numbers.
+        if let Some(made) = made.filter(|_| !list && text(call.name) != "identity") {
+            factor::follow(tracer, made, &trace, &call.operands, &operands)?;
+        }
+        return Ok(tracer);
     }
     let leaves: Vec<Leaf> = call.operands.iter().map(|&x| leaf(x)).collect::<Outcome<_>>()?;
     let settings = settings::current()?;

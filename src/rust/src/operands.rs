@@ -21,7 +21,7 @@ pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()>
     }
     if let &mut [a, b] = operands {
         let levels = factor::levels(a).or_else(|| factor::levels(b));
-        let levels = levels.filter(|_| ["eq", "ne"].contains(&text(name).as_str()));
+        let levels = levels.filter(|_| ["eq", "ne", "isin"].contains(&text(name).as_str()));
         if let Some(levels) = levels {
             factor::labels_to_codes(operands, levels, scope)?;
         } else if is_beyond(a, b)? && compares(&text(name)) {
