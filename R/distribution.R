@@ -245,11 +245,18 @@ quantile_formula <- function(row, p, parameters, flags) {
 # The smallest whole number whose probability is at least `p`. From the one that a normal distribution has,
 # and the term of its skewness (Cornish, Fisher 1938), steps of doubled lengths, down or up, find bounds,
 # which are then halved: `low` is below the quantile, `high` is not. A step computes one probability.
-discrete_quantile <- function(row, p, parameters, flags) {
+# `fuzz` is the relative error of `p`: as in R, the quantile of a probability that was computed is not one too
+# large.
+discrete_quantile <- function(row, p, parameters, flags, fuzz = 2^-49) {
   parameters <- lapply(parameters, nv_stop_gradient)
+  # Probabilities of fewer digits, which were rounded once, in double precision.
+  digits <- if (ambiguous(p)) NULL else list(f32 = 24, f16 = 11, bf16 = 8)[[as.character(dtype(p))]]
+  if (!is.null(digits)) {
+    double <- function(x) if (is_float(dtype(x))) nv_convert(x, "f64") else x
+    k <- discrete_quantile(row, double(p), lapply(parameters, double), flags, 1.1 * 2^-digits)
+    return(nv_convert(k, dtype(p)))
+  }
   ends <- do.call(row$ends, parameters)
-  # As in R, so that the quantile of a probability that was computed is not one too large.
-  fuzz <- 8 * if (as.character(dtype(p)) == "f32" && !ambiguous(p)) 2^-23 else 2^-52
   sign <- if (flags$lower != flags$log) -1 else 1
   goal <- p * (1 + sign * fuzz)
   reached <- function(k) {

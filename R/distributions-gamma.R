@@ -112,7 +112,10 @@ distribution("weibull",
     y <- x / scale
     power <- nv_pow(y, shape)
     if (log) return(nv_log(shape / scale) + (shape - 1) * nv_log(y) - power)
-    shape / scale * nv_pow(y, shape - 1) * nv_exp(-power)
+    # Where the last factor is 0 the other one may be infinite.
+    is_far <- power > 1000
+    y <- nv_ifelse(is_far, 1, y)
+    nv_ifelse(is_far, 0, shape / scale * nv_pow(y, shape - 1) * nv_exp(-nv_pow(y, shape)))
   },
   cdf = function(q, shape, scale, lower, log) exponential_cdf(nv_pow(q / scale, shape), lower, log),
   quantile = function(p, shape, scale, lower, log) {

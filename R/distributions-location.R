@@ -53,7 +53,7 @@ distribution("cauchy",
     nv_ifelse(high, nv_log1p(-nv_ifelse(high, tail, 0.5)), nv_log(nv_ifelse(high, 0.5, value)))
   },
   quantile = function(p, location, scale, lower, log) {
-    # By the smaller probability: -1 / tan(pi p).
+    # By the smaller probability: -1 / tan(pi p), whose two functions have derivatives in the middle.
     middle <- if (log) -log_2 else 0.5
     is_small <- p < middle
     small <- if (log) {
@@ -61,11 +61,8 @@ distribution("cauchy",
     } else {
       nv_ifelse(is_small, p, 1 - p)
     }
-    is_center <- small == 0.5
-    z <- 1 / nv_tanpi(nv_ifelse(is_center, 0.25, small))
-    # In the middle a straight line, for the slope.
-    from_middle <- (if (log) nv_exp(p) else p) - 0.5
-    z <- nv_ifelse(is_center, pi * from_middle, nv_ifelse(is_small, -z, z))
+    z <- nv_cospi(small) / nv_sinpi(small)
+    z <- nv_ifelse(is_small, -z, z)
     location + scale * if (lower) z else -z
   },
   degenerate = function(location, scale) list(nv_is_infinite(location), location), location = "location"

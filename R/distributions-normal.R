@@ -4,8 +4,9 @@ half_log_2pi <- 0.918938533204672741780329736406
 log_2 <- 0.693147180559945309417232121458
 
 # exp(-u^2 / 2) without the digits that squaring rounds: the square of a number of few digits is
-# exact, and the rest is small (Cody 1969).
+# exact, and the rest is small (Cody 1969). Beyond 64 it is 0 in every dtype.
 exp_half_square <- function(u) {
+  u <- nv_clamp(-64, u, 64)
   short <- nv_trunc(u * 16) / 16
   nv_exp(-0.5 * short * short) * nv_exp(-0.5 * (u - short) * (u + short))
 }

@@ -165,10 +165,19 @@ fitted_value <- function(value, counts) {
   nv_reshape(flat, kept)
 }
 
-# A vector that is assigned beyond its end grows, with NaN in between.
+# A vector that is assigned beyond its end grows, with NaN in between, and one that is assigned by a new name.
 grown <- function(x, subscript) {
-  if (!is_numeric(subscript) || !length(subscript) || anyNA(subscript)) return(x)
-  count <- max(subscript)
+  if (!length(subscript) || anyNA(subscript)) return(x)
+  old <- names(x)
+  if (is.character(subscript)) {
+    old <- old %||% character(length(x))
+    new <- setdiff(subscript, old)
+    subscript <- length(x) + seq_along(new)
+  } else {
+    if (!is_numeric(subscript)) return(x)
+    new <- character(max(subscript, length(x)) - length(x))
+  }
+  count <- length(x) + length(new)
   if (count <= length(x)) return(x)
   gap <- setdiff(seq(length(x) + 1, count), subscript)
   if (length(gap) && !is_float(dtype(x))) {
@@ -178,5 +187,7 @@ grown <- function(x, subscript) {
     ))
   }
   more <- rep(if (is_float(dtype(x))) NaN else 0L, count - length(x))
-  from_r(c(x, more))
+  out <- c(x, more)
+  if (!is.null(old)) names(out) <- c(old, new)
+  from_r(out)
 }

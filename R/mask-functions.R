@@ -111,7 +111,7 @@ mask_functions <- list(
   replace = function(x, list, values) assigned(x, values, one = FALSE, list),
 
   c = function(...) {
-    if (!...length() || is.object(..1) || !any_traced(...)) return(c(...))
+    if (!...length() || is.object(..1) && !is_traced(..1) || !any_traced(...)) return(c(...))
     values <- list(...)
     if (any(vapply(values, is.list, NA))) return(do.call(c, lapply(values, listed_if_traced), quote = TRUE))
     joined(values)
@@ -125,6 +125,22 @@ mask_functions <- list(
       abort_concrete("identical()", if (traced[1L]) x else y)
     }
     identical(x, y, ...)
+  },
+
+  `%in%` = function(x, table) {
+    if (!any_traced(x, table)) return(x %in% table)
+    # Complex numbers have no order in which they could be searched.
+    is_complex <- mode(x) == "complex" || mode(table) == "complex"
+    if (!is_complex) return(from_r(as_flat(nv_isin(x, table))))
+    from_r(nv_reduce_any(nv_outer(as_flat(as_operand(x)), as_flat(as_operand(table)), nv_eq), axes = 2L))
+  },
+
+  is.factor = function(x) is_traced(x) && !is.null(levels(x)) || is.factor(x),
+
+  is.vector = function(x, mode = "any") {
+    if (!is_traced(x)) return(is.vector(x, mode))
+    is_mode <- mode %in% c("any", mode(x), typeof(x)) || mode == "double" && is_float(dtype(x))
+    ndims(x) < 2L && is.null(levels(x)) && is_mode
   },
 
   append = function(x, values, after = length(x)) {

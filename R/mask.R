@@ -22,7 +22,8 @@
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does.
 #' * what makes arrays: `matrix array`.
-#' * `identical`, which is an error where it compares a traced value with a number.
+#' * what asks: `%in% is.vector is.factor`, and `identical`, which is an error where it compares a traced
+#'   value with a number.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].

@@ -139,8 +139,8 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #'   products of the base, of its reciprocal and of its root, whether the exponent is a number or a tensor:
 #'   the bound is `n - 1.5` ulps for a whole `n`, `2 * n - 1.5` for a whole `-n`, and 3 for the others. No
 #'   bound is stated for complex numbers.
-#' * Derivative: `lhs^ifelse(rhs == 0, 0, rhs - 1) * rhs` with respect to `lhs`; `log(ifelse(lhs == 0, 1,
-#'   lhs)) * lhs^rhs` with respect to `rhs`.
+#' * Derivative: `lhs^ifelse(nv_and(lhs == 0, rhs == 0), 0, rhs - 1) * rhs` with respect to `lhs`;
+#'   `log(ifelse(lhs == 0, 1, lhs)) * lhs^rhs` with respect to `rhs`.
 #' @section Errors:
 #' `anvil_error_dtype` for operands other than integers, floats and complex numbers.
 #' `anvil_error_shape` with both shapes if they do not meet so.

@@ -176,7 +176,8 @@ nv_erfc <- function(operand) .External(anvil_op, "erfc", operand)
 #' * Dtypes: Floats (`bf16`, `f16`, `f32`, `f64`); integers and booleans are promoted to an ambiguous `f32`.
 #' * Accuracy: The error is at most 3 ulps (units in the last place) in `f32` and `f64`; `bf16` and `f16` are
 #'   computed in `f32` and rounded once.
-#' * Derivative: `ifelse(operand > 20, 1 / operand^2 * (1 / operand^2 * (1 / operand^2 * (1 / operand^2 *
+#' * Derivative: `ifelse(operand > 20, 1 / ifelse(operand > 20, operand, 20)^2 * (1 / ifelse(operand > 20,
+#'   operand, 20)^2 * (1 / ifelse(operand > 20, operand, 20)^2 * (1 / ifelse(operand > 20, operand, 20)^2 *
 #'   6.5625 - 1.875) + 0.75) - 0.5) * 2 / 1.7724538509055159, (operand * nv_erfcx(operand) -
 #'   0.5641895835477563) * 2)`.
 #' @section Errors:

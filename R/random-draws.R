@@ -171,12 +171,23 @@ nv_rdirichlet <- function(n, state, dtype = NULL, alpha) {
   draws
 }
 
+# Weights whose values are known: none is negative, and `count` of them are not 0.
+check_weights <- function(prob, count = 1L) {
+  if (is_traced(prob)) return()
+  values <- as.vector(if (inherits(prob, "AnvilTensor")) as_array(prob) else prob)
+  if (!is_numeric(values) || !all(is.finite(values) & values >= 0) || sum(values > 0) < count) {
+    expected <- paste0("finite numbers, none negative and at least ", count, " above 0")
+    abort_arg("prob", expected, describe(values))
+  }
+}
+
 # Of what the categories before have left, by binomial draws.
 #' @rdname nv_dmultinom
 #' @export
 nv_rmultinom <- function(n, state, size, prob, dtype = NULL) {
   if (!is_whole(n) || n < 0) abort_arg("n", "a whole number, at least 0", describe(n))
   check_vector(prob, "prob")
+  check_weights(prob)
   k <- length(prob)
   prob <- nv_convert(prob, "f64")
   left <- nv_convert(size, "f64") + nv_fill(0, n, "f64")
@@ -199,6 +210,7 @@ nv_rmultinom <- function(n, state, size, prob, dtype = NULL) {
 nv_rcategorical <- function(shape, state, prob = NULL, logits = NULL, dtype = NULL) {
   by <- bernoulli(prob, logits, !is.null(prob), !is.null(logits))
   check_vector(by[[1L]], names(by))
+  if (names(by) == "prob") check_weights(prob)
   weights <- nv_convert(if (names(by) == "logits") nv_softmax(by[[1L]]) else by[[1L]], "f64")
   u <- nv_runif(shape, state, "f64")
   ends <- nv_cumsum(weights, axis = 1L)
@@ -269,7 +281,8 @@ nv_rlkj <- function(state, k, eta = 1, dtype = NULL) {
 #' @param prob Weights of the elements, a vector; all are as likely if it is left out.
 #' @return A list of `state`, the next state, and `value`: a vector `i32`, or parts of `x`.
 #' @section Errors: `anvil_error_arg` for a number or flag that is none, and a `size` that is too large;
-#'   `anvil_error_shape` for weights of another length.
+#'   and for weights that are negative, infinite or NaN, or of which too few are above 0, unless a program
+#'   computes them; `anvil_error_shape` for weights of another length.
 #' @references Efraimidis and Spirakis (2006), Weighted random sampling with a reservoir, Information
 #'   Processing Letters 97.
 #' @examples
@@ -297,7 +310,10 @@ nv_sample <- function(x, state, size = NULL, replace = FALSE, prob = NULL) {
     hint <- if (is_whole(size) && size > n) "With `replace = TRUE` more can be drawn."
     abort_arg("size", expected, describe(size), hint)
   }
-  if (!is.null(prob)) check_points(prob, n, "prob")
+  if (!is.null(prob)) {
+    check_points(prob, n, "prob")
+    check_weights(prob, if (replace) 1L else size)
+  }
   draw <- if (replace) {
     if (is.null(prob)) nv_sample_int(size, state, n) else nv_rcategorical(size, state, prob)
   } else if (is.null(prob)) {

@@ -244,9 +244,11 @@ test_that("factors of a data frame know their levels in a traced function", {
     function(d) nlevels(d$f) * sum(d$y), function(d) sum(d[2:4, ]$f == "b"),
     function(d) sum(ifelse(d$f == "a", 0, d$y)),
     # What only moves elements keeps them.
-    function(d) sum(d$y * (rev(d$n) == 10)), function(d) sum(rep(d$n, 2) == 10), function(d) nlevels(rev(d$n)),
+    function(d) sum(d$y * (rev(d$n) == 10)), function(d) sum(rep(d$n, 2) == 10),
+    function(d) nlevels(rev(d$n)),
     function(d) sum(c(d$n, d$n)[2:5] == "10"), function(d) sum(1:8 * (rep(d$n, each = 2) == 10)),
-    function(d) sum(d$y * (head(d$f, -1) == "b")[c(1, 1, 2, 3)]), function(d) sum(d$y * (as.integer(d$f) + 0 == 2)),
+    function(d) sum(d$y * (head(d$f, -1) == "b")[c(1, 1, 2, 3)]),
+    function(d) sum(d$y * (as.integer(d$f) + 0 == 2)),
     function(d) sum(c(d$n, 2, 7) == 2),
     function(d) {
       s <- 0

@@ -181,6 +181,45 @@ test_that("derivatives at the centre of a symmetric distribution are those of it
   for (exponent in 0:4) check(function(x) x^(exponent + 0 * seq_along(x)), c(0, 2))
 })
 
+test_that("far out a density is 0, and a probability 0 or 1, in every dtype, and have no slope", {
+  for (dtype in c("f32", "f64")) {
+    x <- nv_tensor(c(1e38, -1e38, 1e30), dtype)
+    expect_identical(as.vector(dnorm(x)), c(0, 0, 0))
+    expect_identical(as.vector(pnorm(x)), c(1, 0, 1))
+    expect_identical(as.vector(gradient(function(x) sum(dnorm(x) + pnorm(x)))(x)$x), c(0, 0, 0))
+    x <- nv_tensor(c(40, 1000, 1), dtype)
+    expect_equal(as.vector(dweibull(x, 30)), dweibull(c(40, 1000, 1), 30), tolerance = 1e-6)
+    slope <- gradient(function(x) sum(dweibull(x, 30)))(x)$x
+    # The derivative of the density at 1: (shape - 1 - shape) times it.
+    expect_equal(as.vector(slope), c(0, 0, (29 - 30) * dweibull(1, 30)), tolerance = 1e-5)
+  }
+  expect_identical(as.vector(pnorm(nv_scalar(1e10, "f64"), 0, 1e-300)), 1)
+})
+
+test_that("higher derivatives of probabilities and quantiles are there at the centre", {
+  d <- function(f) function(x) gradient(f)(x)[[1L]]
+  at <- function(x) nv_scalar(x, "f64")
+  # By hand: qcauchy is -1 / tan(pi p), whose third derivative in the middle is 2 pi^3.
+  expect_equal(as.vector(d(d(d(function(p) qcauchy(p))))(at(0.5))), 2 * pi^3)
+  expect_equal(as.vector(d(function(p) qcauchy(p, log.p = TRUE))(at(-log(2)))), pi / 2)
+  # The fourth derivative of the normal distribution function is (3 z - z^3) dnorm(z).
+  for (z in c(0, 0.5, 30, -3)) {
+    got <- as.vector(d(d(d(d(function(x) pnorm(x)))))(at(z)))
+    expect_equal(got, (3 * z - z^3) * dnorm(z), tolerance = 1e-9)
+  }
+})
+
+test_that("quantiles of single precision are exact in the upper tail", {
+  p <- c(0.999995, 0.999999, 0.9999998)
+  single <- nv_tensor(p, "f32")
+  expect_identical(as.vector(qnbinom(single, 3, 0.3)), qnbinom(p, 3, 0.3))
+  expect_identical(as.vector(qbinom(single, 20, 0.3)), qbinom(p, 20, 0.3))
+  expect_identical(as.vector(qpois(nv_scalar(0.99999, "f32"), 1)), qpois(0.99999, 1))
+  k <- nv_tensor(0:12, "f32")
+  expect_identical(as.vector(qpois(ppois(k, 3), 3)), 0:12 + 0)
+  expect_identical(as.character(dtype(qpois(ppois(k, 3), 3))), "f32")
+})
+
 test_that("derivatives by points and parameters are those of differences, of logarithms and tails too", {
   for (i in seq_along(usual)) {
     family <- names(usual)[i]

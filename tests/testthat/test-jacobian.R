@@ -135,3 +135,17 @@ test_that("R data frames and vectors are data of the function", {
   given <- function(b, d) sum((d$dist - b[1] - b[2] * d$speed)^2)
   expect_equal(plain(hessian(given, "b")(numbers(c(1, 2)), cars)$b$b), want)
 })
+
+test_that("second derivatives of powers are there where the exponent is 0 or 1", {
+  # By hand: the mixed derivative of x^y is x^(y - 1) (1 + y log(x)).
+  for (y in c(0, 1, 2, 0.5)) {
+    got <- as.array(hessian(function(p) p[1]^p[2], flat = TRUE)(numbers(c(2, y))))
+    mixed <- 2^(y - 1) * (1 + y * log(2))
+    want <- matrix(c(y * (y - 1) * 2^(y - 2), mixed, mixed, log(2)^2 * 2^y), 2)
+    expect_equal(unname(got), want)
+  }
+  # A Cobb-Douglas function at elasticity 1.
+  f <- function(p) p[1] * p[2]^p[3] * p[4]^(1 - p[3])
+  expect_equal(as.vector(hessian(f, flat = TRUE)(numbers(c(1, 2, 1, 3))))[12], -2 / 3)
+  expect_false(anyNA(as.vector(hessian(function(p) p[1]^p[2], flat = TRUE)(numbers(c(0, 0))))))
+})

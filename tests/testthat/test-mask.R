@@ -440,3 +440,33 @@ test_that("replacement functions of the workspace are masked", {
   }, home)
   expect_equal(as.vector(jit(home$f)(x)), c(0, 6))
 })
+
+test_that("vectors grow by names, once and again", {
+  programs <- list(
+    function(x) { v <- c(a = 1); v["b"] <- x; v["c"] <- 2 * x; v["a"] <- 7; v },
+    function(x) { v <- numeric(0); v[["b"]] <- x; v[["c"]] <- 2 * x; v["b"] + v[["c"]] },
+    function(x) { v <- c(a = x); v[c("c", "a", "b")] <- c(3, x, 5); v },
+    function(x) { v <- c(a = x, b = 1); v[4] <- x; v["e"] <- x; sum(v[c(1, 2, 4, 5)]) * v["e"] }
+  )
+  for (f in programs) expect_equal(as.vector(jit(f)(nv_scalar(2, "f64"))), unname(f(2)))
+})
+
+test_that("%in%, is.vector() and is.factor() answer for traced values", {
+  x <- nv_tensor(c(3, 1, NaN, 2), "f64")
+  plain <- as.vector(x)
+  expect_equal(as.vector(jit(function(x) x %in% c(1, NaN))(x)), plain %in% c(1, NaN))
+  expect_equal(as.vector(jit(function(x) c(2, 9) %in% x)(x)), c(2, 9) %in% plain)
+  expect_equal(dim(jit(function(m) m %in% 1:2)(nv_tensor(matrix(1:4, 2)))), 4L)
+  z <- c(1+1i, 2, 3i)
+  expect_equal(as.vector(jit(function(z) z %in% c(2, 3i))(nv_tensor(z))), z %in% c(2, 3i))
+  asked <- function(x) c(
+    is.vector(x), is.vector(x, "numeric"), is.vector(x, "double"), is.vector(x, "integer"),
+    is.vector(x, "list"), is.factor(x)
+  )
+  expect_identical(as.logical(jit(asked)(x)), asked(plain))
+  expect_identical(as.logical(jit(asked)(nv_tensor(1:3))), asked(1:3))
+  expect_identical(as.logical(jit(asked)(nv_tensor(diag(2), "f64"))), asked(diag(2)))
+  d <- data.frame(f = factor(c("b", "a", "b", "c")), y = c(1, 2, 4, 8))
+  expect_equal(as.vector(jit(function(d) sum(d$y * (d$f %in% c("a", "c", "none"))))(d)), 10)
+  expect_equal(as.vector(jit(function(d) if (is.factor(d$f) && !is.vector(d$f)) nlevels(d$f) else 0)(d)), 3)
+})

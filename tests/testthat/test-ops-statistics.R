@@ -178,6 +178,16 @@ test_that("a weighted mean is that of R", {
   expect_error(weighted.mean(x, w, na.rm = 1), class = "anvil_error_arg", "na.rm")
 })
 
+test_that("a weight of 0 has a slope, unless what it weights is infinite or NaN", {
+  slope <- function(x, w) as.vector(gradient(function(w) weighted.mean(x, w))(nv_tensor(w, "f64"))$w)
+  # (x - mean) / sum(w).
+  expect_equal(slope(c(1, 2), c(0, 1)), c(-1, 0))
+  expect_equal(slope(c(1, 2, 6), c(0, 1, 3)), (c(1, 2, 6) - 5) / 4)
+  expect_equal(slope(c(Inf, 2, 6), c(0, 1, 3)), c(-5, -3, 1) / 4)
+  by_x <- gradient(function(x) weighted.mean(x, c(0, 1, 3)))(nv_tensor(c(NaN, 2, 6), "f64"))$x
+  expect_equal(as.vector(by_x), c(0, 0.25, 0.75))
+})
+
 test_that("moments are means of powers", {
   v <- a[, 1]
   x <- x64(v)

@@ -155,10 +155,20 @@ test_that("permutations and samples", {
   k <- as.integer(nv_sample(3, s, 5000, replace = TRUE, prob = c(1, 2, 7))$value)
   expect_gt(chisq.test(tabulate(k, 3), p = c(0.1, 0.2, 0.7))$p.value, rare)
   # Weighted without replacement: the first is as likely as its weight, what has weight 0 is last.
-  one <- jit(function(s) nv_sample(4, s, prob = nv_tensor(c(1, 2, 7, 0)))$value)
-  all <- vapply(1:1000, function(i) as.integer(one(nv_fold_in(s, i))), integer(4))
+  one <- jit(function(s, prob) nv_sample(4, s, prob = prob)$value)
+  all <- vapply(1:1000, function(i) as.integer(one(nv_fold_in(s, i), c(1, 2, 7, 0))), integer(4))
   expect_gt(chisq.test(tabulate(all[1, ], 3), p = c(0.1, 0.2, 0.7))$p.value, rare)
   expect_true(all(all[4, ] == 4L))
+  # As in R, weights that are known must leave enough to draw.
+  few <- nv_tensor(c(0, 0, 0, 1))
+  for (prob in list(c(1, 2, 7, 0), c(-1, 1, 1, 1), c(NaN, 1, 1, 1), c(Inf, 1, 1, 1), few)) {
+    expect_fields(nv_sample(4, s, prob = prob), "anvil_error_arg", arg = "prob")
+  }
+  expect_identical(as.integer(nv_sample(4, s, 1, prob = c(0, 0, 1, 0))$value), 3L)
+  for (wrong in list(c(0, 0), c(1, -1), c(1, NaN))) {
+    expect_fields(nv_rcategorical(3, s, prob = wrong), "anvil_error_arg", arg = "prob")
+    expect_fields(nv_rmultinom(3, s, 2, prob = wrong), "anvil_error_arg", arg = "prob")
+  }
   m <- nv_tensor(matrix(1:6, 3))
   rows <- as_array(nv_sample(m, s)$value)
   expect_identical(rows[order(rows[, 1]), ], matrix(1:6, 3))

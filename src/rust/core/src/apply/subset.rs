@@ -185,7 +185,11 @@ impl Applier<'_> {
         value: Value,
         mode: Mode,
     ) -> Result<Vec<Value>> {
-        let value = self.assigned(value, x)?;
+        let mut value = self.assigned(value, x)?;
+        // A vector of one element is the number that it is, as in R.
+        if self.shape(value).rank() == 1 && self.shape(value).size() == 1 {
+            value = self.reshaped(value, Shape::scalar())?;
+        }
         if let [Subscript::Where(mask)] = *subscripts {
             return self.assign_where(x, mask, value);
         }

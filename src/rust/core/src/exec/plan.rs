@@ -4,7 +4,8 @@
 //! * A view of another value (transpose, broadcast, many reshapes) has a layout of its own in the other's
 //!   place and costs no step.
 //! * A value that only its own group reads has no place.
-//! * An output is computed in its buffer.
+//! * An output is computed in its buffer; a value that is several outputs, in that of the first, and a group that
+//!   makes it writes the others, too.
 //! * Contiguous operands of a concatenation are computed in the place of its result, or copied there if no step
 //!   computes them, and the concatenation is no step.
 //! * What a pad or an update puts elements around is computed in the place of its result ([`super::frames`]).
@@ -17,17 +18,19 @@
 //!   of the input, of one that the last reading group computes element by element in place, or of one that is
 //!   copied there at the end.
 
+mod joined;
+
 use super::arena::Arena;
 use super::compile::{compile, Compiled, Kept, Stored};
 use super::frames::Frames;
 use super::given::Given;
-use super::partition::{partition, Group, Unit, Units};
+use super::partition::{partition, Group, Units};
 use super::place::{Place, ARENA, INPUTS, LITERALS};
 use super::step::{Action, CompileControl, Plan, Prepared, Step};
 use super::updates::Updates;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::graph::{Def, Node, Value, NODE};
+use crate::graph::{Def, Value, NODE};
 use crate::growth::{push, table};
 use crate::kernels::memory::{AlignedBytes, Span};
 use crate::ops::{Graph, Op};
@@ -81,6 +84,8 @@ struct Planner<'a> {
     parts: FxHashMap<Value, (Value, usize)>,
     arena: Arena,
     plan: Plan,
+    /// Outputs that the group which makes them for another one writes, too.
+    copied: Vec<usize>,
     /// Whether outputs leave the engine, unlike those of a region.
     leaves: bool,
 }
@@ -117,6 +122,7 @@ impl<'a> Planner<'a> {
             parts,
             arena,
             plan,
+            copied: vec![],
             leaves: matches!(given, Given::Donated(_)),
         }
     }
@@ -161,70 +167,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Has the operands of a concatenation computed in the place of its result, if they are contiguous there.
-    /// Those that no step computes, or that have another place, are copied there.
-    fn join(&mut self, unit: usize) {
-        let Unit { nodes, group: None } = &self.units.units[unit] else { return };
-        let Node { op, operands, results, .. } = &self.graph.nodes()[nodes[0]];
-        let Some(axis) = op.joined() else { return };
-        let (whole, mut at, mut parts) = (results[0], 0, FxHashMap::default());
-        let side_by_side = self.graph.aval(whole).shape.iter().skip(axis.0 + 1).all(|&size| size == 1);
-        let given = self.output_of[whole.index()].is_some_and(|k| self.plan.donations[k].is_some());
-        let mut reads: FxHashMap<Value, usize> = FxHashMap::default();
-        for &v in operands {
-            let root = self.views.root(v);
-            let made = matches!(self.graph.def(root), Def::Result(..)) && self.views.is_whole(v);
-            let placed = self.output_of[root.index()].is_some()
-                || self.updates.has(root)
-                || self.parts.contains_key(&root)
-                || self.in_place.contains_key(&root);
-            if made && !placed {
-                parts.insert(root, (whole, at));
-            }
-            at += self.graph.aval(v).bytes();
-            *reads.entry(root).or_default() += 1;
-        }
-        // A part that is read again, in another place, is computed in its own.
-        parts.retain(|root, _| reads[root] == 1);
-        if side_by_side
-            && !parts.is_empty()
-            && !given
-            && !self.updates.has(whole)
-            && !self.in_place.contains_key(&whole)
-        {
-            let last = parts.keys().map(|root| self.last_use[root.index()]).max();
-            self.last_use[whole.index()] = last.max(Some(self.last_use[whole.index()])).unwrap_or(usize::MAX);
-            self.parts.extend(parts);
-            self.whole[whole.index()] = true;
-        }
-    }
-
-    /// Whether an operand of a node is computed in the place of the node's result.
-    fn is_part(&self, node: &Node<Op>, v: Value) -> bool {
-        let part = self.parts.get(&self.views.root(v));
-        node.op.joined().is_some() && part.map(|(whole, _)| *whole) == node.results.first().copied()
-    }
-
-    /// Whether a node needs no step of its own, since operands are computed in its place.
-    fn is_joined(&self, node: &Node<Op>) -> bool {
-        node.operands.iter().any(|&v| self.is_part(node, v))
-    }
-
-    /// Copies the operands of a concatenation that are not computed in its place.
-    fn copy_parts(&mut self, number: usize) {
-        let node = &self.graph.nodes()[number];
-        let Span { buffer, range } = self.places[node.results[0].index()].clone().expect("parts are placed");
-        let mut at = range.start;
-        for &v in &node.operands {
-            let aval = self.graph.aval(v).clone();
-            let span = Span { buffer, range: at..at + aval.bytes() };
-            at = span.range.end;
-            if aval.bytes() > 0 && !self.is_part(node, v) {
-                self.copy(aval, self.place(v), span);
-            }
-        }
-    }
-
     fn run(mut self, given: Given, control: CompileControl) -> Result<Plan> {
         self.find_outputs(given);
         for number in 0..self.units.units.len() {
@@ -248,7 +190,7 @@ impl<'a> Planner<'a> {
         }
         // Outputs that are copied: views, inputs, constants, literals, and values that are several outputs.
         for (k, &v) in self.graph.outputs().iter().enumerate() {
-            if self.output_of[self.views.root(v).index()] != Some(k) {
+            if self.output_of[self.views.root(v).index()] != Some(k) && !self.copied.contains(&k) {
                 let aval = self.graph.aval(v).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 self.copy(aval, self.place(v), span);
@@ -469,19 +411,40 @@ impl<'a> Planner<'a> {
             Some((inside.shape.clone(), inside.layout.clone(), self.graph.aval(inside.whole).bytes()))
         };
         let wanted = |&root: &Value| Kept { root, when: self.stored(root, group), within: within(root) };
-        let wanted: Vec<Kept> = kept.iter().map(wanted).collect();
-        let Compiled { program, operands, partials } =
-            compile(self.graph, &self.views, &self.units.plans, nodes, group, &wanted, &|v| self.place(v));
+        let mut wanted: Vec<Kept> = kept.iter().map(wanted).collect();
         let mut results: Vec<(Aval, Span)> =
             kept.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
+        for &root in kept.iter().filter(|&&root| self.graph.aval(root).shape.size() == group.len) {
+            for k in self.repeated(root) {
+                let aval = self.graph.aval(self.graph.outputs()[k]).clone();
+                let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
+                wanted.push(Kept { root, when: Stored::Made, within: None });
+                results.push((aval, span));
+                self.copied.push(k);
+            }
+        }
+        let Compiled { program, operands, partials } =
+            compile(self.graph, &self.views, &self.units.plans, nodes, group, &wanted, &|v| self.place(v));
+        let stored = results.len();
         for bytes in partials {
             let shape = Shape::try_new(vec![bytes]).expect("fewer bytes than the operand has");
             results.push((Aval::known(DType::UI8, shape), self.take(bytes)));
         }
-        for (_, span) in &results[kept.len()..] {
+        for (_, span) in &results[stored..] {
             self.arena.release(span.range.start, span.range.len());
         }
         push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
+    }
+
+    /// The outputs that a value is beside the one in whose place it is computed, and whose places are not those of
+    /// inputs: the group that makes it writes these, too.
+    fn repeated(&self, root: Value) -> Vec<usize> {
+        let is_it = |k: usize| {
+            let v = self.graph.outputs()[k];
+            let is_other = self.output_of[root.index()] != Some(k) && self.plan.donations[k].is_none();
+            self.views.root(v) == root && self.views.is_whole(v) && is_other
+        };
+        (0..self.graph.outputs().len()).filter(|&k| is_it(k)).collect()
     }
 
     /// How a group stores a result.

@@ -167,13 +167,18 @@ binary_ops! {
         accepts: NUMBER,
         slope: Slope::By(|x, y, z| {
             // No logarithm of 0 is taken: at 0 the power does not depend on its exponent.
-            let base = x.compare(Compare::eq, x.of(0.0)).select(x.of(1.0), x);
+            let at_zero = x.compare(Compare::eq, x.of(0.0));
+            let base = at_zero.select(x.of(1.0), x);
             let less = match (y - 1.0).known() {
                 // The power 0 has the slope 0, of which its own slope is 0, too, at 0 as well.
                 Some(n) if n == 0.0.into() || n == (-1.0).into() => x.of(1.0),
                 Some(n) if n == 1.0.into() => x,
                 Some(_) => x.binary(Binary::pow, y - 1.0),
-                None => x.binary(Binary::pow, y.compare(Compare::eq, y.of(0.0)).select(y.of(0.0), y - 1.0)),
+                // So has it at 0, where the power by `y - 1` is infinite.
+                None => {
+                    let flat = at_zero.binary(Binary::and, y.compare(Compare::eq, y.of(0.0)));
+                    x.binary(Binary::pow, flat.select(y.of(0.0), y - 1.0))
+                }
             };
             [Some(y.chain(less)), Some(base.log() * z)]
         }), lower: Lower::On(inexact, "stablehlo.power", Formula::IntegerPower), generic: "^", example: "c(2, 3), c(3, 0.5)",

@@ -276,9 +276,11 @@ unary_ops! {
 /// The derivative of the scaled error function; far out, where both terms cancel, by its series (DLMF 7.12.1).
 fn erfcx_slope<'m, 'b>(x: Var<'m, 'b>, y: Var<'m, 'b>) -> Var<'m, 'b> {
     let near = (x * y - 1.0 / PI.sqrt()) * 2.0;
-    let inverse = 1.0 / x.squared();
+    let is_far = x.compare(Compare::gt, x.of(20.0));
+    // Near 0 the series, and all its derivatives, stay finite.
+    let inverse = 1.0 / is_far.select(x, x.of(20.0)).squared();
     let series = inverse * (inverse * (inverse * (inverse * 6.5625 - 1.875) + 0.75) - 0.5) * 2.0 / PI.sqrt();
-    x.compare(Compare::gt, x.of(20.0)).select(series, near)
+    is_far.select(series, near)
 }
 
 impl OpDef for Unary {

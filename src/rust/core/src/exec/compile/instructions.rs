@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 const LOADED_AGAIN: usize = 5;
 const GATHERED: usize = 1_000;
 
-/// A result that is stored in memory.
+/// A result that is stored in memory. One with an element for each of the group's may be there more than once.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// The value.
@@ -160,6 +160,12 @@ pub fn compile(
         compiler.each.push(draft);
         if let (Some(k), Location::Register) = (kept_as, location) {
             stores.push((value, k, dtype));
+        }
+    }
+    // A value that has several places is stored in the others, too.
+    for (k, root) in kept.iter().map(|kept| kept.root).enumerate() {
+        if kept[..k].iter().any(|first| first.root == root) {
+            stores.push((compiler.known[&(root, true)], k, graph.aval(root).dtype));
         }
     }
     for (value, number, dtype) in stores {
