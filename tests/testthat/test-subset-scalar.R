@@ -15,3 +15,15 @@ test_that("a 0-d tensor with one subscript is a vector of one element", {
   root <- uniroot(function(v) nv_scalar(v, "f64")^2 - 2, c(0, 2), tol = 1e-9)$root
   expect_equal(root, sqrt(2), tolerance = 1e-8)
 })
+
+test_that("a vector of one element is the number that it is", {
+  x <- nv_tensor(c(1, 2, 3), "f64")
+  one <- nv_tensor(7, "f64", shape = 1L)
+  y <- x
+  y[2] <- one
+  expect_identical(as.vector(y), c(1, 7, 3))
+  y[2:3] <- one
+  expect_identical(as.vector(y), c(1, 7, 7))
+  expect_identical(as.vector(jit(function(x, one) {x[x > 1] <- one; x})(x, one)), c(1, 7, 7))
+  expect_identical(as.vector(ave(x, c(1, 1, 2), FUN = cumsum)), c(1, 3, 3))
+})

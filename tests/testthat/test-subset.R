@@ -415,18 +415,6 @@ test_that("values take the dtype of what they are assigned to, if that is not be
   }
 })
 
-test_that("a vector of one element is the number that it is", {
-  x <- nv_tensor(c(1, 2, 3), "f64")
-  one <- nv_tensor(7, "f64", shape = 1L)
-  y <- x
-  y[2] <- one
-  expect_identical(as.vector(y), c(1, 7, 3))
-  y[2:3] <- one
-  expect_identical(as.vector(y), c(1, 7, 7))
-  expect_identical(as.vector(jit(function(x, one) {x[x > 1] <- one; x})(x, one)), c(1, 7, 7))
-  expect_identical(as.vector(ave(x, c(1, 1, 2), FUN = cumsum)), c(1, 3, 3))
-})
-
 test_that("shapes of values", {
   x <- nv_tensor(matrix(1:6, 2))
   for (wrong in alist(x[1, ] <- 1:2, x[1, ] <- matrix(1:3, 1), x[, 1:1] <- 1:2, x[1, 1] <- 1:2, x[] <- 1:6)) {
