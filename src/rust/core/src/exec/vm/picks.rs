@@ -5,6 +5,7 @@ use crate::dtype::{DType, Element};
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::cache::{fetch, LINE};
 use crate::kernels::tile::gather_run;
+use crate::kernels::wide::wide;
 use std::mem::size_of;
 use std::ops::Range;
 
@@ -34,6 +35,18 @@ pub struct Slices {
     pub first: usize,
 }
 
+/// The elements at places, which are compared with the number of elements all at once: a check of each takes as long as to
+/// read it.
+#[inline]
+fn take<T: Element>(x: &[T], places: &[u32], out: &mut [T]) {
+    let last = wide(|| places.iter().fold(0, |last, &place| place.max(last)));
+    assert!(places.is_empty() || (last as usize) < x.len(), "a place beyond the elements");
+    for (out, &place) in out.iter_mut().zip(places) {
+        // SAFETY: none is beyond the largest, which is there.
+        *out = unsafe { *x.get_unchecked(place as usize) };
+    }
+}
+
 impl Kernel {
     /// The elements of a value at the places that `find` computes from the tile's indices, of this dtype.
     pub fn pick(dtype: DType, index: DType, find: Find) -> Kernel {
@@ -48,7 +61,7 @@ impl Kernel {
             for (i, (out, indices)) in w.write::<T>().chunks_mut(PICKS).zip(indices).enumerate() {
                 let places = &mut [0; PICKS][..out.len()];
                 find(places, indices, w.start + i * PICKS);
-                out.iter_mut().zip(places).for_each(|(out, &mut at)| *out = x[at as usize]);
+                take(x, places, out);
             }
         });
         Kernel::new(run, [Extent::Whole, Extent::Tile(width), Extent::Unused], Extent::Tile(size_of::<T>()))
@@ -101,6 +114,10 @@ impl Kernel {
                     }
                 }
                 if line == 1 {
+                    if let Some(from) = usize::try_from(start).ok().and_then(|start| x.get(start..)) {
+                        take(from, places, now);
+                        continue;
+                    }
                     let element = |&place: &u32| x[(start + place as isize) as usize];
                     now.iter_mut().zip(places).for_each(|(out, place)| *out = element(place));
                     continue;
@@ -114,5 +131,24 @@ impl Kernel {
         });
         let reads = [Extent::Whole, Extent::Whole, Extent::Unused];
         Kernel::new(run, reads, Extent::Tile(size_of::<T>()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_at_places_are_taken() {
+        let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
+        for n in [0, 1, 7, 64, 256] {
+            let places: Vec<u32> = (0..n).map(|i| i * 37 % 100).collect();
+            let mut out = vec![-1.0; n as usize];
+            take(&x, &places, &mut out);
+            assert!(out.iter().zip(&places).all(|(&out, &place)| out == place as f32));
+        }
+        let nothing: &mut [f32] = &mut [];
+        take(&[], &[], nothing);
+        assert!(std::panic::catch_unwind(|| take(&[1.0f32], &[0, 1], &mut [0.0; 2])).is_err());
     }
 }
