@@ -41,6 +41,7 @@ macro_rules! special_ops {
         $op:ident $function:literal $($written:ident)? ($($x:ident),+) {
             $value:expr,
             $(many: $many:expr,)?
+            $(singles: $singles:expr,)?
             slopes: $slopes:expr,
             $(missing: $missing:expr,)?
             $(example: $example:literal,)?
@@ -80,6 +81,12 @@ macro_rules! special_ops {
             /// The function of many points, if there is one.
             pub(super) fn many(self) -> Option<Many> {
                 match self { $(Special::$op => special_ops!(@optional $($many)?)),+ }
+            }
+
+            /// The function of many points whose results are rounded to fewer digits than a double has, if there is
+            /// one that is quicker: its bits are its own.
+            pub(super) fn singles(self) -> Option<Many> {
+                match self { $(Special::$op => special_ops!(@optional $($singles)?)),+ }
             }
 
             /// Its derivatives; `None` for those that are missing.
@@ -216,8 +223,20 @@ impl Special {
         sum
     }
 
+    /// The function of many points for results of this type, if it has one of its own.
+    fn rounded<T: Rounded>(self) -> Option<Many> {
+        self.singles().filter(|_| T::DTYPE != DType::F64)
+    }
+
     fn tile<T: Rounded>(self, x: &[&[u8]], out: &mut [u8]) {
         let (x, out) = (|i: usize| cast::slice::<T>(x[i]), cast::slice_mut(out));
+        match self.rounded::<T>() {
+            Some(Many::Two(f)) => return map_many(|[x, y], out| f(x, y, out), [x(0), x(1)], out),
+            Some(Many::Three(f)) => {
+                return map_many(|[x, y, z], out| f(x, y, z, out), [x(0), x(1), x(2)], out)
+            }
+            None => {}
+        }
         match self.of() {
             Of::One(f) => map1(f, x(0), out),
             Of::Two(f) => map2(f, x(0), x(1), out),
@@ -226,7 +245,7 @@ impl Special {
     }
 
     fn kernel_of<T: Rounded>(self) -> Kernel {
-        match self.many() {
+        match self.rounded::<T>().or(self.many()) {
             Some(Many::Two(f)) => {
                 return Kernel::of2::<T, T>(move |x, y, out| {
                     map_many(|[x, y], out| f(x, y, out), [x, y], out)

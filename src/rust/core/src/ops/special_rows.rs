@@ -30,6 +30,7 @@ special_ops! {
     /// Where [nv_beta()] overflows or underflows too.
     lbeta "nv_lbeta" (a, b) {
         f::lbeta(a, b),
+        singles: Many::Two(f::lbetas_single),
         slopes: |v, _y| { let (a, b) = (v[0], v[1]); let s = (a + b).digamma(); vec![Some(a.digamma() - s), Some(b.digamma() - s)] },
         example: "c(1, 2.5), c(3, 500)", ulps: 4.0, accuracy: "Beside its zeros, where the beta function is 1, the bound is that many ulps of 1.",
     }
@@ -48,6 +49,7 @@ special_ops! {
     /// See [nv_choose()].
     lchoose "nv_lchoose" (n, k) {
         f::lchoose(n, k),
+        singles: Many::Two(f::lchooses_single),
         slopes: |v, y| { vec![Some(binomial_slope(v[0], v[1])), Some(y.of(0.0))] },
         example: "c(500, 0.5), c(250, 3)", ulps: 8.0, accuracy: "Beside its zeros the bound is that many ulps of 1.",
     }

@@ -25,7 +25,7 @@ use super::{single, DIGAMMA, LGAMMA};
 use std::sync::OnceLock;
 
 pub use bessel::{bessel_i, bessel_j, bessel_k, bessel_y};
-pub use beta::{beta, choose, lbeta, lchoose};
+pub use beta::{beta, choose, lbeta, lbetas_single, lchoose, lchooses_single};
 pub use densities::{log_beta_densities, log_gamma_densities, TOGETHER};
 pub use incomplete_beta::{betainc, betaincinv, log_beta_density, log_betainc_slopes};
 pub use incomplete_gamma::{gammainc, gammaincinv, log_gamma_density, log_gammainc_da};
