@@ -1,8 +1,9 @@
 //! Parts of complex numbers, and complex numbers of parts.
 
 use super::map::{map, Map};
-use crate::dtype::{Cpx, DType, Float};
+use crate::dtype::{Cpx, DType};
 use crate::kernels::math::{self, Computed};
+use crate::kernels::wide::wide;
 use num_complex::Complex;
 
 macro_rules! parts {
@@ -17,10 +18,10 @@ macro_rules! parts {
             where
                 C::Part: Computed,
             {
-                match self { $(Part::$name => map!([C] -> C::Part, |x; out| for (out, z) in out.iter_mut().zip(x) {
+                match self { $(Part::$name => map!([C] -> C::Part, |x; out| wide(|| for (out, z) in out.iter_mut().zip(x) {
                     let ($re, $im) = z.parts();
                     *out = $part;
-                })),+ }
+                }))),+ }
             }
         }
     };
@@ -29,7 +30,7 @@ parts! {
     real |re, _im| re;
     imag |_re, im| im;
     arg |re, im| math::pair(&math::ATAN2, im, re);
-    magnitude |re, im| C::Part::of(libm::hypot(re.f64(), im.f64()));
+    magnitude |re, im| math::magnitude(re, im);
 }
 
 impl Part {
@@ -51,7 +52,7 @@ pub fn join(part: DType) -> Map<2> {
 }
 
 fn join_of<C: Cpx>() -> Map<2> {
-    map!([C::Part, C::Part] -> C, |re, im; out| for ((out, &re), &im) in out.iter_mut().zip(re).zip(im) {
+    map!([C::Part, C::Part] -> C, |re, im; out| wide(|| for ((out, &re), &im) in out.iter_mut().zip(re).zip(im) {
         *out = C::new(re, im);
-    })
+    }))
 }

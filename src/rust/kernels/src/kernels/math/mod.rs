@@ -35,6 +35,7 @@ mod inverse;
 pub(in crate::kernels) mod lanes;
 mod log;
 mod macros;
+mod magnitude;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
@@ -47,6 +48,7 @@ mod special_coefficients;
 mod trigonometry;
 pub(in crate::kernels) mod vectors;
 
+pub use magnitude::magnitude;
 pub use powers::Steps;
 
 use crate::dtype::Float;

@@ -1,0 +1,105 @@
+//! The absolute value of complex numbers, without branches, so that loops over it become vectors.
+
+use crate::dtype::Float;
+
+/// The absolute value of `re + im i`. Nothing overflows or underflows on the way if the result does not; it is Inf if a
+/// part is infinite, whatever the other is, and NaN if a part is NaN else.
+///
+/// Squares of singles are exact doubles, so that the sum is rounded once. Those of doubles are taken with their rounding
+/// errors, of parts that are multiplied with a power of 2 where they are large or small.
+#[inline(always)]
+pub fn magnitude<T: Float>(re: T, im: T) -> T {
+    let (x, y) = (re.f64().abs(), im.f64().abs());
+    let root = if size_of::<T>() < 8 { (x * x + y * y).sqrt() } else { scaled(x, y) };
+    let finite = if (x != x) | (y != y) { f64::NAN } else { root };
+    T::of(if (x == f64::INFINITY) | (y == f64::INFINITY) { f64::INFINITY } else { finite })
+}
+
+/// `2^700`: takes parts whose squares would overflow or lose digits to where they do not.
+const FAR: f64 = f64::from_bits((1023 + 700) << 52);
+/// `2^-700`.
+const NEAR: f64 = f64::from_bits((1023 - 700) << 52);
+
+#[inline(always)]
+fn scaled(x: f64, y: f64) -> f64 {
+    let large = if x > y { x } else { y };
+    // From `2^400` on, and below `2^-400`.
+    let (above, below) =
+        (large >= f64::from_bits((1023 + 400) << 52), large < f64::from_bits((1023 - 400) << 52));
+    let (by, back) = if above { (NEAR, FAR) } else { (1.0, 1.0) };
+    let (by, back) = if below { (FAR, NEAR) } else { (by, back) };
+    let ((x, dx), (y, dy)) = (square(x * by), square(y * by));
+    // The larger square is added last, to the sum of all that is small next to it.
+    let (high, low) = if x > y { (x, y) } else { (y, x) };
+    (dx + dy + low + high).sqrt() * back
+}
+
+/// A square and its rounding error: T. J. Dekker's, as not all processors have a fused product.
+#[inline(always)]
+fn square(x: f64) -> (f64, f64) {
+    let split = x * ((1_u64 << 27) + 1) as f64;
+    let high = split - (split - x);
+    let low = x - high;
+    let product = x * x;
+    (product, high * high - product + 2.0 * high * low + low * low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::Element;
+
+    fn ends<T: Float>(ends: &[f64]) -> Vec<T> {
+        ends.iter().flat_map(|&x| [T::of(x), T::of(-x)]).collect()
+    }
+
+    fn is_hypot<T: Float + Element>(numbers: &[T], ulps: f64) {
+        for &x in numbers {
+            for &y in numbers {
+                let (got, want) = (magnitude(x, y).f64(), libm::hypot(x.f64(), y.f64()));
+                let rounded = T::of(want).f64();
+                let unit = if size_of::<T>() == 4 { 2f64.powi(-23) } else { 2f64.powi(-52) };
+                let smallest = if size_of::<T>() == 4 { 2f64.powi(-149) } else { f64::from_bits(1) };
+                let near = (got - rounded).abs() <= ulps * (rounded * unit).max(smallest);
+                assert!(
+                    got == rounded || near || got.is_nan() && want.is_nan(),
+                    "|{x:?} + {y:?}i|: {got} is not {want}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_that_of_the_hypotenuse_whatever_the_parts() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        let ordinary: Vec<f64> = (0..60).map(|i| 1.37f64.powi(i - 30) * (1.0 + f64::from(i) / 7.0)).collect();
+        let far: Vec<f64> =
+            (-1074..1024).step_by(23).map(|i| 2f64.powi(i / 2) * 1.7 * 2f64.powi(i - i / 2)).collect();
+        let special = [
+            0.0,
+            inf,
+            nan,
+            f64::MAX,
+            f64::MAX / 2.0,
+            f64::MIN_POSITIVE,
+            f64::from_bits(1),
+            f64::from_bits(3),
+        ];
+        let single =
+            [f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE), 2f64.powi(-149), 3.0 * 2f64.powi(-149)];
+        let all = [&ordinary[..], &far, &special, &single].concat();
+        is_hypot::<f64>(&ends(&all), 1.0);
+        is_hypot::<f32>(&ends(&all), 1.0);
+    }
+
+    #[test]
+    fn an_infinite_part_counts_more_than_one_that_is_not_a_number() {
+        assert_eq!(magnitude(f32::INFINITY, f32::NAN), f32::INFINITY);
+        assert_eq!(magnitude(f64::NAN, f64::NEG_INFINITY), f64::INFINITY);
+        assert!(magnitude(f64::NAN, 0.0).is_nan());
+        assert_eq!(magnitude(-0.0f64, 0.0).to_bits(), 0);
+        assert_eq!(magnitude(3f32, -4.0), 5.0);
+        let far = 2f64.powi(1000);
+        assert_eq!(magnitude(-5.0 * far, 12.0 * far), 13.0 * far);
+    }
+}
