@@ -46,9 +46,8 @@ impl<T: Float> Line<T> {
             Line::Short(passes) => passes.run(x, room, lanes),
             Line::Long(long) => {
                 debug_assert_eq!(lanes, 1);
-                let [re, im] = room;
-                assert!(re.len() == x[0].len() && im.len() == x[1].len());
-                let to = Apart { re: AtomicPtr::new(re.as_mut_ptr()), im: AtomicPtr::new(im.as_mut_ptr()) };
+                assert!(room[0].len() == x[0].len() && room[1].len() == x[1].len());
+                let to = Apart::new(room);
                 // SAFETY: the room is as long as the line, and borrowed exclusively.
                 unsafe { long.run(x, &to) };
                 std::mem::swap(x, room);
@@ -67,9 +66,16 @@ impl<T: Float> Source<T> for Parts<T> {
 }
 
 /// Parts that are written by several threads.
-struct Apart<T> {
+pub struct Apart<T> {
     re: AtomicPtr<T>,
     im: AtomicPtr<T>,
+}
+
+impl<T> Apart<T> {
+    /// All of them.
+    pub fn new([re, im]: &mut Parts<T>) -> Apart<T> {
+        Apart { re: AtomicPtr::new(re.as_mut_ptr()), im: AtomicPtr::new(im.as_mut_ptr()) }
+    }
 }
 
 impl<T: Float> Sink<T> for Apart<T> {

@@ -8,7 +8,9 @@
 //! What is computed for a line depends on its length alone. Functions of numbers are not the system's, and no
 //! instruction contracts, so that the bits are the same everywhere.
 
+mod halves;
 mod line;
+mod lines;
 mod long;
 mod passes;
 mod roots;
@@ -135,6 +137,31 @@ mod tests {
                     run::<f64, _, _>(Kind::Forward, n, &x[line * n..][..n], [n, 1], 0);
                 assert_eq!(one, all[line * n..][..n], "{n}");
                 assert!(one.iter().enumerate().all(|(k, z)| *z == other[line + k * lines]), "{n}");
+            }
+        }
+    }
+
+    /// As above of real lines and back, along both axes; one line alone is neither beside others nor across.
+    #[test]
+    fn a_real_line_has_the_same_bits_with_any_others_and_in_any_place() {
+        for (n, lines) in
+            [(1, 3), (2, 40), (7, 37), (12, 5), (30, 17), (512, 33), (67, 9), (134, 9), (8192, 3), (16384, 2)]
+        {
+            let x: Vec<f32> = numbers(n * lines).iter().map(|z| z.re as f32).collect();
+            let m = n / 2 + 1;
+            let along: Vec<Complex<f32>> = run::<f32, _, _>(Kind::Real, n, &x, [n, lines], 0);
+            let back: Vec<f32> = run::<f32, _, _>(Kind::RealInverse, n, &along, [m, lines], 0);
+            let turned: Vec<f32> = (0..n * lines).map(|i| x[i / lines + i % lines * n]).collect();
+            let across: Vec<Complex<f32>> = run::<f32, _, _>(Kind::Real, n, &turned, [lines, n], 1);
+            let back_across: Vec<f32> = run::<f32, _, _>(Kind::RealInverse, n, &across, [lines, m], 1);
+            for line in 0..lines {
+                let one: Vec<Complex<f32>> = run::<f32, _, _>(Kind::Real, n, &x[line * n..][..n], [n, 1], 0);
+                let of_one: Vec<f32> = run::<f32, _, _>(Kind::RealInverse, n, &one, [m, 1], 0);
+                assert_eq!(one, along[line * m..][..m], "{n}");
+                assert_eq!(of_one, back[line * n..][..n], "{n}");
+                assert!(one.iter().enumerate().all(|(k, z)| *z == across[line + k * lines]), "{n}");
+                assert!(of_one.iter().enumerate().all(|(k, x)| *x == back_across[line + k * lines]), "{n}");
+                assert!(of_one.iter().zip(&x[line * n..]).all(|(x, y)| (x - y).abs() < 1e-5), "{n}");
             }
         }
     }

@@ -1,16 +1,18 @@
 //! Transforms along an axis of a tensor.
 
+use super::halves::{join_lines, long_inverses, long_lines, split_lines};
 use super::line::Line;
-use super::long::{lanes, time, Room, Sink, Source};
+use super::lines::{Block, Lines, Out};
+use super::long::{time, Room, Sink, Source};
 use super::passes::Parts;
 use super::roots::root;
 use crate::dtype::{DType, Element, Float};
 use crate::kernels::cast;
 use crate::kernels::threads::pool;
+use crate::kernels::wide::wide;
 use crate::tensor::{View, ViewMut};
 use num_complex::Complex;
 use std::cell::OnceCell;
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// What is transformed to what.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,43 +64,6 @@ pub(super) struct Transform<T> {
     roots: Vec<[T; 2]>,
 }
 
-/// The lines of a tensor along an axis.
-struct Lines {
-    /// The distance of neighbours in a line.
-    stride: isize,
-    first: isize,
-    /// Sizes and distances of the other axes.
-    others: Vec<(usize, isize)>,
-}
-
-impl Lines {
-    fn new(sizes: &[usize], strides: &[isize], offset: usize, axis: usize) -> Lines {
-        let all = sizes.iter().copied().zip(strides.iter().copied()).enumerate();
-        let others = all.filter(|(i, _)| *i != axis).map(|(_, other)| other).collect();
-        Lines { stride: strides[axis], first: offset as isize, others }
-    }
-
-    /// Whether elements of a line are nearer than those of the next line.
-    fn along(&self) -> bool {
-        let next = self.others.iter().find(|(size, _)| *size > 1);
-        next.is_some_and(|(_, stride)| self.stride.abs() < stride.abs())
-    }
-
-    fn count(&self) -> usize {
-        self.others.iter().map(|(size, _)| size).product()
-    }
-
-    /// The place of the first element of a line.
-    fn start(&self, line: usize) -> isize {
-        let (mut rest, mut at) = (line, self.first);
-        for (size, stride) in &self.others {
-            at += (rest % size) as isize * stride;
-            rest /= size;
-        }
-        at
-    }
-}
-
 /// The numbers of one line, of which the parts are exchanged for an inverse.
 struct Numbers<'a, T> {
     data: &'a [Complex<T>],
@@ -126,30 +91,6 @@ where
             let z = self.data[(start + i as isize * self.stride) as usize];
             (*re, *im) = (z.re, z.im);
         }
-    }
-}
-
-/// Elements that several threads write.
-struct Out<E> {
-    first: AtomicPtr<E>,
-    len: usize,
-}
-
-impl<E: Element> Out<E> {
-    fn new(out: &mut ViewMut) -> Out<E> {
-        let data = cast::slice_mut::<E>(out.data);
-        Out { first: AtomicPtr::new(data.as_mut_ptr()), len: data.len() }
-    }
-
-    /// Writes an element.
-    ///
-    /// # Safety
-    /// Nobody else reads or writes it.
-    #[inline(always)]
-    unsafe fn set(&self, at: usize, x: E) {
-        assert!(at < self.len, "an element outside of the result");
-        // SAFETY: as just checked, and the caller promises.
-        unsafe { self.first.load(Relaxed).add(at).write(x) };
     }
 }
 
@@ -216,32 +157,24 @@ where
             });
             return;
         }
-        let complex = |z: Complex<T>| [z.re, z.im];
+        if let (Line::Long(long), false) = (&self.line, self.roots.is_empty()) {
+            let long = (long, &self.roots[..]);
+            return match self.kind {
+                Kind::Real => long_lines(long, (cast::slice(x.data), &from), (&Out::new(out), &to)),
+                _ => long_inverses(long, (cast::slice(x.data), &from), (&Out::new(out), &to)),
+            };
+        }
         match self.kind {
             Kind::Forward | Kind::Inverse => {
-                self.blocks((cast::slice(x.data), &from), (&Out::new(out), &to), complex, Complex::new)
+                self.blocks(&from, &to, Complexes { data: x.data, out: Out::new(out) })
             }
-            Kind::Real => self.blocks(
-                (cast::slice(x.data), &from),
-                (&Out::new(out), &to),
-                |x: T| [x, T::of(0.0)],
-                Complex::new,
-            ),
-            Kind::RealInverse => {
-                self.blocks((cast::slice(x.data), &from), (&Out::new(out), &to), complex, |x, _| x)
-            }
+            Kind::Real => self.blocks(&from, &to, Reals { data: x.data, out: Out::new(out) }),
+            Kind::RealInverse => self.blocks(&from, &to, Inverses { data: x.data, out: Out::new(out) }),
         }
     }
 
-    /// Transforms several lines at once, block by block, which threads share. `get` gives the parts of an
-    /// element, `put` makes one of parts.
-    fn blocks<E: Element, O: Element>(
-        &self,
-        (data, from): (&[E], &Lines),
-        (out, to): (&Out<O>, &Lines),
-        get: impl Fn(E) -> [T; 2] + Sync,
-        put: impl Fn(T, T) -> O + Sync,
-    ) {
+    /// Transforms several lines at once, block by block, which threads share.
+    fn blocks(&self, from: &Lines, to: &Lines, ends: impl Ends<T>) {
         let points = if self.roots.is_empty() { self.size } else { self.size / 2 };
         let count = to.count();
         let lanes = self.line.lanes().min(count);
@@ -249,130 +182,141 @@ where
         let shared = blocks > 1 && time(points, count) >= pool::WORTH_SHARING;
         let together = (pool::WORTH_SHARING / 8 / time(points, lanes).max(1)).clamp(1, blocks);
         pool::for_each_piece(blocks.div_ceil(together), shared, |piece| {
-            let room = &mut *Room::kept(points * lanes);
+            let room = &mut *Room::kept((points + 1) * lanes);
             for block in piece * together..blocks.min((piece + 1) * together) {
                 let lines = block * lanes..count.min((block + 1) * lanes);
-                room.lines(points * lines.len());
-                let mut starts = [[0; 2]; MOST_LANES];
-                starts.iter_mut().zip(lines.clone()).for_each(|(s, i)| *s = [from.start(i), to.start(i)]);
-                let starts = &starts[..lines.len()];
-                let read =
-                    |k: usize, lane: usize| get(data[(starts[lane][0] + k as isize * from.stride) as usize]);
-                self.load(&mut room.x, lines.len(), from.along(), read);
-                self.line.run(&mut room.x, &mut room.room, lines.len());
-                self.store(&room.x, lines.len(), to.along(), |k, lane, re, im| {
-                    let at = (starts[lane][1] + k as isize * to.stride) as usize;
-                    // SAFETY: lines have no elements in common, and each is in one block.
-                    unsafe { out.set(at, put(re, im)) }
-                });
+                let width = lines.len();
+                room.lines(points * width);
+                ends.load(self, &Block::new(from, lines.clone()), room, width);
+                self.line.run(&mut room.x, &mut room.room, width);
+                ends.store(self, &Block::new(to, lines), room, width);
             }
         });
     }
+}
 
-    /// The numbers that are transformed, from elements by their number and line, whichever are nearer.
-    #[inline(always)]
-    fn load(&self, x: &mut Parts<T>, width: usize, along: bool, read: impl Fn(usize, usize) -> [T; 2]) {
-        let (half, zero) = (self.size / 2, T::of(0.0));
-        let halved = !self.roots.is_empty();
-        match self.kind {
-            Kind::Real if halved => {
-                fill(x, width, along, |k, lane| [read(2 * k, lane)[0], read(2 * k + 1, lane)[0]])
-            }
-            Kind::Forward | Kind::Real => fill(x, width, along, read),
-            Kind::RealInverse if halved => fill(x, width, along, |k, lane| {
-                let [c, s] = self.roots[k];
-                let ([a, b], [x, y]) = (read(k, lane), read(half - k, lane));
-                let (b, y) = if k == 0 { (zero, zero) } else { (b, y) };
-                // Of the even elements, and of the odd ones, turned back; both for the inverse.
-                let (even, odd) = ([a + x, b - y], [a - x, b + y]);
-                let odd = [odd[0] * c + odd[1] * s, odd[1] * c - odd[0] * s];
-                [even[1] + odd[0], even[0] - odd[1]]
-            }),
-            Kind::RealInverse => fill(x, width, along, |k, lane| {
-                let mirrored = k > half;
-                let [a, b] = read(if mirrored { self.size - k } else { k }, lane);
-                let b = if k == 0 { zero } else { b };
-                [if mirrored { -b } else { b }, a]
-            }),
-            Kind::Inverse => fill(x, width, along, |k, lane| {
-                let [a, b] = read(k, lane);
-                [b, a]
-            }),
+/// How lines come from elements, and results become elements.
+trait Ends<T>: Sync {
+    /// Fills `room.x` with as many numbers as are there. What else is in the room has their length before and after.
+    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize);
+    /// Writes the results in `room.x`. The lines of a block are in no other one.
+    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize);
+}
+
+/// Complex numbers to as many.
+struct Complexes<'a, T> {
+    data: &'a [u8],
+    out: Out<Complex<T>>,
+}
+
+impl<T: Float> Ends<T> for Complexes<'_, T>
+where
+    Complex<T>: Element,
+{
+    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+        let data = cast::slice::<Complex<T>>(self.data);
+        match transform.kind {
+            Kind::Inverse => wide(|| block.load(data, &mut room.x, |z| [z.im, z.re])),
+            _ => wide(|| block.load(data, &mut room.x, |z| [z.re, z.im])),
         }
     }
 
-    /// The results, to elements by their number and line.
-    #[inline(always)]
-    fn store(&self, x: &Parts<T>, width: usize, along: bool, write: impl Fn(usize, usize, T, T)) {
-        let (n, half) = (T::of(self.size as f64), T::of(0.5));
-        let at = |k: usize, lane: usize| [x[0][k * width + lane], x[1][k * width + lane]];
-        let points = x[0].len() / width;
-        let halved = !self.roots.is_empty();
-        match self.kind {
-            Kind::Forward => each(points, width, along, |k, lane| {
-                let [re, im] = at(k, lane);
-                write(k, lane, re, im)
-            }),
-            Kind::Inverse => each(points, width, along, |k, lane| {
-                let [im, re] = at(k, lane);
-                write(k, lane, re / n, im / n)
-            }),
-            Kind::Real if halved => each(points + 1, width, along, |k, lane| {
-                let ([a, b], [x, y]) = (at(k % points, lane), at((points - k) % points, lane));
-                let (even, odd) = ([(a + x) * half, (b - y) * half], [(b + y) * half, (x - a) * half]);
-                let [c, s] = self.roots[k];
-                write(k, lane, even[0] + (odd[0] * c - odd[1] * s), even[1] + (odd[0] * s + odd[1] * c))
-            }),
-            Kind::Real => each(points / 2 + 1, width, along, |k, lane| {
-                let [re, im] = at(k, lane);
-                write(k, lane, re, im)
-            }),
-            Kind::RealInverse if halved => each(points, width, along, |k, lane| {
-                let [im, re] = at(k, lane);
-                write(2 * k, lane, re / n, T::of(0.0));
-                write(2 * k + 1, lane, im / n, T::of(0.0));
-            }),
-            Kind::RealInverse => {
-                each(points, width, along, |k, lane| write(k, lane, at(k, lane)[1] / n, T::of(0.0)))
+    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+        let n = T::of(transform.size as f64);
+        // SAFETY: lines have no elements in common, and each is in one block.
+        wide(|| unsafe {
+            match transform.kind {
+                Kind::Inverse => block.store(&room.x, &self.out, |im, re| Complex::new(re / n, im / n)),
+                _ => block.store(&room.x, &self.out, Complex::new),
             }
-        }
+        });
     }
 }
 
-/// Lines that are transformed together, at most, of any type.
-const MOST_LANES: usize = lanes::<f32>();
+/// Real numbers to half as many complex ones, and one more.
+struct Reals<'a, T> {
+    data: &'a [u8],
+    out: Out<Complex<T>>,
+}
 
-/// Numbers of a line that are taken together, where they are neighbours: two cache lines of them.
-const NEIGHBOURS: usize = 16;
+impl<T: Float> Ends<T> for Reals<'_, T>
+where
+    Complex<T>: Element,
+{
+    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+        let (data, [re, im]) = (cast::slice::<T>(self.data), &mut room.x);
+        if transform.roots.is_empty() {
+            block.load_part(data, re, (0, 1));
+            im.fill(T::of(0.0));
+        } else {
+            block.load_part(data, re, (0, 2));
+            block.load_part(data, im, (1, 2));
+        }
+    }
 
-/// Calls a function with all numbers of all lines: some of each line together if they are neighbours `along`
-/// the line.
-#[inline(always)]
-fn each(points: usize, width: usize, along: bool, mut run: impl FnMut(usize, usize)) {
-    if !along {
-        for k in 0..points {
+    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
+        let Room { x, room } = room;
+        if transform.roots.is_empty() {
+            x.iter_mut().for_each(|part| part.truncate((transform.size / 2 + 1) * width));
+        } else {
+            split_lines(&transform.roots, x, room, width);
+            std::mem::swap(x, room);
+        }
+        // SAFETY: lines have no elements in common, and each is in one block.
+        wide(|| unsafe { block.store(x, &self.out, Complex::new) });
+    }
+}
+
+/// The inverse of that.
+struct Inverses<'a, T> {
+    data: &'a [u8],
+    out: Out<T>,
+}
+
+impl<T: Float> Ends<T> for Inverses<'_, T>
+where
+    Complex<T>: Element,
+{
+    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
+        let (data, half) = (cast::slice::<Complex<T>>(self.data), transform.size / 2);
+        let Room { x, room } = room;
+        let halved = !transform.roots.is_empty();
+        let numbers = |own: &mut Parts<T>| {
+            own.iter_mut().for_each(|part| part.resize((half + 1) * width, T::of(0.0)));
+            wide(|| block.load(data, own, |z| [z.re, z.im]));
+        };
+        if halved {
+            numbers(room);
+            join_lines(&transform.roots, room, x, width);
+            room.iter_mut().for_each(|part| part.truncate(half * width));
+            return;
+        }
+        numbers(x);
+        // The other half is the conjugate; parts are exchanged.
+        let [re, im] = x;
+        im[..width].fill(T::of(0.0));
+        for part in [&mut *re, &mut *im] {
+            part.resize(transform.size * width, T::of(0.0));
+        }
+        for k in half + 1..transform.size {
+            let from = (transform.size - k) * width;
+            re.copy_within(from..from + width, k * width);
             for lane in 0..width {
-                run(k, lane);
+                im[k * width + lane] = -im[from + lane];
             }
         }
-        return;
+        x.swap(0, 1);
     }
-    for first in (0..points).step_by(NEIGHBOURS) {
-        for lane in 0..width {
-            for k in first..points.min(first + NEIGHBOURS) {
-                run(k, lane);
-            }
-        }
-    }
-}
 
-/// Sets all numbers of all lines.
-#[inline(always)]
-fn fill<T: Copy>(x: &mut Parts<T>, width: usize, along: bool, number: impl Fn(usize, usize) -> [T; 2]) {
-    let [re, im] = x;
-    let (points, im) = (re.len() / width, &mut im[..re.len()]);
-    each(points, width, along, |k, lane| {
-        let at = k * width + lane;
-        [re[at], im[at]] = number(k, lane);
-    });
+    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+        let (n, [im, re]) = (T::of(transform.size as f64), &room.x);
+        let step = if transform.roots.is_empty() { 1 } else { 2 };
+        // SAFETY: lines have no elements in common, and each is in one block.
+        unsafe {
+            block.store_part(re, &self.out, (0, step), |x| x / n);
+            if step == 2 {
+                block.store_part(im, &self.out, (1, step), |x| x / n);
+            }
+        }
+    }
 }

@@ -1,0 +1,230 @@
+//! Where the lines of a tensor along an axis lie, and their elements to and from lines that are transformed together.
+
+use super::long::lanes;
+use super::passes::Parts;
+use crate::dtype::Element;
+use crate::kernels::cast;
+use crate::tensor::ViewMut;
+use std::ops::Range;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// The lines of a tensor along an axis.
+pub struct Lines {
+    /// The distance of neighbours in a line.
+    pub stride: isize,
+    first: isize,
+    /// Sizes and distances of the other axes.
+    others: Vec<(usize, isize)>,
+}
+
+impl Lines {
+    /// Of a tensor of these sizes.
+    pub fn new(sizes: &[usize], strides: &[isize], offset: usize, axis: usize) -> Lines {
+        let all = sizes.iter().copied().zip(strides.iter().copied()).enumerate();
+        let others = all.filter(|(i, _)| *i != axis).map(|(_, other)| other).collect();
+        Lines { stride: strides[axis], first: offset as isize, others }
+    }
+
+    /// Whether elements of a line are nearer than those of the next line.
+    fn along(&self) -> bool {
+        let next = self.others.iter().find(|(size, _)| *size > 1);
+        next.is_some_and(|(_, stride)| self.stride.abs() < stride.abs())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.others.iter().map(|(size, _)| size).product()
+    }
+
+    /// The place of the first element of a line.
+    pub fn start(&self, line: usize) -> isize {
+        let (mut rest, mut at) = (line, self.first);
+        for (size, stride) in &self.others {
+            at += (rest % size) as isize * stride;
+            rest /= size;
+        }
+        at
+    }
+}
+
+/// Elements that several threads write.
+pub struct Out<E> {
+    first: AtomicPtr<E>,
+    len: usize,
+}
+
+impl<E: Element> Out<E> {
+    /// The elements of a tensor.
+    pub fn new(out: &mut ViewMut) -> Out<E> {
+        let data = cast::slice_mut::<E>(out.data);
+        Out { first: AtomicPtr::new(data.as_mut_ptr()), len: data.len() }
+    }
+
+    /// Writes an element.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes it.
+    #[inline(always)]
+    pub unsafe fn set(&self, at: usize, x: E) {
+        assert!(at < self.len, "an element outside of the result");
+        // SAFETY: as just checked, and the caller promises.
+        unsafe { self.first.load(Relaxed).add(at).write(x) };
+    }
+
+    /// Elements side by side.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes them.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)] // The caller promises that they are its own.
+    unsafe fn row(&self, at: usize, len: usize) -> &mut [E] {
+        assert!(at <= self.len && len <= self.len - at, "elements outside of the result");
+        // SAFETY: as just checked, and the caller promises.
+        unsafe { std::slice::from_raw_parts_mut(self.first.load(Relaxed).add(at), len) }
+    }
+}
+
+/// Lines that are transformed together, at most, of any type.
+const MOST_LANES: usize = lanes::<f32>();
+
+/// Lines that are transformed together, as they lie in a tensor.
+pub struct Block {
+    starts: [isize; MOST_LANES],
+    width: usize,
+    stride: isize,
+    along: bool,
+    /// Whether each line begins beside the one before it.
+    beside: bool,
+}
+
+impl Block {
+    /// Those of these numbers.
+    pub fn new(lines: &Lines, numbers: Range<usize>) -> Block {
+        let (mut starts, width) = ([0; MOST_LANES], numbers.len());
+        starts.iter_mut().zip(numbers).for_each(|(start, line)| *start = lines.start(line));
+        let beside = starts[..width].windows(2).all(|two| two[1] == two[0] + 1);
+        Block { starts, width, stride: lines.stride, along: lines.along(), beside: beside && width > 1 }
+    }
+
+    /// The place of an element of a line.
+    #[inline(always)]
+    fn at(&self, k: usize, lane: usize) -> usize {
+        (self.starts[lane] + k as isize * self.stride) as usize
+    }
+
+    /// Both parts of numbers, of as many elements of each line.
+    #[inline(always)]
+    pub fn load<E: Copy, T: Copy>(&self, data: &[E], [re, im]: &mut Parts<T>, get: impl Fn(E) -> [T; 2]) {
+        let width = self.width;
+        if self.beside {
+            for (k, (re, im)) in re.chunks_exact_mut(width).zip(im.chunks_exact_mut(width)).enumerate() {
+                let row = &data[self.at(k, 0)..][..width];
+                for ((re, im), &z) in re.iter_mut().zip(im).zip(row) {
+                    [*re, *im] = get(z);
+                }
+            }
+            return;
+        }
+        let (points, im) = (re.len() / width, &mut im[..re.len()]);
+        each(points, width, self.along, |k, lane| {
+            let at = k * width + lane;
+            [re[at], im[at]] = get(data[self.at(k, lane)]);
+        });
+    }
+
+    /// One part of numbers, of elements of each line: of every `step`th from `first` on.
+    #[inline(always)]
+    pub fn load_part<T: Copy>(&self, data: &[T], part: &mut [T], (first, step): (usize, usize)) {
+        let width = self.width;
+        if self.beside {
+            for (k, part) in part.chunks_exact_mut(width).enumerate() {
+                part.copy_from_slice(&data[self.at(first + k * step, 0)..][..width]);
+            }
+            return;
+        }
+        each(part.len() / width, width, self.along, |k, lane| {
+            part[k * width + lane] = data[self.at(first + k * step, lane)];
+        });
+    }
+
+    /// As many elements of each line, of both parts of numbers.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes these lines.
+    #[inline(always)]
+    pub unsafe fn store<E: Element, T: Copy>(
+        &self,
+        [re, im]: &Parts<T>,
+        out: &Out<E>,
+        put: impl Fn(T, T) -> E,
+    ) {
+        let width = self.width;
+        if self.beside {
+            for (k, (re, im)) in re.chunks_exact(width).zip(im.chunks_exact(width)).enumerate() {
+                // SAFETY: by the caller.
+                let row = unsafe { out.row(self.at(k, 0), width) };
+                for ((out, &re), &im) in row.iter_mut().zip(re).zip(im) {
+                    *out = put(re, im);
+                }
+            }
+            return;
+        }
+        let (points, im) = (re.len() / width, &im[..re.len()]);
+        each(points, width, self.along, |k, lane| {
+            let at = k * width + lane;
+            // SAFETY: by the caller.
+            unsafe { out.set(self.at(k, lane), put(re[at], im[at])) }
+        });
+    }
+
+    /// Elements of each line, of one part of numbers: every `step`th from `first` on.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes these lines.
+    #[inline(always)]
+    pub unsafe fn store_part<T: Element>(
+        &self,
+        part: &[T],
+        out: &Out<T>,
+        (first, step): (usize, usize),
+        put: impl Fn(T) -> T,
+    ) {
+        let width = self.width;
+        if self.beside {
+            for (k, part) in part.chunks_exact(width).enumerate() {
+                // SAFETY: by the caller.
+                let row = unsafe { out.row(self.at(first + k * step, 0), width) };
+                row.iter_mut().zip(part).for_each(|(out, &x)| *out = put(x));
+            }
+            return;
+        }
+        each(part.len() / width, width, self.along, |k, lane| {
+            // SAFETY: by the caller.
+            unsafe { out.set(self.at(first + k * step, lane), put(part[k * width + lane])) }
+        });
+    }
+}
+
+/// Numbers of a line that are taken together, where they are neighbours: two cache lines of them.
+const NEIGHBOURS: usize = 16;
+
+/// Calls a function with all numbers of all lines: some of each line together if they are neighbours `along`
+/// the line.
+#[inline(always)]
+fn each(points: usize, width: usize, along: bool, mut run: impl FnMut(usize, usize)) {
+    if !along {
+        for k in 0..points {
+            for lane in 0..width {
+                run(k, lane);
+            }
+        }
+        return;
+    }
+    for first in (0..points).step_by(NEIGHBOURS) {
+        for lane in 0..width {
+            for k in first..points.min(first + NEIGHBOURS) {
+                run(k, lane);
+            }
+        }
+    }
+}
