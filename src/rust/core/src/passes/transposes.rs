@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{BroadcastInDim, Builder, Graph, Op, Reshape, Transpose};
-use crate::shape::Axis;
+use crate::shape::{Axis, Shape};
 use crate::stop;
 use std::collections::HashSet;
 
@@ -21,12 +21,63 @@ pub fn transposes(graph: &Graph) -> Result<Option<Graph>> {
     if !graph.nodes().iter().any(|node| node.op.get::<Transpose>().is_some()) {
         return Ok(None);
     }
-    let turned = turned(graph);
+    let mut moves = false;
+    let earlier = rebuilt(graph, |b, number, operands| {
+        let made = before_drop(b, &graph.nodes()[number], operands)?;
+        moves |= made.is_some();
+        Ok(made)
+    })?;
+    // Without the reshapes that nothing reads now.
+    let earlier = if moves { Some(optimise(&earlier)?) } else { None };
+    let moved = earlier.as_ref().unwrap_or(graph);
+    let turned = turned(moved);
     if turned.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let made = optimise(&rebuilt(graph, |b, number, operands| turn(b, graph, number, operands, &turned))?)?;
+    let made = optimise(&rebuilt(moved, |b, number, operands| turn(b, moved, number, operands, &turned))?)?;
     Ok((gathered(&made) < gathered(graph)).then_some(made))
+}
+
+/// A transpose of a product that lost axes of one element, as one with a vector has, before these are dropped:
+/// so the product itself is asked for its transpose. An axis that is dropped stays behind the one before it.
+fn before_drop(b: &mut Builder, node: &Node<Op>, operands: &[Value]) -> Result<Option<Vec<Value>>> {
+    let Some(Transpose { permutation }) = node.op.get::<Transpose>() else { return Ok(None) };
+    let Some(drop) = b.graph().made_by(operands[0]) else { return Ok(None) };
+    let Some(Reshape { order, .. }) = drop.op.get::<Reshape>() else { return Ok(None) };
+    let (whole, by) = (drop.operands[0], *order);
+    let Some(kept) = kept(&b.graph().aval(whole).shape, &b.graph().aval(operands[0]).shape) else {
+        return Ok(None);
+    };
+    if b.graph().made_by(whole).is_none_or(|made| made.op.contraction().is_none()) {
+        return Ok(None);
+    }
+    let mut order: Vec<Axis> = permutation.iter().map(|axis| Axis(kept[axis.0])).collect();
+    for dropped in (0..b.graph().aval(whole).shape.rank()).filter(|axis| !kept.contains(axis)) {
+        let at = |axis: usize| order.iter().position(|a| a.0 == axis);
+        let place = match dropped.checked_sub(1) {
+            Some(before) => at(before).map(|i| i + 1),
+            None => at(dropped + 1),
+        };
+        order.insert(place.unwrap_or(order.len()), Axis(dropped));
+    }
+    let turned = b.node1(Transpose { permutation: order }, &[whole])?;
+    let shape = b.graph().aval(operands[0]).shape.clone();
+    let sizes = permutation.iter().map(|axis| shape[axis.0]).collect();
+    Ok(Some(vec![b.node1(Reshape { shape: Shape::try_new(sizes)?, order: by }, &[turned])?]))
+}
+
+/// The axes that a reshape keeps, if all that it drops have one element.
+fn kept(from: &Shape, to: &Shape) -> Option<Vec<usize>> {
+    let (mut kept, mut next) = (vec![], 0);
+    for &size in to.iter() {
+        let at = next + from[next..].iter().position(|&other| other == size)?;
+        if from[next..at].iter().any(|&other| other != 1) {
+            return None;
+        }
+        kept.push(at);
+        next = at + 1;
+    }
+    from[next..].iter().all(|&size| size == 1).then_some(kept)
 }
 
 /// For each value, the permutation in which alone it is read: a result of an elementwise op, or of a product
