@@ -246,6 +246,17 @@ embed <- function(x, dimension = 1) UseMethod("embed", among(x))
 #' @method embed AnvilValue
 #' @export
 embed.AnvilValue <- function(x, dimension = 1) {
+  # Of few columns each is a slice; all of them are a view of `x`, which costs nothing.
+  rank <- ndims(x)
+  n <- if (rank > 0L) shape(x)[1L] else 1L
+  if (rank %in% 1:2 && is_whole(dimension) && dimension >= 1 && dimension <= min(n, 32)) {
+    rows <- n - dimension + 1
+    slice <- function(from) {
+      at <- from + seq_len(rows) - 1
+      if (rank == 1L) nv_reshape(x[at], c(rows, 1)) else x[at, , drop = FALSE]
+    }
+    return(do.call(nv_concatenate, c(lapply(seq(dimension, 1), slice), axis = 2L)))
+  }
   arranged(x, function(at) stats::embed(at, dimension))
 }
 

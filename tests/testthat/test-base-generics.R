@@ -372,3 +372,27 @@ test_that("rank() and aperm() read all of their arguments", {
   expect_identical(dim(aperm(m, resize = TRUE)), c(3L, 2L))
   expect_error(aperm(m, resize = FALSE), "`resize` must be TRUE", class = "anvil_error_arg")
 })
+
+test_that("embed() joins lagged columns, which are a view of the series", {
+  x <- c(3, 1, 4, 1, 5, 9, 2, 6, 5, 3)
+  m <- cbind(x, x^2)
+  long <- seq(0, 1, length.out = 50)
+  check <- function(x, k) {
+    want <- unname(stats::embed(x, k))
+    x <- nv_tensor(x, "f64")
+    expect_identical(unname(as.array(embed(x, k))), want)
+    expect_identical(unname(as.array(jit(function(x) embed(x, k))(x))), want)
+  }
+  for (k in c(1, 2, 3, 10)) {
+    check(x, k)
+    check(unname(m), k)
+  }
+  # So many that they are picked.
+  check(long, 40)
+  check(c(1L, 5L, 2L) + 0, 3L)
+  for (k in c(0, 11)) expect_error(embed(nv_tensor(x, "f64"), k))
+  slope <- gradient(function(x) sum(embed(x, 3)^2))(nv_tensor(x, "f64"))$x
+  expect_equal(as.vector(slope), 2 * x * c(1, 2, 3, 3, 3, 3, 3, 3, 2, 1))
+  steps <- function(f) paste(format(explain_plan(f, nv_tensor(rep(0, 5000), "f64"))), collapse = " ")
+  expect_no_match(steps(function(x) rowMeans(embed(x, 5))), "concatenate|copy|gather")
+})

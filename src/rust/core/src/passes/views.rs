@@ -1,9 +1,10 @@
 //! Views: values whose elements are those of another value, in a layout of their own, such as transposes,
-//! broadcasts, slices and many reshapes. They cost no step.
+//! broadcasts, slices, many reshapes, and joined parts of one value that lie evenly in it. They cost no step.
 
-use crate::graph::{Def, Value, NODE};
+use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::{Graph, Source};
+use crate::ops::{Graph, Op, Source};
+use crate::shape::Axis;
 use crate::stop;
 use crate::tensor::{Layout, Literal};
 
@@ -25,12 +26,9 @@ impl Views {
         views.one = graph.values().map(|v| graph.aval(v).shape.size() == 1).collect();
         for node in graph.nodes() {
             stop::work(NODE);
-            let &[operand] = node.operands.as_slice() else { continue };
-            let (from, result) = (graph.aval(operand), node.results[0]);
-            let own = views.layout(graph, operand);
+            let &[result] = node.results.as_slice() else { continue };
             let to = graph.aval(result);
-            let Some(layout) = node.op.as_view(&from.shape, &own, to) else { continue };
-            let root = views.root(operand);
+            let Some((root, layout)) = views.view(graph, node) else { continue };
             views.roots[result.index()] = root;
             views.whole[result.index()] = layout.offset == 0
                 && layout.is_dense(&to.shape)
@@ -41,6 +39,50 @@ impl Views {
             views.layouts[result.index()] = Some(layout);
         }
         views
+    }
+
+    /// The root and the layout of a node's result, if it is a view.
+    fn view(&self, graph: &Graph, node: &Node<Op>) -> Option<(Value, Layout)> {
+        match node.operands.as_slice() {
+            &[operand] => {
+                let (own, to) = (self.layout(graph, operand), graph.aval(node.results[0]));
+                let layout = node.op.as_view(&graph.aval(operand).shape, &own, to)?;
+                Some((self.root(operand), layout))
+            }
+            _ => self.joined(graph, node, node.op.joined()?),
+        }
+    }
+
+    /// That of what is joined along an axis, if its parts lie in one buffer, each as far from the one before:
+    /// so do lagged columns of one series, which overlap, and every second column of a matrix.
+    fn joined(&self, graph: &Graph, node: &Node<Op>, axis: Axis) -> Option<(Value, Layout)> {
+        let shape = |v: Value| &graph.aval(v).shape;
+        if shape(node.results[0]).size() == 0 {
+            return None;
+        }
+        let mut parts = node.operands.iter().copied().filter(|&v| shape(v)[axis.0] > 0);
+        let first = parts.next()?;
+        let (root, mut whole) = (self.root(first), self.layout(graph, first));
+        // Known from the first part that has two elements along the axis, or from the first two parts.
+        let mut stride = (shape(first)[axis.0] > 1).then(|| whole.strides[axis.0]);
+        let mut before = shape(first)[axis.0];
+        for v in parts {
+            if self.root(v) != root {
+                return None;
+            }
+            let (own, size) = (self.layout(graph, v), shape(v)[axis.0]);
+            let from = own.offset as isize - whole.offset as isize;
+            let step = *stride.get_or_insert(from);
+            let goes_on = from == before as isize * step && (size == 1 || own.strides[axis.0] == step);
+            let is_beside = (0..own.strides.len())
+                .all(|i| i == axis.0 || shape(v)[i] == 1 || own.strides[i] == whole.strides[i]);
+            if !goes_on || !is_beside {
+                return None;
+            }
+            before += size;
+        }
+        whole.strides[axis.0] = stride?;
+        Some((root, whole))
     }
 
     /// The value in whose buffer its elements are; the value itself unless it is a view.
