@@ -16,19 +16,20 @@ distributions <- new.env(parent = emptyenv())
 # distribution, where the search for its quantiles begins, and if it is known the third central moment over
 # the variance. `location`: the parameter that may be infinite, and makes a NaN of an infinite point.
 # `between`: where the parameters go together. `degenerate`: where parameters that are not proper put all of
-# the probability at one point, list(where, at).
+# the probability at one point, list(where, at). `everywhere`: whether the formula of probabilities holds in
+# infinite points too, and is NaN of NaN: a function of whether it is of logarithms.
 distribution <- function(
   name, arguments, proper, safe, density, cdf = NULL, quantile = NULL, valid = list(), discrete = FALSE,
   ends = function(...) list(-Inf, Inf), at = function(...) 0, inside = NULL, boundary = NULL,
   degenerate = NULL, parameters = as.call(c(quote(list), sapply(names(arguments), as.name))),
-  between = NULL, has_atoms = discrete, moments = NULL, location = NULL
+  between = NULL, has_atoms = discrete, moments = NULL, location = NULL, everywhere = function(log) FALSE
 ) {
   given <- names(proper)
   row <- list(
     name = name, arguments = arguments, parameters = parameters, proper = proper,
     valid = c(valid, proper)[given], safe = safe, density = density, cdf = cdf, quantile = quantile,
     discrete = discrete, ends = ends, at = at, inside = inside, boundary = boundary, degenerate = degenerate,
-    between = between, has_atoms = has_atoms, moments = moments, location = location
+    between = between, has_atoms = has_atoms, moments = moments, location = location, everywhere = everywhere
   )
   row$programs <- formula_programs(row)
   assign(name, row, distributions)
@@ -106,7 +107,22 @@ as_program <- function(f, static = character()) {
 }
 
 run_formula <- function(kind, row, x, parameters, flags) {
-  row_of(row, parameters)$programs[[kind]](x, parameters, flags)
+  row <- row_of(row, parameters)
+  row$programs[[kind]](x, parameters, c(flags, known = are_known_proper(row, parameters)))
+}
+
+# Whether all parameters are R numbers for which the formulas hold: then nothing guards them. They may be
+# rounded to single precision before they are used.
+are_known_proper <- function(row, parameters) {
+  is_plain <- function(x) is.numeric(x) && !is.object(x) && length(x) == 1L && is.null(dim(x))
+  if (!all(vapply(parameters, is_plain, NA))) return(FALSE)
+  single <- function(x) readBin(writeBin(as.double(x), raw(), size = 4L), "double", size = 4L)
+  holds <- function(parameters) {
+    rules <- apply_rules(row$proper, parameters)
+    if (!is.null(row$between)) rules <- c(rules, do.call(row$between, parameters))
+    all(vapply(rules, isTRUE, NA))
+  }
+  holds(parameters) && holds(lapply(parameters, single))
 }
 
 # By other parameters it is another row.
@@ -145,7 +161,8 @@ all_of <- function(conditions) Reduce(`&`, conditions)
 apply_rules <- function(rules, parameters) Map(function(rule, x) rule(x), rules, parameters[names(rules)])
 
 # Parameters and a point for which the formulas hold: list(parameters, proper, ends).
-made_safe <- function(row, parameters) {
+made_safe <- function(row, parameters, known) {
+  if (known) return(list(parameters = parameters, proper = NULL, rules = NULL))
   rules <- proper <- apply_rules(row$proper, parameters)
   # Each by itself, so that what is computed of a single number stays that of a single number.
   if (!is.null(row$between)) proper <- lapply(proper, `&`, do.call(row$between, parameters))
@@ -153,28 +170,33 @@ made_safe <- function(row, parameters) {
   list(parameters = safe, proper = all_of(proper), rules = rules)
 }
 
+# Where a condition holds and parameters are proper.
+and_proper <- function(condition, safe) if (is.null(safe$proper)) condition else condition & safe$proper
+
 with_parameters <- function(f, x, parameters, ...) do.call(f, c(list(x), parameters, list(...)))
 
 density_formula <- function(row, x, parameters, flags) {
   if (row$discrete) x <- nv_stop_gradient(x)
-  safe <- made_safe(row, parameters)
+  safe <- made_safe(row, parameters, flags$known)
   point <- if (row$discrete) nv_round(x) else x
   ends <- do.call(row$ends, parameters)
   inside <- if (!is.null(row$inside)) {
     with_parameters(row$inside, x, parameters)
   } else if (row$discrete) {
-    is_integral(x) & point >= ends[[1L]] & point <= ends[[2L]] & nv_is_finite(x)
+    # An infinite number is not integral.
+    is_integral(x) & point >= ends[[1L]] & point <= ends[[2L]]
   } else if (identical(ends, list(-Inf, Inf))) {
     is.finite(x)
   } else {
     x > ends[[1L]] & x < ends[[2L]]
   }
-  inside <- inside & safe$proper
+  inside <- and_proper(inside, safe)
   point <- nv_ifelse(inside, point, do.call(row$at, safe$parameters))
   value <- with_parameters(row$density, point, safe$parameters, log = flags$log)
   zero <- if (flags$log) -Inf else 0
   outside <- zero
   if (!is.null(row$boundary)) outside <- with_parameters(row$boundary, x, parameters, log = flags$log)
+  if (flags$known) return(nv_ifelse(inside, value, nv_ifelse(is_number(x), outside, NaN)))
   if (!is.null(row$degenerate)) {
     mass <- do.call(row$degenerate, parameters)
     peak <- if (row$discrete) 1 - flags$log else Inf
@@ -194,15 +216,23 @@ is_valid <- function(row, x, parameters, rules) {
 }
 
 cdf_formula <- function(row, q, parameters, flags) {
-  safe <- made_safe(row, parameters)
+  safe <- made_safe(row, parameters, flags$known)
   ends <- do.call(row$ends, parameters)
   # A number that rounding has left a little below a whole one is that one, as in R.
   point <- if (row$discrete) nv_floor(nv_stop_gradient(q) + 1e-7) else q
+  everywhere <- flags$known && row$everywhere(flags$log)
   below <- if (row$has_atoms) point < ends[[1L]] else point <= ends[[1L]]
   above <- point >= ends[[2L]]
-  inside <- !below & !above & safe$proper & is_number(q)
-  point <- nv_ifelse(inside, point, do.call(row$at, safe$parameters))
+  # None of these is so for a NaN.
+  inside <- if (identical(ends, list(-Inf, Inf))) {
+    is.finite(point)
+  } else {
+    (if (row$has_atoms) point >= ends[[1L]] else point > ends[[1L]]) & point < ends[[2L]]
+  }
+  inside <- and_proper(inside, safe)
+  if (!everywhere) point <- nv_ifelse(inside, point, do.call(row$at, safe$parameters))
   value <- with_parameters(row$cdf, point, safe$parameters, lower = flags$lower, log = flags$log)
+  if (everywhere) return(value)
   none <- if (flags$log) -Inf else 0
   all <- if (flags$log) 0 else 1
   if (!flags$lower) {
@@ -211,6 +241,7 @@ cdf_formula <- function(row, q, parameters, flags) {
     all <- swapped
   }
   outside <- nv_ifelse(below, none, nv_ifelse(above, all, NaN))
+  if (flags$known) return(nv_ifelse(inside, value, outside))
   if (!is.null(row$degenerate)) {
     mass <- do.call(row$degenerate, parameters)
     outside <- nv_ifelse(mass[[1L]], nv_ifelse(below | q < mass[[2L]], none, all), outside)
@@ -220,12 +251,12 @@ cdf_formula <- function(row, q, parameters, flags) {
 
 quantile_formula <- function(row, p, parameters, flags) {
   if (row$discrete) p <- nv_stop_gradient(p)
-  safe <- made_safe(row, parameters)
+  safe <- made_safe(row, parameters, flags$known)
   ends <- do.call(row$ends, parameters)
   lowest <- if (flags$log) -Inf else 0
   highest <- if (flags$log) 0 else 1
   possible <- p >= lowest & p <= highest
-  inside <- p > lowest & p < highest & safe$proper
+  inside <- and_proper(p > lowest & p < highest, safe)
   point <- nv_ifelse(inside, p, if (flags$log) -1 else 0.5)
   value <- if (is.null(row$quantile)) {
     discrete_quantile(row, point, safe$parameters, flags)
@@ -235,6 +266,7 @@ quantile_formula <- function(row, p, parameters, flags) {
   at_none <- if (flags$lower) p == lowest else p == highest
   at_end <- p == lowest | p == highest
   outside <- nv_ifelse(at_none, ends[[1L]], nv_ifelse(at_end, ends[[2L]], NaN))
+  if (flags$known) return(nv_ifelse(inside, value, outside))
   if (!is.null(row$degenerate)) {
     mass <- do.call(row$degenerate, parameters)
     outside <- nv_ifelse(mass[[1L]] & p > lowest & p < highest, mass[[2L]], outside)

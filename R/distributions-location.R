@@ -24,7 +24,8 @@ distribution("logis",
   },
   cdf = function(q, location, scale, lower, log) logistic_cdf((q - location) / scale, lower, log),
   quantile = function(p, location, scale, lower, log) location + scale * logistic_quantile(p, lower, log),
-  degenerate = function(location, scale) list(nv_is_infinite(location), location), location = "location"
+  degenerate = function(location, scale) list(nv_is_infinite(location), location), location = "location",
+  everywhere = function(log) TRUE
 )
 
 distribution("cauchy",

@@ -15,15 +15,46 @@ exp_half_square <- function(u) {
 # nv_abs() is 0, and so would be the second derivative of its square.
 distance <- function(z) nv_ifelse(z < 0, -z, z)
 
-# A probability whose complement is known, or the other way round; likewise of logarithms.
+# The probability, or its logarithm, with the derivative of a textbook in both modes: the density, or the
+# density over the probability. That of the formula would be long, and longer with each order.
 normal_cdf <- function(z, lower, log) {
   if (!lower) z <- -z
+  f <- function(z) normal_lower_tail(z, log)
+  if (!inherits(z, "AnvilValue")) return(f(z))
+  custom_jvp_call(f, function(primals, tangents) {
+    list(f(primals$z), tangents$z * normal_slope(primals$z, log))
+  }, list(z = z))
+}
+
+# A probability whose complement is known, or the other way round; likewise of logarithms.
+normal_lower_tail <- function(z, log) {
+  if (!log && identical(as.character(dtype(z)), "f32") && !ambiguous(z)) return(normal_single(z))
   above <- z < 0
   u <- distance(z)
   scaled <- 0.5 * nv_erfcx(u * sqrt(0.5))
   tail <- scaled * exp_half_square(u)
   if (!log) return(nv_ifelse(above, tail, 1 - tail))
   nv_ifelse(above, nv_log(scaled) - 0.5 * u * u, nv_log1p(-tail))
+}
+
+# In single precision one function, whose argument -z / sqrt(2) is rounded, which costs digits in the tails.
+# What it differs by comes from products without rounding, of numbers of few digits; the logarithm falls with
+# it by about twice the argument. Beyond 20 the probability is 0 or 1.
+normal_single <- function(z) {
+  z <- nv_clamp(-20, z, 20)
+  x <- z * -sqrt(0.5)
+  short <- nv_trunc(z * 64) / 64
+  factor <- 181 / 256
+  less <- x + short * factor + (short * (sqrt(0.5) - factor) + (z - short) * sqrt(0.5))
+  nv_erfc(x) * (0.5 + nv_max(x, 0) * less)
+}
+
+normal_slope <- function(z, log) {
+  density <- nv_exp(-0.5 * z * z) * exp(-half_log_2pi)
+  if (!log) return(density)
+  # Below 0 both have the same factor.
+  scaled <- nv_erfcx(distance(z) * sqrt(0.5)) * sqrt(pi / 2)
+  nv_ifelse(z < 0, 1 / scaled, density / (1 - scaled * density))
 }
 
 normal_quantile <- function(p, lower, log) {
@@ -56,7 +87,8 @@ distribution("norm",
   },
   cdf = function(q, mean, sd, lower, log) normal_cdf((q - mean) / sd, lower, log),
   quantile = function(p, mean, sd, lower, log) mean + sd * normal_quantile(p, lower, log),
-  degenerate = function(mean, sd) list(sd == 0 | nv_is_infinite(mean), mean), location = "mean"
+  degenerate = function(mean, sd) list(sd == 0 | nv_is_infinite(mean), mean), location = "mean",
+  everywhere = function(log) !log
 )
 
 distribution("lnorm",
@@ -97,8 +129,10 @@ distribution("lnorm",
 #' state of their own and refuse traced values.
 #'
 #' The density `exp(-z^2 / 2) / (sd sqrt(2 pi))` with `z = (x - mean) / sd` squares `z` in two parts, of which
-#' one is exact (Cody 1969); the tails are scaled complementary error functions, [nv_erfcx()], the quantile is
-#' [nv_probit()], and of a logarithm below -30 a root by Newton's method.
+#' one is exact (Cody 1969); the tails are scaled complementary error functions, [nv_erfcx()], or in single
+#' precision [nv_erfc()] with what rounding its argument leaves out. Derivatives are those of a textbook: of a
+#' probability the density, which squares `z` at once. The quantile is [nv_probit()], and of a logarithm below
+#' -30 a root by Newton's method.
 #'
 #' @param x,q Points: tensors, traced values, or R numbers and vectors.
 #' @param p Probabilities, or their logarithms.

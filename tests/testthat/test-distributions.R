@@ -396,3 +396,65 @@ test_that("distributions that stats has not have their formulas", {
   expect_equal(in_anvil("pcensnorm", list(at, left = -1, right = 2)), c(0, pnorm(-1), pnorm(0.3), 1, 1))
   expect_equal(in_anvil("qcensnorm", list(c(0, 0.1, 0.5, 1), left = -1, right = 2)), c(-1, -1, 0, 2))
 })
+
+test_that("parameters that are R numbers give what traced ones give, in every point and dtype", {
+  x <- c(-Inf, -1e30, -1, -0.5, 0, 0.3, 1, 2, 3, 2.5, 1e30, Inf, NaN)
+  for (i in seq_along(usual)) {
+    family <- names(usual)[i]
+    for (kind in c("d", "p")) for (log in c(FALSE, TRUE)) for (dtype in c("f32", "f64")) {
+      f <- getExportedValue("anvil", paste0("nv_", kind, family))
+      flags <- if (kind == "d") list(log = log) else list(lower.tail = !log, log.p = log)
+      at <- nv_tensor(x, dtype)
+      call <- function(parameters) do.call(f, c(list(at), parameters, flags))
+      known <- jit(function() call(usual[[i]][-1L]))()
+      traced <- jit(call)(lapply(usual[[i]][-1L], nv_scalar, dtype))
+      label <- paste(kind, family, "log", log, dtype)
+      expect_identical(dtype(known), dtype(traced), label = label)
+      close <- if (dtype == "f32") 1e-5 else 1e-13
+      expect_equal(as.vector(known), as.vector(traced), tolerance = close, label = label)
+    }
+  }
+  # Of no R number of these is the density that of the formula; the last two are 0 and 1 in single precision.
+  one <- nv_tensor(c(1, 2), "f32")
+  expect_identical(as.vector(jit(function(x) dnorm(x, 0, -1))(one)), c(NaN, NaN))
+  expect_identical(as.vector(jit(function(x) pnorm(x, NA_real_))(one)), c(NaN, NaN))
+  expect_identical(as.vector(jit(function(x) dnorm(x, 1, 0))(one)), c(Inf, 0))
+  expect_identical(as.vector(jit(function(x) plogis(x, 1, -2))(one)), c(NaN, NaN))
+  expect_identical(as.vector(jit(function(x) pnorm(x, 1, 1e-300))(one)), c(1, 1))
+  expect_identical(as.vector(jit(function(x) dbinom(x, 2, 1 - 1e-12))(one)), c(0, 1))
+})
+
+test_that("a logistic probability by R numbers is one op, and a normal one has no guards", {
+  x <- nv_tensor(rep(0.5, 4000L), "f32")
+  steps <- function(f) paste(format(explain_plan(f, x)), collapse = " ")
+  expect_match(steps(function(x) plogis(x)), "group logistic [0-9]")
+  expect_no_match(steps(function(x) pnorm(x)), "is_finite|is_infinite")
+})
+
+test_that("the derivative of a normal probability is the density, of any order and in both modes", {
+  at <- c(-40, -6, -0.5, 0, 0.7, 3, 40)
+  x <- as_f64(at)
+  d <- function(f) function(x) gradient(function(x) sum(f(x)))(x)[[1L]]
+  expect_equal(as.vector(d(function(x) pnorm(x))(x)), dnorm(at), tolerance = 1e-12)
+  expect_equal(as.vector(d(function(x) pnorm(x, lower.tail = FALSE))(x)), -dnorm(at), tolerance = 1e-12)
+  expect_equal(as.vector(d(d(function(x) pnorm(x)))(x)), -at * dnorm(at), tolerance = 1e-12)
+  moved <- jvp(function(x) pnorm(x), list(x), list(x))$tangent
+  expect_equal(as.vector(moved), at * dnorm(at), tolerance = 1e-12)
+  push <- function(x) jvp(function(x) pnorm(x), list(x), list(x * 0 + 1))$tangent
+  expect_equal(as.vector(jvp(push, list(x), list(x))$tangent), -at^2 * dnorm(at), tolerance = 1e-12)
+  ratio <- exp(dnorm(at, log = TRUE) - pnorm(at, log.p = TRUE))
+  expect_equal(as.vector(d(function(x) pnorm(x, log.p = TRUE))(x)), ratio, tolerance = 1e-12)
+  second <- as.vector(d(d(function(x) pnorm(x, log.p = TRUE)))(x))
+  expect_equal(second[-1L], (-ratio * (at + ratio))[-1L], tolerance = 1e-9)
+  # It needs no error function.
+  plan <- paste(format(explain_plan(d(function(x) pnorm(x)), x)), collapse = " ")
+  expect_no_match(plan, "erf")
+})
+
+test_that("probabilities of single precision keep their digits in the tail", {
+  x <- nv_tensor(seq(-12, 6, length.out = 5001L), "f32")
+  want <- stats::pnorm(as.double(x))
+  expect_true(all(abs(as.double(pnorm(x)) - want) <= 3 * 2^-23 * want))
+  upper <- as.double(pnorm(x, lower.tail = FALSE))
+  expect_true(all(abs(upper - stats::pnorm(as.double(x), lower.tail = FALSE)) <= 3 * 2^-23 * upper))
+})
