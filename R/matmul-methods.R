@@ -12,6 +12,11 @@ matrixOps.AnvilValue <- function(x, y) {
   )
 }
 
+# Of an operator of which both operands have methods, that of tensors is chosen from R 4.3 on, which refuses
+# what it does not know, such as factors and dates; before, R warns and computes with the bare numbers.
+#' @rawNamespace if (getRversion() >= "4.3.0") S3method(chooseOpsMethod, AnvilValue)
+chooseOpsMethod.AnvilValue <- function(x, y, mx, my, cl, reverse) TRUE
+
 # As nv_matmul(), but that vectors are rows or columns.
 product <- function(x, y) .External(anvil_op, "matrix_product", x, y)
 

@@ -409,6 +409,28 @@ test_that("a tensor's parts cannot be changed behind its back", {
   expect_error(jit(function(x) x$w)(x), class = "anvil_error_unsupported", "no named parts")
 })
 
+test_that("objects of other classes are refused by operators", {
+  x <- nv_tensor(c(3, 1, 2))
+  others <- list(
+    factor(c("b", "a", "b")), as.Date("2020-01-01"), as.difftime(1, units = "secs"), data.frame(a = 1:3)
+  )
+  for (y in others) {
+    for (f in c(nv_add, nv_eq)) {
+      expect_error(f(x, y), class = "anvil_error_arg")
+      expect_error(f(y, x), class = "anvil_error_arg")
+    }
+    # Before R 4.3 it calls no method where two are found, and warns.
+    if (getRversion() < "4.3.0") {
+      if (!is.data.frame(y)) expect_warning(x + y, "Incompatible methods")
+      next
+    }
+    for (f in c(`+`, `==`, `<`, `*`)) {
+      expect_error(f(x, y), class = "anvil_error_arg")
+      expect_error(f(y, x), class = "anvil_error_arg")
+    }
+  }
+})
+
 test_that("an error of an operator shows the user's expression", {
   for (case in list(
     quote(x + nv_tensor(1:5)), quote(nv_tensor(1:5) %/% x), quote(x == nv_tensor(1:5)), quote(exp("a" + x)),

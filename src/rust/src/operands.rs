@@ -20,7 +20,8 @@ pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()>
         missing_to_nan(operands, scope)?;
     }
     if let &mut [a, b] = operands {
-        let levels = factor::levels(a).or_else(|| factor::levels(b));
+        // Those of a factor of R's are no labels of a tensor that knows none.
+        let levels = [a, b].into_iter().filter(|&x| value::is_tracer(x)).find_map(factor::levels);
         let levels = levels.filter(|_| ["eq", "ne", "isin"].contains(&text(name).as_str()));
         if let Some(levels) = levels {
             factor::labels_to_codes(operands, levels, scope)?;

@@ -6,13 +6,15 @@ mod gradients;
 #[path = "common/loops.rs"]
 mod loops;
 
+use anvil_core::dtype::DType;
 use anvil_core::exec::{reference::evaluate, Executable};
-use anvil_core::graph::Value;
+use anvil_core::graph::{Operation, Value};
 use anvil_core::hlo::legalize;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::ops::*;
-use anvil_core::passes::slices;
+use anvil_core::passes::{optimise, rows, slices};
 use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::{Aval, Literal};
 use common::{disagreement, random_inputs, Rng};
 use gradients::gradient;
 use loops::{float, number, plain, region};
@@ -160,4 +162,63 @@ fn transposes_of_loops_in_loops_move_out_of_them() {
     let program = Executable::compile(&graph, &[]).unwrap();
     let loops = program.graph().nodes().iter().filter_map(|node| node.op.get::<Scan>());
     assert!(loops.map(|op| transposes(&op.body)).all(|count| count == 0), "{}", program.graph());
+}
+
+/// A loop that adds row after row of a captured value to its state, and the value itself if `also`.
+fn by_rows([rows, columns, length]: [usize; 3], also: bool) -> Graph {
+    let position = Aval::known(DType::I32, [length].into());
+    let matrix = float(&[rows, columns]);
+    let counter = Aval::known(DType::I32, Shape::scalar());
+    let body = region(&[float(&[1, columns]), counter, matrix.clone()], |b, x| {
+        let [state, at, captured] = *x else { unreachable!() };
+        let zero = b.literal(Literal::new(0i32), None);
+        let op = DynamicSlice { sizes: vec![1, columns], check: Check::Silent };
+        let row = b.node1(op, &[captured, at, zero]).unwrap();
+        let half = number(b, 0.5);
+        let half = b.node1(BroadcastInDim { shape: [1, columns].into(), axes: vec![] }, &[half]).unwrap();
+        let state = plain(b, "mul", &[state, half]);
+        let next = plain(b, "add", &[state, row]);
+        if !also {
+            return vec![next];
+        }
+        let sum = Reduction { fold: Fold::Sum, axes: vec![Axis(0)], drop: false };
+        let all = Reduction { fold: Fold::Sum, axes: vec![Axis(0), Axis(1)], drop: true };
+        let total = b.node1(all, &[state]).unwrap();
+        let totals = BroadcastInDim { shape: [rows, columns].into(), axes: vec![] };
+        let totals = b.node1(totals, &[total]).unwrap();
+        let product = plain(b, "mul", &[captured, totals]);
+        let sums = b.node1(sum, &[product]).unwrap();
+        let sums = plain(b, "mul", &[sums, row]);
+        vec![plain(b, "add", &[next, sums])]
+    });
+    let mut b = Builder::default();
+    let x = [float(&[1, columns]), position, matrix].map(|aval| b.input(aval));
+    let op = Scan { body, carried: 1, sliced: 1, length, reverse: false, last: false, checkpoint: false };
+    let results = b.node(op, &x).unwrap();
+    b.finish(results)
+}
+
+#[test]
+fn rows_of_what_stays_the_same_are_read_side_by_side() {
+    let mut rng = Rng::new(5);
+    // Sizes, and whether a transposed copy pays.
+    for (sizes, pays) in
+        [([5, 100, 5], true), ([40, 70, 3], false), ([1, 100, 4], false), ([30, 8, 30], false)]
+    {
+        for also in [false, true] {
+            let graph = by_rows(sizes, also);
+            let inputs = random_inputs(&mut rng, &graph);
+            assert_eq!(disagreement(&graph, &inputs, &[], &[]), None, "{sizes:?} {also}");
+            assert_eq!(
+                rows(&optimise(&graph).unwrap()).unwrap().is_some(),
+                pays && !also,
+                "{sizes:?} {also}"
+            );
+        }
+    }
+    // The transposed copy stays outside of the loop, and its view inside.
+    let turned = rows(&optimise(&by_rows([5, 100, 5], false)).unwrap()).unwrap().unwrap();
+    let count = |graph: &Graph| graph.nodes().iter().filter(|node| node.op.name() == "transpose").count();
+    let scan = turned.nodes().iter().find(|node| node.op.name() == "scan").unwrap();
+    assert_eq!((count(&turned), count(scan.op.regions()[0].1)), (1, 1), "{turned}");
 }

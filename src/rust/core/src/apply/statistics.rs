@@ -282,7 +282,8 @@ impl Applier<'_> {
             let (kept, left_out) = along.numbers(x);
             let w = left_out.map_or(w, |is_nan| is_nan.select(w.of(0.0), w));
             // Where it is finite, the product is 0, and has a derivative by the weight.
-            let is_left_out = no_weight.binary(Binary::and, kept.predicate(Predicate::is_finite).unary(Unary::not));
+            let is_left_out =
+                no_weight.binary(Binary::and, kept.predicate(Predicate::is_finite).unary(Unary::not));
             let terms = is_left_out.select(w.of(0.0), is_left_out.select(w.of(0.0), kept) * w);
             along.sum(terms) / along.sum(w)
         })?;

@@ -71,6 +71,9 @@ impl Executable {
         if let Some(fused) = passes::outer_products(&graph)? {
             graph = passes::optimise(&fused)?;
         }
+        if let Some(turned) = passes::rows(&graph)? {
+            graph = turned;
+        }
         if let Some(turned) = passes::slices(&graph)? {
             graph = turned;
         }

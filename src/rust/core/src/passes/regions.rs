@@ -6,7 +6,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
-use crate::ops::{Builder, Control, Graph, If, Op, Scan, Transpose, While};
+use crate::ops::{Builder, Control, DynamicSlice, Graph, If, Op, Scan, Transpose, While};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -233,15 +233,16 @@ struct KnownRegion {
     invariant: Vec<bool>,
 }
 
-/// For each value, whether it is a transpose that only products read. Products read transposed matrices in
-/// place, so hoisting it would only add a copy.
-fn transposes_of_products(graph: &Graph) -> Vec<bool> {
+/// For each value, whether it is a transpose that only products read, and reads of single rows. These read transposed
+/// matrices in place, so hoisting it would only add a copy.
+fn transposes_in_place(graph: &Graph) -> Vec<bool> {
     let mut is: Vec<bool> = graph.values().map(|_| false).collect();
     for node in graph.nodes().iter().filter(|node| node.op.get::<Transpose>().is_some()) {
         is[node.results[0].index()] = true;
     }
-    let read_otherwise =
-        graph.nodes().iter().filter(|node| !node.op.reads_transposed()).flat_map(|n| &n.operands);
+    let reads_row = |op: &Op| op.get::<DynamicSlice>().is_some_and(|op| op.sizes.first() == Some(&1));
+    let in_place = |op: &Op| op.reads_transposed() || reads_row(op);
+    let read_otherwise = graph.nodes().iter().filter(|node| !in_place(&node.op)).flat_map(|n| &n.operands);
     read_otherwise.chain(graph.outputs()).for_each(|v| is[v.index()] = false);
     is
 }
@@ -297,7 +298,7 @@ impl KnownRegion {
         let count = self.invariant.len();
         let (mut inside, mut outside) = (table(false, count), table(false, count));
         outputs.iter().for_each(|v| inside[v.index()] = true);
-        let turned = transposes_of_products(graph);
+        let turned = transposes_in_place(graph);
         let made_outside =
             |op: &Op, v: Value| self.invariant[v.index()] && !op.is_cheap() && !turned[v.index()];
         for node in graph.nodes().iter().rev() {

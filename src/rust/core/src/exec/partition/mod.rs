@@ -26,7 +26,7 @@ use crate::kernels::tile::TILE;
 use crate::ops::{Graph, Source};
 use crate::passes::Views;
 use crate::stop;
-use order::{late, maker, order};
+use order::{late, maker, order, short_lived};
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ const NEAR: usize = 4;
 /// A part of a graph that is executed as a whole.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// The nodes, in the order of the graph.
+    /// The nodes, operands before what reads them.
     pub nodes: Vec<usize>,
     /// How it runs as a group; `None` for a single node.
     pub group: Option<Group>,
@@ -452,8 +452,13 @@ impl Partition<'_> {
             sources.into_iter().for_each(|node| emit(vec![node], None));
             let Some((mut unit, grouped)) = unit else { break };
             unit.nodes.sort_unstable();
+            let group = unit.group.filter(|_| grouped);
+            // Phases of lines and blocks have an order of their own.
+            if group.is_some_and(|group| matches!(group.schedule, Schedule::Map | Schedule::Segments(_))) {
+                unit.nodes = short_lived(graph, views, unit.nodes);
+            }
             if !unit.nodes.is_empty() {
-                emit(unit.nodes, unit.group.filter(|_| grouped));
+                emit(unit.nodes, group);
             }
         }
         Units { units, made, kept, plans: self.plans }

@@ -7,6 +7,7 @@ use crate::growth::table;
 use crate::kernels::tile::TILE;
 use crate::ops::Graph;
 use crate::passes::Views;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -106,4 +107,70 @@ pub(super) fn order(graph: &Graph, plans: &[NodePlan], late: &[bool]) -> Vec<usi
         }
     }
     out
+}
+
+/// Values of a group at a time, at least, for which another order of its nodes is looked for: fewer are in registers.
+const MANY_LIVE: usize = 8;
+
+/// Nodes of a group, which are in the order of the graph, in an order in which fewer of their values are needed later
+/// at a time, if there is one. `apply` of many functions before a sum of what they give makes them all first.
+pub(super) fn short_lived(graph: &Graph, views: &Views, nodes: Vec<usize>) -> Vec<usize> {
+    let place: FxHashMap<usize, usize> = nodes.iter().enumerate().map(|(i, &n)| (n, i)).collect();
+    let operands: Vec<Vec<usize>> = nodes
+        .iter()
+        .map(|&n| {
+            let made = graph.nodes()[n].operands.iter().filter_map(|&v| maker(graph, views.root(v)));
+            made.filter_map(|maker| place.get(&maker).copied()).collect()
+        })
+        .collect();
+    let as_they_are: Vec<usize> = (0..nodes.len()).collect();
+    let before = most_live(&as_they_are, &operands);
+    if before < MANY_LIVE {
+        return nodes;
+    }
+    // What each needs for its operands, the one that needs most first (Sethi and Ullman 1970).
+    let (mut needs, mut is_read) = (table(1, nodes.len()), table(false, nodes.len()));
+    let mut sorted = operands.clone();
+    for (i, from) in sorted.iter_mut().enumerate() {
+        from.sort_by_key(|&operand| (Reverse(needs[operand]), operand));
+        from.dedup();
+        needs[i] = from.iter().enumerate().map(|(k, &operand)| needs[operand] + k).max().unwrap_or(1);
+        from.iter().for_each(|&operand| is_read[operand] = true);
+    }
+    let (mut order, mut done, mut wanted) = (vec![], table(false, nodes.len()), vec![]);
+    for last in (0..nodes.len()).filter(|&i| !is_read[i]) {
+        wanted.push(last);
+        while let Some(&next) = wanted.last() {
+            match sorted[next].iter().find(|&&operand| !done[operand]) {
+                Some(&operand) => wanted.push(operand),
+                None => {
+                    wanted.pop();
+                    if !std::mem::replace(&mut done[next], true) {
+                        order.push(next);
+                    }
+                }
+            }
+        }
+    }
+    if most_live(&order, &operands) < before {
+        order.into_iter().map(|i| nodes[i]).collect()
+    } else {
+        nodes
+    }
+}
+
+/// How many values are needed later at a time, at most, in this order of nodes.
+fn most_live(order: &[usize], operands: &[Vec<usize>]) -> usize {
+    let mut left = table(0_usize, operands.len());
+    operands.iter().flatten().for_each(|&operand| left[operand] += 1);
+    let (mut live, mut most) = (0, 0);
+    for &i in order {
+        for &operand in &operands[i] {
+            left[operand] -= 1;
+            live -= usize::from(left[operand] == 0);
+        }
+        live += usize::from(left[i] > 0);
+        most = live.max(most);
+    }
+    most
 }

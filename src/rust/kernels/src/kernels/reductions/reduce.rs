@@ -20,6 +20,9 @@ use std::ops::Range;
 /// Elements that lie side by side from which a result is folded by itself.
 const LINE: usize = 64;
 
+/// The same where results do not lie side by side, so that cache lines are not read along these.
+const LINE_APART: usize = 16;
+
 /// Results that are folded together, at most: their accumulators stay in the second-level cache. The more,
 /// the longer are the runs in which memory is read: of 256 elements of a column of a matrix it is half as
 /// fast as of 4,096.
@@ -139,16 +142,19 @@ pub fn reduce(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
     if n == 0 || results == 0 {
         return finish(dtype, fold, &[], n, out);
     }
+    let kept = along(x, of(false), x.layout.offset);
+    let apart = kept.1.strides.first().is_some_and(|&stride| stride != 1);
     let lines = match (reduced.0.first(), reduced.1.strides.first()) {
-        (Some(&size), Some(&1)) => size >= LINE,
+        (Some(&size), Some(&1)) => size >= LINE || apart && size >= LINE_APART,
         _ => results == 1,
     };
-    let plan = Plan { fold, dtype, data: x.data, kept: along(x, of(false), x.layout.offset), reduced, lines };
+    let plan = Plan { fold, dtype, data: x.data, kept, reduced, lines };
     let (count, work) = (n.div_ceil(TILE), (n * results).saturating_mul(ELEMENT));
     let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
     // Neighbours that are folded together are cut apart no more than the threads need.
     let together = |each: usize| each.max((count * results / (2 * threads())).min(TOGETHER));
-    let piece = |each: usize| if lines { each } else { together(each) };
+    let apiece = |each: usize| each.min((count * results).div_ceil(2 * threads())).max(1);
+    let piece = |each: usize| if lines { apiece(each) } else { together(each) };
     if count == 1 {
         let folds = dispatch!(dtype, T => Folds::<u8>::of::<T>());
         let piece = piece(PIECE / n);
