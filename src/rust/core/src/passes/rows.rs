@@ -63,7 +63,7 @@ fn by_row(op: &Scan) -> Vec<usize> {
 fn row_of(body: &Graph, op: &Op, operands: &[Value], v: Value) -> Option<usize> {
     let DynamicSlice { sizes, .. } = op.get::<DynamicSlice>()?;
     let size: usize = sizes.iter().product();
-    let is_row = sizes[0] == 1 && body.aval(v).shape[0] > 1 && size > SHORT;
+    let is_row = sizes.first() == Some(&1) && body.aval(v).shape[0] > 1 && size > SHORT;
     (is_row && operands[0] == v && !operands[1..].contains(&v)).then_some(size)
 }
 
