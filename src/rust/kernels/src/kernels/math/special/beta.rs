@@ -52,6 +52,9 @@ pub fn lchooses_single(n: &[f64], k: &[f64], out: &mut [f64]) {
     lgamma_sums((n, k), out, sums, |[n, k, rest]| n - (k + rest), lchoose);
 }
 
+/// Sums below this have lost digits that singles have.
+const SMALL: f64 = 0.02;
+
 /// A sum of the logarithms of three gamma functions for each pair that has them; the function of the pair for others.
 #[inline(always)]
 fn lgamma_sums(
@@ -75,7 +78,8 @@ fn lgamma_sums(
             f64::map(&LGAMMA, &of[..n], &mut logs[..n]);
         }
         for i in 0..n {
-            out[i] = if are[i] { sum(logs.map(|log| log[i])) } else { other(x[i], y[i]) };
+            let made = sum(logs.map(|log| log[i]));
+            out[i] = if are[i] && made.abs() >= SMALL { made } else { other(x[i], y[i]) };
         }
     }
 }
