@@ -62,9 +62,13 @@ fn by_row(op: &Scan) -> Vec<usize> {
 /// The elements of the row of a value that a node reads, if that is all it reads of it and they are many.
 fn row_of(body: &Graph, op: &Op, operands: &[Value], v: Value) -> Option<usize> {
     let DynamicSlice { sizes, .. } = op.get::<DynamicSlice>()?;
+    // A value may be a position, too.
+    if operands[0] != v || operands[1..].contains(&v) {
+        return None;
+    }
     let size: usize = sizes.iter().product();
-    let is_row = sizes.first() == Some(&1) && body.aval(v).shape[0] > 1 && size > SHORT;
-    (is_row && operands[0] == v && !operands[1..].contains(&v)).then_some(size)
+    let is_row = sizes.first() == Some(&1) && body.aval(v).shape[0] > 1;
+    (is_row && size > SHORT).then_some(size)
 }
 
 /// The results of a loop, by one whose body is given these of its inputs transposed.
