@@ -11,7 +11,8 @@ use crate::dtype::Float;
 pub fn magnitude<T: Float>(re: T, im: T) -> T {
     let (x, y) = (re.f64().abs(), im.f64().abs());
     let root = if size_of::<T>() < 8 { (x * x + y * y).sqrt() } else { scaled(x, y) };
-    let finite = if (x != x) | (y != y) { f64::NAN } else { root };
+    // A sum keeps the bits by which R's `NA` is told from NaN.
+    let finite = if (x != x) | (y != y) { x + y } else { root };
     T::of(if (x == f64::INFINITY) | (y == f64::INFINITY) { f64::INFINITY } else { finite })
 }
 
