@@ -200,7 +200,8 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
             Ok(results)
         })?;
         // What is left by `identity` are codes, which are compared as numbers.
-        if let Some(made) = made.filter(|_| !list && text(call.name) != "identity") {
+        let has_levels = call.operands.iter().any(|&x| factor::levels(x).is_some());
+        if let Some(made) = made.filter(|_| has_levels && !list && text(call.name) != "identity") {
             factor::follow(tracer, made, &trace, &call.operands, &operands)?;
         }
         return Ok(tracer);

@@ -49,12 +49,7 @@ pub(super) fn batch(b: &mut Builder, op: &Op, operands: &Stacked, size: usize) -
     if rank == 1 {
         return Ok(Some(made));
     }
-    b.node1(Transpose { permutation: to_end(rank) }, &[made]).map(Some)
-}
-
-/// The permutation that moves the first axis to the end.
-fn to_end(rank: usize) -> Vec<Axis> {
-    (1..rank).chain([0]).map(Axis).collect()
+    b.node1(Transpose { permutation: Transpose::first_to_end(rank) }, &[made]).map(Some)
 }
 
 /// An op for operands whose batch axis comes first, and the number of axes of an example; `None` if there is none.
@@ -85,7 +80,7 @@ fn front(b: &Builder, v: Value) -> Option<Front> {
     }
     let node = b.graph().made_by(v)?;
     let &[from] = node.operands.as_slice() else { return None };
-    if node.op.get::<Transpose>().is_some_and(|op| op.permutation == to_end(rank)) {
+    if node.op.get::<Transpose>().is_some_and(|op| op.permutation == Transpose::first_to_end(rank)) {
         return Some(Front::Is(from));
     }
     let BroadcastInDim { axes, .. } = node.op.get::<BroadcastInDim>()?;

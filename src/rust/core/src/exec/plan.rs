@@ -86,6 +86,8 @@ struct Planner<'a> {
     plan: Plan,
     /// Outputs that the group which makes them for another one writes, too.
     copied: Vec<usize>,
+    /// For a value, outputs that its group could write so.
+    repeated: FxHashMap<Value, Vec<usize>>,
     /// Whether outputs leave the engine, unlike those of a region.
     leaves: bool,
 }
@@ -123,6 +125,7 @@ impl<'a> Planner<'a> {
             arena,
             plan,
             copied: vec![],
+            repeated: FxHashMap::default(),
             leaves: matches!(given, Given::Donated(_)),
         }
     }
@@ -169,6 +172,7 @@ impl<'a> Planner<'a> {
 
     fn run(mut self, given: Given, control: CompileControl) -> Result<Plan> {
         self.find_outputs(given);
+        self.find_repeated();
         for number in 0..self.units.units.len() {
             let unit = self.units.units[number].clone();
             stop::work(NODE);
@@ -415,7 +419,7 @@ impl<'a> Planner<'a> {
         let mut results: Vec<(Aval, Span)> =
             kept.iter().map(|&v| (self.graph.aval(v).clone(), self.place(v).span)).collect();
         for &root in kept.iter().filter(|&&root| self.graph.aval(root).shape.size() == group.len) {
-            for k in self.repeated(root) {
+            for k in self.repeated.remove(&root).unwrap_or_default() {
                 let aval = self.graph.aval(self.graph.outputs()[k]).clone();
                 let span = Span { buffer: self.first_output() + k, range: 0..aval.bytes() };
                 wanted.push(Kept { root, when: Stored::Made, within: None });
@@ -436,15 +440,16 @@ impl<'a> Planner<'a> {
         push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
     }
 
-    /// The outputs that a value is beside the one in whose place it is computed, and whose places are not those of
-    /// inputs: the group that makes it writes these, too.
-    fn repeated(&self, root: Value) -> Vec<usize> {
-        let is_it = |k: usize| {
-            let v = self.graph.outputs()[k];
+    /// Finds outputs that are a value beside the one in whose place it is computed, and whose places are not those
+    /// of inputs: a group that makes the value writes these, too.
+    fn find_repeated(&mut self) {
+        for (k, &v) in self.graph.outputs().iter().enumerate() {
+            let root = self.views.root(v);
             let is_other = self.output_of[root.index()] != Some(k) && self.plan.donations[k].is_none();
-            self.views.root(v) == root && self.views.is_whole(v) && is_other
-        };
-        (0..self.graph.outputs().len()).filter(|&k| is_it(k)).collect()
+            if is_other && self.views.is_whole(v) {
+                self.repeated.entry(root).or_default().push(k);
+            }
+        }
     }
 
     /// How a group stores a result.

@@ -325,7 +325,7 @@ impl<'m, 'b> Var<'m, 'b> {
     /// With the last axis, that of a batch, moved to the front.
     pub(crate) fn batch_first(self) -> Var<'m, 'b> {
         let rank = self.aval().shape.rank();
-        self.transposed(std::iter::once(rank - 1).chain(0..rank - 1).map(Axis).collect())
+        self.transposed(Transpose::inverse(&Transpose::first_to_end(rank)))
     }
 
     /// With the first axis, that of a batch, moved to the end.

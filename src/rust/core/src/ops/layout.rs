@@ -316,6 +316,11 @@ fn are_in_order(axes: &[Axis]) -> bool {
 }
 
 impl Transpose {
+    /// The permutation that moves the first axis of so many to the end.
+    pub fn first_to_end(rank: usize) -> Vec<Axis> {
+        (1..rank).chain([0]).map(Axis).collect()
+    }
+
     /// The order of axes that undoes a transpose.
     pub fn inverse(permutation: &[Axis]) -> Vec<Axis> {
         let mut back = permutation.to_vec();

@@ -6,7 +6,7 @@ use super::{optimise, rebuilt, SHORT};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::ops::{Builder, Control, DynamicSlice, Graph, Op, Scan, Transpose};
-use crate::shape::{Axis, Shape};
+use crate::shape::Shape;
 use crate::tensor::Aval;
 use std::sync::Arc;
 
@@ -73,8 +73,6 @@ fn row_of(body: &Graph, op: &Op, operands: &[Value], v: Value) -> Option<usize> 
 
 /// The results of a loop, by one whose body is given these of its inputs transposed.
 fn turn(b: &mut Builder, op: &Scan, operands: &[Value], by_row: &[usize]) -> Result<Vec<Value>> {
-    let order =
-        |rank: usize, shift: usize| -> Vec<Axis> { (0..rank).map(|i| Axis((i + shift) % rank)).collect() };
     let (mut body, mut inputs, mut given) = (Builder::default(), vec![], operands.to_vec());
     for (i, &v) in op.body.inputs().iter().enumerate() {
         let aval = op.body.aval(v).clone();
@@ -82,11 +80,11 @@ fn turn(b: &mut Builder, op: &Scan, operands: &[Value], by_row: &[usize]) -> Res
             inputs.push(body.input(aval));
             continue;
         }
-        let rank = aval.shape.rank();
-        let sizes = order(rank, 1).into_iter().map(|axis| aval.shape[axis.0]).collect();
+        let order = Transpose::first_to_end(aval.shape.rank());
+        let sizes = order.iter().map(|axis| aval.shape[axis.0]).collect();
         let turned = body.input(Aval { shape: Shape::try_new(sizes)?, ..aval });
-        inputs.push(body.node1(Transpose { permutation: order(rank, rank - 1) }, &[turned])?);
-        given[i] = b.node1(Transpose { permutation: order(rank, 1) }, &[given[i]])?;
+        inputs.push(body.node1(Transpose { permutation: Transpose::inverse(&order) }, &[turned])?);
+        given[i] = b.node1(Transpose { permutation: order }, &[given[i]])?;
     }
     let outputs = body.inline(&op.body, &inputs)?;
     b.node(Scan { body: Arc::new(body.finish(outputs)), ..op.clone() }, &given)
