@@ -299,7 +299,10 @@ reading_call <- function(at, statement) {
   # R evaluates the arguments of a method or of a masked function within it: `x[1:n]`, `sum(seq_len(n))`.
   if (at > 0L && is_ours(sys.function(at))) {
     arguments <- as.call(c(quote(`{`), as.list(sys.call(at))[-1L]))
-    found <- primitive_calls(arguments, if (parents[at] > 0L) sys.frame(parents[at]) else globalenv(), TRUE)
+    caller <- if (parents[at] > 0L) sys.frame(parents[at]) else globalenv()
+    found <- primitive_calls(arguments, caller, TRUE)
+    # What computes a subscript of R's vectors is likelier to be read than what a masked function is given.
+    if (!length(found) && masked) found <- Filter(is_subset, primitive_calls(arguments, caller))
     if (length(found)) return(reader_of(found, line, found[[1L]]))
   }
   # What this package calls is the user's, wherever it was defined.
@@ -403,6 +406,11 @@ primitive_calls <- function(code, frame, surely = FALSE) {
     is.name(x) && nzchar(as.character(x)) &&
       if_it_fails(inherits(get0(as.character(x), frame), "AnvilValue"), FALSE)
   }
+  # A function of ours, or one that stands for base R's, reads no elements.
+  takes_traced <- function(name) {
+    f <- if_it_fails(get0(name, frame, mode = "function"), NULL)
+    is.function(f) && !is.primitive(f) && (is_ours(f) || is_mask_function(f))
+  }
   # What is computed of numbers in the code alone is not traced.
   may_be_traced <- function(x) is.call(x) && length(all.vars(x)) > 0L
   possible <- list()
@@ -417,7 +425,8 @@ primitive_calls <- function(code, frame, surely = FALSE) {
         `<-` = list(x[[2L]][[2L]], x[[3L]]), arguments
       )
       # A method of ours takes its first argument, and reads none.
-      taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && names_tensor(read[[1L]])
+      taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && names_tensor(read[[1L]]) ||
+        !replaces && takes_traced(name)
       # `if (a && b)`: `&&` reads first.
       inner <- name %in% c("if", "while") && any(c("&&", "||") %in% all.names(read[[1L]]))
       if (!taken && any(vapply(read, names_traced, NA))) {
@@ -434,6 +443,8 @@ primitive_calls <- function(code, frame, surely = FALSE) {
   conditions <- Filter(is_condition, possible)
   if (length(conditions)) conditions else tail(possible, 1L)
 }
+
+is_subset <- function(x) name_of_call(x) %in% c("[", "[[")
 
 is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "switch", "&&", "||")
 

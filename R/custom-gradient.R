@@ -6,9 +6,11 @@
 #'
 #' Without [gradient()] the function is `f`. Where it is differentiated, `forward` takes its place: it gives
 #' the same value and the residuals that the derivative needs. Then `backward` computes the gradients of the
-#' arguments from the residuals and the gradient of the value. Both may use any ops and capture variables. For
-#' second derivatives, `backward` must consist of differentiable ops. Forward mode ([jvp()], [hessian()]) has
-#' no use for `backward`, and says so where it meets such a function: [custom_jvp()] serves both modes.
+#' arguments from the residuals and the gradient of the value. Both may use any ops and capture variables,
+#' which count as constants: no derivative goes through what is captured, so what has one is an argument.
+#' For second derivatives, `backward` must consist of differentiable ops. Forward mode ([jvp()],
+#' [hessian()]) has no use for `backward`, and says so where it meets such a function: [custom_jvp()] serves
+#' both modes.
 #'
 #' @param f A function of tensors, or of lists of them.
 #' @param forward A function of the same arguments that gives `list(value, kept)`: what `f` gives, and tensors

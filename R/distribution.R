@@ -210,7 +210,11 @@ is_valid <- function(row, x, parameters, rules) {
   other <- !mapply(identical, row$valid, row$proper[names(row$valid)])
   rules[names(row$valid)[other]] <- apply_rules(row$valid[other], parameters)
   valid <- is_number(x) & all_of(rules)
-  if (!is.null(row$between)) valid <- valid & do.call(row$between, parameters)
+  if (!is.null(row$between)) {
+    together <- do.call(row$between, parameters)
+    if (!is.null(row$degenerate)) together <- together | do.call(row$degenerate, parameters)[[1L]]
+    valid <- valid & together
+  }
   if (is.null(row$location)) return(valid)
   valid & !(x == parameters[[row$location]] & nv_is_infinite(x))
 }

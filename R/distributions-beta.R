@@ -130,19 +130,23 @@ distribution("t",
   }
 )
 
+# Degrees of freedom that are as good as infinite ones, in single precision too.
+many <- 1e18
+
 distribution("f",
   alist(df1 = , df2 = , ncp = NULL),
   parameters = quote(list(df1 = central(df1, ncp, !missing(ncp)), df2 = df2)),
-  proper = list(df1 = is_positive, df2 = is_above_zero), safe = list(df1 = 2, df2 = 2),
-  valid = list(df1 = is_above_zero),
+  proper = list(df1 = is_above_zero, df2 = is_above_zero), safe = list(df1 = 2, df2 = 2),
+  between = function(df1, df2) df1 < Inf | df2 < Inf,
   ends = function(...) list(0, Inf), at = function(...) 1,
   boundary = function(x, df1, df2, log) {
     limit <- nv_ifelse(x == 0, nv_ifelse(df1 < 2, Inf, nv_ifelse(df1 == 2, 1, 0)), 0)
     if (log) nv_log(limit) else limit
   },
-  # Of infinite df2 it is chi-square, divided by df1; else that is asked for at an end, where it costs
-  # nothing.
+  # Of infinite df1 it is what it is of many, to the last digit or two: df2 divided by chi-square. Of infinite
+  # df2 it is chi-square, divided by df1; else that is asked for at an end, where it costs nothing.
   density = function(x, df1, df2, log) {
+    df1 <- nv_min(df1, many)
     is_chisq <- df2 == Inf
     n <- nv_ifelse(is_chisq, 1, df2)
     total <- df1 * x + n
@@ -152,6 +156,7 @@ distribution("f",
     exp_unless(nv_ifelse(is_chisq, by_gamma, value), log)
   },
   cdf = function(q, df1, df2, lower, log) {
+    df1 <- nv_min(df1, many)
     is_chisq <- df2 == Inf
     n <- nv_ifelse(is_chisq, 1, df2)
     value <- beta_cdf_at(df1 / 2, n / 2, df1 * q, n, lower, log)
@@ -159,13 +164,16 @@ distribution("f",
     nv_ifelse(is_chisq, by_gamma, value)
   },
   quantile = function(p, df1, df2, lower, log) {
+    df1 <- nv_min(df1, many)
     is_chisq <- df2 == Inf
     n <- nv_ifelse(is_chisq, 1, df2)
     value <- n / df1 * beta_quantile_odds(df1 / 2, n / 2, p, lower, log)
     at <- nv_ifelse(is_chisq, p, if (log) -Inf else 0)
     by_gamma <- 2 / df1 * nv_gammaincinv(nv_ifelse(is_chisq, df1 / 2, 1), at, lower, log)
     nv_ifelse(is_chisq, by_gamma, value)
-  }
+  },
+  # All at 1.
+  degenerate = function(df1, df2) list(df1 == Inf & df2 == Inf, 1)
 )
 
 #' Beta, t and F distributions
@@ -176,7 +184,7 @@ distribution("f",
 #' point (Loader 2000). Probabilities are [nv_betainc()], and quantiles its inverse, [nv_betaincinv()]: of the
 #' beta distribution of `df1 x / (df1 x + df2)` for F, and of `x^2 / (df + x^2)` for t, by the smaller of this
 #' and its complement, which has all digits. Infinite degrees of freedom give the normal distribution for t,
-#' and chi-square for F.
+#' and chi-square for F: divided by `df1` if `df2` is infinite, `df2` divided by it if `df1` is.
 #'
 #' @inheritParams nv_dnorm
 #' @param shape1,shape2 Parameters of the beta distribution.

@@ -100,7 +100,9 @@ distribution("exp",
     if (log) -y - nv_log(scale) else nv_exp(-y) / scale
   },
   cdf = function(q, scale, lower, log) exponential_cdf(q / scale, lower, log),
-  quantile = function(p, scale, lower, log) scale * exponential_quantile(p, lower, log)
+  quantile = function(p, scale, lower, log) scale * exponential_quantile(p, lower, log),
+  # Of rate 0.
+  degenerate = function(scale) list(scale == Inf, Inf)
 )
 
 distribution("weibull",

@@ -131,7 +131,9 @@ distribution("unif",
   quantile = function(p, min, max, lower, log) {
     if (log) p <- if (lower) nv_exp(p) else -nv_expm1(p) else if (!lower) p <- 1 - p
     min + p * (max - min)
-  }
+  },
+  # The lower end is all there is then.
+  degenerate = function(min, max) list(min == max & is.finite(min), min), has_atoms = TRUE
 )
 
 #' Distributions of a location and a scale

@@ -119,9 +119,9 @@ distribution("lnorm",
 #' and rounded once.
 #'
 #' Outside of [jit()] each function is one program. It is differentiable in each argument and parameter that
-#' is continuous; outside of the support, and in a point of a discrete distribution, the derivative is 0. No
-#' derivative exists for probabilities of the beta-binomial distribution, and of quantiles that are whole
-#' numbers.
+#' is continuous; outside of the support, in a point of a discrete distribution, and in a parameter at the
+#' end of its range, such as a probability of 0, the derivative is 0. No derivative exists for probabilities
+#' of the beta-binomial distribution, and of quantiles that are whole numbers.
 #'
 #' `nv_r*` give quantiles of uniform numbers, of double precision: with [gradient()] the derivative of a draw
 #' of a continuous distribution with respect to a parameter is that of the quantile at a fixed probability,

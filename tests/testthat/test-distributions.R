@@ -458,3 +458,27 @@ test_that("probabilities of single precision keep their digits in the tail", {
   upper <- as.double(pnorm(x, lower.tail = FALSE))
   expect_true(all(abs(upper - stats::pnorm(as.double(x), lower.tail = FALSE)) <= 3 * 2^-23 * upper))
 })
+
+test_that("distributions at the ends of their parameters are those of R", {
+  x <- c(0, 0.1, 1, 3)
+  p <- c(0.1, 0.5, 0.9)
+  of <- function(f, ...) as.double(f(nv_tensor(x, "f64"), ...))
+  # F of infinite degrees of freedom.
+  for (df2 in c(0.5, 5, 40)) {
+    expect_equal(of(df, Inf, df2), stats::df(x, Inf, df2), tolerance = 1e-12)
+    expect_equal(of(pf, Inf, df2), stats::pf(x, Inf, df2), tolerance = 1e-12)
+    expect_equal(
+      of(pf, Inf, df2, lower.tail = FALSE), stats::pf(x, Inf, df2, lower.tail = FALSE), tolerance = 1e-12
+    )
+    expect_equal(as.double(qf(nv_tensor(p, "f64"), Inf, df2)), stats::qf(p, Inf, df2), tolerance = 1e-12)
+  }
+  # R says 0.5 in the point itself.
+  expect_identical(of(pf, Inf, Inf)[-3], stats::pf(x[-3], Inf, Inf))
+  # All at one point.
+  expect_identical(of(pexp, 0), stats::pexp(x, 0))
+  expect_identical(of(dexp, 0), stats::dexp(x, 0))
+  expect_identical(of(punif, 1, 1), stats::punif(x, 1, 1))
+  expect_identical(as.double(qunif(nv_tensor(p, "f64"), 1, 1)), stats::qunif(p, 1, 1))
+  expect_identical(of(punif, nv_tensor(c(0, 0, 1, NaN), "f64"), 1), c(0, 0.1, 1, NaN))
+  expect_true(all(is.nan(of(punif, 2, 1))))
+})

@@ -236,6 +236,14 @@ test_that("covariances and correlations are those of R", {
   # A constant column.
   constant <- cbind(a[, 1], 1)
   expect_identical(is.nan(values(nv_cor(x64(constant)))), is.na(as.vector(suppressWarnings(cor(constant)))))
+  # Of numbers whose squares are out of range; of no rows.
+  for (scale in c(1e25, 1e-25)) {
+    large <- nv_tensor(c(1, 2, 4, 3) * scale, "f32")
+    r <- as.double(nv_cor(large, nv_tensor(c(1, 3, 2, 4))))
+    expect_equal(r, cor(c(1, 2, 4, 3), c(1, 3, 2, 4)), tolerance = 1e-6)
+  }
+  expect_true(is.nan(as.double(nv_cor(nv_tensor(numeric()), nv_tensor(numeric())))))
+  expect_true(all(is.nan(values(nv_cor(x64(matrix(1, 0, 2)))))))
   expect_true(all(is.nan(values(nv_cov(x[1:1, ])))))
   # A batch in front.
   both <- nv_stack(x, x * 2 + y[, 1])

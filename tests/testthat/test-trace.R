@@ -254,6 +254,9 @@ test_that("the error names the one function that reads, with advice for it", {
   names(quote(for (i in 1:3) if (sum(x) > 1) break), "if", "nv_if()")
   # What is not traced is subscripted by what is.
   names(quote(x * letters[x]), "[", "nv_tensor(x)[i]")
+  # What makes the subscript takes traced values, as what comes after does.
+  names(quote(sum(c(3, 1, 2)[order(x)] * x)), "[", "nv_tensor(x)[i]")
+  names(quote(c(3, 1, 2)[[which.max(x)]]), "[[", "nv_tensor(x)")
   names(quote(x * list(1, 2)[[x]]), "[[", "nv_switch()")
   e <- traced_error(quote(stats::plogis(x)))
   expect_match(conditionMessage(e), "anvil's own `plogis()` takes traced values", fixed = TRUE)

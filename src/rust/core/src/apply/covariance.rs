@@ -41,8 +41,18 @@ fn correlations<'m, 'b>(
     along: &Along,
     alone: bool,
 ) -> Var<'m, 'b> {
-    let unit = |x: Var<'m, 'b>| x / repeated(along.sum(x.squared()).sqrt(), &x.aval().shape);
+    let unit = |x: Var<'m, 'b>| {
+        // Squares of what is at most 1 stay in range.
+        let shape = x.aval().shape;
+        let x = x / repeated(along.largest(x.unary(Unary::abs)), &shape);
+        x / repeated(along.sum(x.squared()).sqrt(), &shape)
+    };
     let made = unit(x).apply(product, &[unit(y)]);
+    let sizes = x.aval().shape;
+    // Nothing is known then, though sums are 0.
+    if sizes[sizes.rank() - 2] == 0 {
+        return made.of(f64::NAN);
+    }
     let made = made.binary(Binary::min, made.of(1.0)).binary(Binary::max, made.of(-1.0));
     if !alone {
         return made;

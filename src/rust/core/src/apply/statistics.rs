@@ -70,7 +70,7 @@ impl Along {
     }
 
     /// The largest element, which has no derivative.
-    fn largest<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
+    pub fn largest<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         self.fold(Fold::Max, x).unary(Unary::stop_gradient)
     }
 

@@ -71,6 +71,9 @@ impl Executable {
         if let Some(fused) = passes::outer_products(&graph)? {
             graph = passes::optimise(&fused)?;
         }
+        if let Some(parted) = passes::carries(&graph)? {
+            graph = parted;
+        }
         if let Some(turned) = passes::rows(&graph)? {
             graph = turned;
         }

@@ -195,9 +195,9 @@ impl OpDef for Scatter {
         Cost::Picoseconds(UPDATE)
     }
 
-    fn sums(&self, operands: &[&Aval]) -> Option<Sums> {
-        let [x, indices, update] = operands else { return None };
-        self.sums_of(x, indices, update)
+    fn sums(&self, operands: &[&Aval], indices: &Layout) -> Option<Sums> {
+        let [x, index, update] = operands else { return None };
+        self.sums_of(x, (index, indices), update)
     }
 
     fn vjp(&self) -> Vjp<'_> {

@@ -6,6 +6,7 @@
 //! the builder, common subexpression elimination.
 
 mod alias;
+mod carries;
 mod cuts;
 mod if_conversion;
 mod outer_products;
@@ -20,6 +21,7 @@ mod views;
 
 pub use alias::input_output_aliases;
 pub(crate) use alias::Candidates;
+pub use carries::carries;
 pub use cuts::{parts, LARGE};
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{BroadcastInDim, Builder, Concatenate, Fill, Graph, Iota, Op, Pad, StaticSlice};
-use crate::shape::Shape;
+use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::Aval;
 use std::collections::HashMap;
@@ -34,7 +34,8 @@ pub fn pieces(graph: &Graph, wanted: &[Value], large: usize) -> Result<Option<Gr
         return Ok(None);
     }
     let mut pinned = table(false, graph.values().count());
-    let mut plan = Demands::of(graph, &pinned, large);
+    let apart = &apart(graph, |_| None);
+    let mut plan = Demands::of(graph, &pinned, apart, large);
     for round in 0.. {
         let more = plan.unsound();
         if more.is_empty() {
@@ -44,7 +45,7 @@ pub fn pieces(graph: &Graph, wanted: &[Value], large: usize) -> Result<Option<Gr
             return Ok(None);
         }
         more.into_iter().for_each(|v| pinned[v.index()] = true);
-        plan = Demands::of(graph, &pinned, large);
+        plan = Demands::of(graph, &pinned, apart, large);
     }
     let none = graph.values().all(|v| !plan.is_cut(v));
     if none || wanted.iter().any(|&v| !plan.is_cut(v)) {
@@ -60,7 +61,40 @@ struct Demands<'g> {
     pieces: Vec<Vec<StaticSlice>>,
     /// Whether something reads the whole.
     whole: Vec<bool>,
+    /// What [`apart`] says.
+    apart: &'g [Option<Axis>],
     large: usize,
+}
+
+/// For each value, the axis along which it is put together of parts: it is a concatenation of single elements along this
+/// axis, or an elementwise op on such values and on others that are in memory, or in none. A piece of it costs no more than
+/// it does. `given` says it of inputs.
+pub(super) fn apart(graph: &Graph, given: impl Fn(usize) -> Option<Axis>) -> Vec<Option<Axis>> {
+    let mut apart: Vec<Option<Axis>> = table(None, graph.values().count());
+    for v in graph.values() {
+        apart[v.index()] = match graph.def(v) {
+            Def::Input(i) => given(i),
+            Def::Constant(_) | Def::Literal(_) => None,
+            Def::Result(number, _) => {
+                let node = &graph.nodes()[number];
+                let of = |v: &Value| apart[v.index()];
+                if let Some(Concatenate { axis }) = node.op.get::<Concatenate>() {
+                    let part = |v: &Value| graph.aval(*v).shape[axis.0] == 1 || of(v) == Some(*axis);
+                    let few = (2..=MAX_PIECES).contains(&graph.aval(v).shape[axis.0]);
+                    (few && node.operands.iter().all(part)).then_some(*axis)
+                } else if is_elementwise(graph, node) {
+                    let axis = node.operands.iter().find_map(of);
+                    let computed =
+                        |v: &Value| graph.made_by(*v).is_some_and(|node| is_elementwise(graph, node));
+                    let all = node.operands.iter().all(|v| of(v) == axis || of(v).is_none() && !computed(v));
+                    axis.filter(|_| all)
+                } else {
+                    None
+                }
+            }
+        };
+    }
+    apart
 }
 
 /// The sizes of a piece.
@@ -94,9 +128,9 @@ fn all(shape: &Shape) -> StaticSlice {
 
 impl<'g> Demands<'g> {
     /// The pieces that are read; `pinned` values are whole.
-    fn of(graph: &'g Graph, pinned: &[bool], large: usize) -> Demands<'g> {
+    fn of(graph: &'g Graph, pinned: &[bool], apart: &'g [Option<Axis>], large: usize) -> Demands<'g> {
         let count = graph.values().count();
-        let mut to = Demands { graph, pieces: vec![vec![]; count], whole: pinned.to_vec(), large };
+        let mut to = Demands { graph, pieces: vec![vec![]; count], whole: pinned.to_vec(), apart, large };
         graph.outputs().iter().for_each(|v| to.whole[v.index()] = true);
         for node in graph.nodes().iter().rev() {
             stop::work(NODE);
@@ -174,8 +208,15 @@ impl<'g> Demands<'g> {
         };
         let once = pieces.iter().map(size).sum::<usize>() <= aval.shape.size();
         let few = pieces.len() == 1 || aval.shape.size() >= self.large;
-        let rows = pieces.iter().all(|piece| has_rows(piece, aval));
-        !pieces.is_empty() && pieces.len() <= MAX_PIECES && once && (moves || elementwise && few && rows)
+        let rows = few && pieces.iter().all(|piece| has_rows(piece, aval));
+        let whole = |piece: &StaticSlice, i: usize| piece.start[i] == 0 && piece.limit[i] == aval.shape[i];
+        // Parts along this axis, whatever their rows.
+        let along = |axis: Axis, piece: &StaticSlice| {
+            piece.stride[axis.0] == 1 && (0..aval.shape.rank()).all(|i| i == axis.0 || whole(piece, i))
+        };
+        let parts = self.apart[result.index()].is_some_and(|axis| pieces.iter().all(|p| along(axis, p)));
+        let moves = moves || elementwise && (rows || parts);
+        !pieces.is_empty() && pieces.len() <= MAX_PIECES && once && moves
     }
 
     /// Values in pieces whose operands would be stored in their stead, more than one.
@@ -350,10 +391,15 @@ impl<'g> Demands<'g> {
             }
         }
         if let Some((op, node)) = node.and_then(|node| Some((node.op.get::<BroadcastInDim>()?, node))) {
-            if op.axes.is_empty() {
-                let scalar = new[node.operands[0].index()].expect("it is read whole");
-                return b.node1(BroadcastInDim { shape, axes: vec![] }, &[scalar]);
+            // What is broadcast is cut before, which copies less.
+            let own = &self.graph.aval(node.operands[0]).shape;
+            let mut cut = all(own);
+            for (i, axis) in op.axes.iter().enumerate().filter(|&(i, _)| own[i] > 1) {
+                (cut.start[i], cut.limit[i]) = (piece.start[axis.0], piece.limit[axis.0]);
+                cut.stride[i] = piece.stride[axis.0];
             }
+            let from = self.piece(b, new, made, node.operands[0], &cut)?;
+            return b.node1(BroadcastInDim { shape, axes: op.axes.clone() }, &[from]);
         }
         b.node1(piece.clone(), &[value])
     }

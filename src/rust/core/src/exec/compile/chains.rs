@@ -39,6 +39,8 @@ struct Link {
     /// Values that it reads from outside, elements and constants.
     reads: Vec<usize>,
     constants: Vec<usize>,
+    /// Values that it makes and that are results of the group.
+    stored: usize,
 }
 
 /// Joins instructions to chains, in an order in which each comes after those that it reads. Returns the
@@ -47,7 +49,7 @@ pub fn join(drafts: Vec<Draft>, values: &[Virtual]) -> Result<Vec<Item>, Vec<Dra
     if !native::is_here() {
         return Err(drafts);
     }
-    let links = links(&drafts, values);
+    let links = parted(links(&drafts, values), &drafts, values);
     let mut in_place = in_place(&links, &drafts, values);
     let found = loop {
         let found: Vec<Option<Joined>> =
@@ -110,17 +112,87 @@ impl Link {
             phase: draft.phase,
             reads: vec![],
             constants: vec![],
+            stored: 0,
+        }
+    }
+
+    /// Adds an instruction that reads these values from outside.
+    fn add(&mut self, at: usize, draft: &Draft, from: &[usize], values: &[Virtual], stored: &[bool]) {
+        self.members.push(at);
+        if native_op(draft, values).is_some() {
+            self.read(from, values);
+            self.steps += steps(draft, values);
+            self.width = self.width.or(width(draft, values));
+            self.stored += usize::from(stored[draft.result]);
         }
     }
 }
 
-/// Adds each instruction to the first chain that accepts it and comes after all that it reads, or to a new
-/// one at the end. What only gathers an operand comes just before its first reader: anywhere else it would
+/// For each value, whether it is a result of the group: made in its place, or copied there.
+fn stored(drafts: &[Draft], values: &[Virtual]) -> Vec<bool> {
+    let mut stored: Vec<bool> =
+        values.iter().map(|value| matches!(value.location, Location::Result(_))).collect();
+    for draft in drafts.iter().filter(|draft| draft.past || draft.into.is_some()) {
+        draft.operands.iter().for_each(|&value| stored[value] = true);
+    }
+    stored
+}
+
+/// The same links, but that those are parted which have more streams than a chain: values that other links read are
+/// results of a chain, too, and what reads them is not known before all links are.
+fn parted(links: Vec<Link>, drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
+    let (leaders, stored) = (leaders(drafts, values), stored(drafts, values));
+    let mut readers = vec![vec![]; values.len()];
+    for (at, draft) in drafts.iter().enumerate() {
+        draft.operands.iter().for_each(|&value| readers[value].push(at));
+    }
+    let is_wide = |link: &Link| {
+        let is_made = |&&at: &&usize| {
+            let inside = |at: &usize| link.members.contains(at);
+            let result = drafts[at].result;
+            let read = &readers[result];
+            stored[result] || read.is_empty() || !read.iter().all(inside)
+        };
+        let made = link.members.iter().filter(is_made).count();
+        link.open && link.members.len() > 1 && streams(&link.reads, &leaders) + made > MAX_STREAMS
+    };
+    let mut parts = vec![];
+    let mut rest: Vec<Link> = links.into_iter().rev().collect();
+    while let Some(link) = rest.pop() {
+        if !is_wide(&link) {
+            parts.push(link);
+            continue;
+        }
+        let (first, second) = link.members.split_at(link.members.len() / 2);
+        for members in [second, first] {
+            let mut part = Link::of(&drafts[members[0]], values);
+            for &at in members {
+                let is_outside = |&value: &usize| !members.iter().any(|&at| drafts[at].result == value);
+                let from: Vec<usize> = drafts[at].operands.iter().copied().filter(is_outside).collect();
+                part.add(at, &drafts[at], &from, values, &stored);
+            }
+            rest.push(part);
+        }
+    }
+    parts
+}
+
+/// The streams in which values lie.
+fn streams(reads: &[usize], leaders: &[usize]) -> usize {
+    let mut streams: Vec<usize> = reads.iter().map(|&v| leaders[v]).collect();
+    streams.sort_unstable();
+    streams.dedup();
+    streams.len()
+}
+
+/// Adds each instruction to the first chain that accepts it and comes after all that it reads, or to a new one at the
+/// end. What reads nothing that is made here comes as late as it can: its readers are likely to come next, and a value
+/// between two chains is stored. What only gathers an operand comes just before its first reader: anywhere else it would
 /// part the readers of several such operands, which can be one chain that reads them in place.
 fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
     let mut links: Vec<Link> = vec![];
     let mut made = vec![None; values.len()];
-    let leaders = leaders(drafts, values);
+    let (leaders, stored) = (leaders(drafts, values), stored(drafts, values));
     let mut gathers = vec![];
     for (at, draft) in drafts.iter().enumerate() {
         if draft.runs.is_some() && draft.operands.iter().all(|&value| made[value].is_none()) {
@@ -130,18 +202,18 @@ fn links(drafts: &[Draft], values: &[Virtual]) -> Vec<Link> {
         let first = draft.operands.iter().filter_map(|&value| made[value]).max().unwrap_or(0);
         let outside =
             |i: usize| draft.operands.iter().copied().filter(|&v| made[v] != Some(i)).collect::<Vec<usize>>();
-        let at_link = (first..links.len()).find(|&i| links[i].takes(draft, &outside(i), values, &leaders));
+        let known = (leaders.as_slice(), stored.as_slice());
+        let takes = |&i: &usize| links[i].takes(draft, &outside(i), values, known);
+        let at_link = match draft.operands.iter().any(|&value| made[value].is_some()) {
+            true => (first..links.len()).find(takes),
+            false => (0..links.len()).rev().find(takes),
+        };
         let at_link = at_link.unwrap_or_else(|| {
             links.push(Link::of(draft, values));
             links.len() - 1
         });
-        links[at_link].members.push(at);
-        if native_op(draft, values).is_some() {
-            let from = outside(at_link);
-            links[at_link].read(&from, values);
-            links[at_link].steps += steps(draft, values);
-            links[at_link].width = links[at_link].width.or(width(draft, values));
-        }
+        let from = outside(at_link);
+        links[at_link].add(at, draft, &from, values, &stored);
         made[draft.result] = Some(at_link);
     }
     // The first link that reads each value.
@@ -205,22 +277,29 @@ fn steps(draft: &Draft, values: &[Virtual]) -> usize {
 
 impl Link {
     /// Whether it accepts an instruction that reads these values from outside.
-    fn takes(&self, draft: &Draft, from: &[usize], values: &[Virtual], leaders: &[usize]) -> bool {
+    fn takes(
+        &self,
+        draft: &Draft,
+        from: &[usize],
+        values: &[Virtual],
+        (leaders, stored): (&[usize], &[bool]),
+    ) -> bool {
         let same = match (self.width, width(draft, values)) {
             (Some(mine), Some(other)) => mine == other,
             _ => true,
         };
+        // Literals are part of the code.
+        let is_argument = |v: &&usize| values[**v].constant && values[**v].literal.is_none();
         let constants = || {
-            let more = from.iter().filter(|&v| values[*v].constant && !self.constants.contains(v));
-            self.constants.len() + more.count()
+            let more = from.iter().filter(is_argument).filter(|v| !self.constants.contains(v));
+            self.constants.iter().filter(is_argument).count() + more.count()
         };
-        let streams = || {
-            let read = self.reads.iter().chain(from.iter().filter(|&&v| !values[v].constant));
-            let mut streams: Vec<usize> = read.map(|&v| leaders[v]).collect();
-            streams.sort_unstable();
-            streams.dedup();
-            streams.len()
+        let fits = |made: usize| {
+            let more = from.iter().copied().filter(|&v| !values[v].constant);
+            let read = streams(&self.reads.iter().copied().chain(more).collect::<Vec<usize>>(), leaders);
+            read <= MAX_READS && read + made <= MAX_STREAMS
         };
+        let made = self.stored + usize::from(stored[draft.result]);
         let more = steps(draft, values);
         self.open
             && native_op(draft, values).is_some()
@@ -229,7 +308,7 @@ impl Link {
             && draft.phase == self.phase
             && self.members.len() < MAX_OPS
             && (self.steps == 0 || more == 0 || self.steps + more <= MAX_STEPS)
-            && streams() <= MAX_READS
+            && fits(made)
             && constants() <= MAX_ARGUMENTS - MAX_STREAMS
     }
 
@@ -406,5 +485,44 @@ mod tests {
         let links = links(&drafts, &values);
         let members: Vec<&[usize]> = links.iter().map(|link| &*link.members).collect();
         assert_eq!(members, [&[0][..], &[1], &[3], &[5], &[2, 4, 6]]);
+    }
+
+    #[test]
+    fn chains_have_no_more_streams_than_processors_have_registers_for() {
+        let dtype = DType::F32;
+        let virtual_of =
+            |location| Virtual { location, dtype, last: 0, constant: false, literal: None, pinned: false };
+        let sum = |operands, result| {
+            let make = || unreachable!("nothing is run");
+            Draft { native: Some(native::Op::Add), ..Draft::new(make, operands, result) }
+        };
+        // Sums that are results of the group: a chain has the operand and as many as there is room for.
+        let mut values = vec![virtual_of(Location::Operand(0))];
+        let mut drafts = vec![];
+        for k in 0..14 {
+            values.push(virtual_of(Location::Result(k)));
+            drafts.push(sum(vec![0, 0], k + 1));
+        }
+        let found = parted(links(&drafts, &values), &drafts, &values);
+        let sizes: Vec<usize> = found.iter().map(|link| link.members.len()).collect();
+        assert_eq!(sizes, [MAX_STREAMS - 1, 15 - MAX_STREAMS]);
+        // Sums that another chain reads: how many there are is known when all are in chains.
+        let mut values = vec![virtual_of(Location::Operand(0))];
+        let mut drafts = vec![];
+        for k in 0..14 {
+            values.push(virtual_of(Location::Register));
+            drafts.push(sum(vec![0, 0], k + 1));
+        }
+        for k in 0..14 {
+            values.push(virtual_of(Location::Register));
+            drafts.push(Draft { folded: true, ..sum(vec![k + 1, k + 1], k + 15) });
+        }
+        let wide = links(&drafts, &values);
+        assert!(wide.iter().any(|link| link.members.len() == 14));
+        let found = parted(wide, &drafts, &values);
+        assert!(found.iter().all(|link| link.members.len() < MAX_STREAMS));
+        let mut all: Vec<usize> = found.iter().flat_map(|link| link.members.iter().copied()).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..28).collect::<Vec<_>>());
     }
 }

@@ -113,7 +113,7 @@ pub fn compile(
         let (result, from) = (node.results[0], dtypes(graph, &node.operands));
         names.push(node.op.row().name);
         picoseconds += plan.picoseconds(group.len);
-        let mut operands = compiler.read(plan, plan.read(&node.operands));
+        let mut operands = compiler.read(plan, &node.operands);
         if plan.folds() || plan.cumulates() {
             // A fold or a cumulation reads whole tiles, no constants.
             let folded = plan.folded();
@@ -121,7 +121,9 @@ pub fn compile(
         }
         plan.order(&mut operands);
         let kept_as = kept.iter().position(|k| k.root == result);
-        let parts = count > 1 || plan.is_of_parts();
+        let here =
+            |k: usize| kept[k].within.is_none() && kept[k].when == Stored::Made && !compiler.in_lines(result);
+        let parts = count > 1 || plan.is_of_parts() && !(plan.sums_columns() && kept_as.is_some_and(here));
         let partial = if parts { plan.partial(graph, views, number) } else { None };
         let location = match (partial, kept_as) {
             (Some((finish, bytes)), Some(k)) => {
@@ -130,12 +132,7 @@ pub fn compile(
                 folds.push(Folded { finish, partials: partial, result: k });
                 Location::Result(partial)
             }
-            (_, Some(k))
-                if kept[k].within.is_none() && kept[k].when == Stored::Made && !compiler.in_lines(result)
-                    || plan.is_block() =>
-            {
-                Location::Result(k)
-            }
+            (_, Some(k)) if here(k) || plan.is_block() => Location::Result(k),
             _ => Location::Register,
         };
         let dtype = graph.aval(result).dtype;

@@ -14,9 +14,11 @@ use crate::ops::Source;
 impl Compiler<'_> {
     /// The values of the program for a node's operands.
     pub(super) fn read(&mut self, plan: &NodePlan, operands: &[Value]) -> Vec<usize> {
-        let read =
-            |(i, &v): (usize, &Value)| if plan.reads_whole(i) { self.whole(v) } else { self.operand(v) };
-        operands.iter().enumerate().map(read).collect()
+        let mut read = |i: usize| match plan.reads_whole(i) {
+            true => self.whole(operands[i]),
+            false => self.operand(operands[i]),
+        };
+        plan.read(operands.len()).map(&mut read).collect()
     }
 
     /// A value with whole tiles.

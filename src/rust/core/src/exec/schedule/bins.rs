@@ -1,41 +1,42 @@
-//! Sums of elements at places that are computed with them: scatters that add to few elements, whose sums are partial for
-//! each part of the tiles ([`crate::kernels::memory::bins`]).
+//! Sums of elements at places: scatters that add to few elements, whose sums are partial for each part of the tiles, at
+//! places that are computed with them, and scatters that add to columns ([`crate::kernels::memory::bins`]).
 
 use super::asked::{Access, Asked};
 use super::map;
 use super::node::{Body, Finish, NodePlan, Schedule};
 use crate::exec::vm::Cut;
+use crate::kernels::memory::bins::Bins;
 use crate::ops::Sums;
 use crate::tensor::Literal;
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
-    let (sums, _) = sums(at)?;
+    let Bins { len, part, columns, .. } = sums(at)?.0.bins;
     let mut access = at.by_element();
     // It is in the kernel.
     access[0] = Access::Repeated;
-    let (schedule, len) = (Schedule::Bins(sums.bins.part), sums.bins.len);
+    if columns {
+        access[1] = Access::Whole;
+    }
+    let schedule = Schedule::Bins { segment: if columns { part } else { len }, part };
     Some(NodePlan { schedule, len, access, product: None, cost: at.each() })
 }
 
 /// The sums of a node, and the element that they begin with everywhere.
 fn sums(at: &Asked) -> Option<(Sums, Literal)> {
     let avals: Vec<_> = at.node.operands.iter().map(|&v| at.graph.aval(v)).collect();
-    Some((at.node.op.sums(&avals)?, at.views.fill(at.graph, at.node.operands[0])?))
+    let indices = avals.get(1).map(|_| at.layout(1))?;
+    Some((at.node.op.sums(&avals, &indices)?, at.views.fill(at.graph, at.node.operands[0])?))
 }
 
-/// A group of maps takes it, and one of sums in the same parts.
-pub fn with(group: Schedule, part: usize) -> Option<Schedule> {
-    match group {
-        Schedule::Map => Some(Schedule::Bins(part)),
-        Schedule::Bins(other) if other == part => Some(group),
-        _ => None,
-    }
+/// A group of maps takes sums, and one of sums in the same parts.
+pub fn with(group: Schedule, sums: Schedule) -> Option<Schedule> {
+    (group == Schedule::Map || group == sums).then_some(sums)
 }
 
 /// The tiles: those of a map, some of them a part.
-pub fn cut(len: usize, part: usize, width: usize) -> Cut {
-    Cut { partial: part, ..map::cut(len, width, false) }
+pub fn cut(len: usize, (segment, part): (usize, usize), width: usize) -> Cut {
+    Cut { segment, partial: part, ..map::cut(len, width, false) }
 }
 
 /// The instruction.

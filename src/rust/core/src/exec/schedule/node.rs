@@ -3,9 +3,9 @@
 use super::asked::{Access, Cost};
 use super::products::{MatVec, MatrixProduct};
 use crate::exec::vm::Kernel;
-use crate::graph::Value;
 use crate::kernels::reductions::accumulators::Accumulators;
 use std::fmt;
+use std::ops::Range;
 
 /// How a node is computed, and how a group goes over its elements. Numbers are of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,8 +32,13 @@ pub enum Schedule {
     Across(usize),
     /// As [`Schedule::Across`], by whole lines: the group reads the results, or the fold takes whole tiles.
     Lines(usize),
-    /// Sums at places that are computed, in parts of so many elements.
-    Bins(usize),
+    /// Sums at places that are computed.
+    Bins {
+        /// Elements of a segment, which has sums of its own.
+        segment: usize,
+        /// Elements of a part of it.
+        part: usize,
+    },
     /// The product of a matrix in memory and a vector of so many elements. Of nodes only.
     Columns(usize),
     /// A product of matrices whose columns have so many elements, before its tiles.
@@ -82,7 +87,7 @@ impl NodePlan {
                 | Schedule::Across(_)
                 | Schedule::Lines(_)
                 | Schedule::Columns(_)
-                | Schedule::Bins(_)
+                | Schedule::Bins { .. }
         )
     }
 
@@ -93,17 +98,23 @@ impl NodePlan {
 
     /// Whether it leaves partial results even where there is one of each.
     pub fn is_of_parts(&self) -> bool {
-        matches!(self.schedule, Schedule::Bins(_))
+        matches!(self.schedule, Schedule::Bins { .. })
     }
 
-    /// The operands that its instruction reads: that of sums has the element that they begin with.
-    pub fn read<'o>(&self, operands: &'o [Value]) -> &'o [Value] {
-        &operands[usize::from(self.is_of_parts())..]
+    /// Whether its parts are columns of the result.
+    pub fn sums_columns(&self) -> bool {
+        self.is_of_parts() && self.reads_any_whole()
     }
 
-    /// The operand that it folds.
+    /// The operands that its instruction reads, by number: that of sums has the element that they begin with.
+    pub fn read(&self, operands: usize) -> Range<usize> {
+        usize::from(self.is_of_parts())..operands
+    }
+
+    /// The operand that it folds: which of those that its instruction reads.
     pub fn folded(&self) -> usize {
-        self.access.iter().position(|access| !access.is_whole()).unwrap_or(0)
+        let read = &self.access[self.read(self.access.len())];
+        read.iter().position(|access| !access.is_whole()).unwrap_or(0)
     }
 
     /// Puts operands into the order in which its instruction reads them: a matrix before a vector.

@@ -467,8 +467,8 @@ impl Binder<'_> {
                 (Address { by_fold: size, ..address }, bytes)
             }
             (Extent::Partial(size), Slot::Stream(i)) => {
-                assert!(cut.tiles_per_segment() == cut.tiles(), "partial sums of what is no segment");
-                let (address, bytes) = stream(i, cut.partials_per_segment() * size);
+                let many = cut.tiles_per_segment() > 1;
+                let (address, bytes) = stream(i, if many { cut.partials() } else { segments } * size);
                 (Address { by_fold: size, ..address }, bytes)
             }
             (Extent::Fold(size), Slot::Register(at)) if cut.tiles_per_segment() == 1 => {

@@ -39,7 +39,7 @@ impl Code {
         };
         let tiles = self.cut.tiles();
         // Those of a partial result that several tiles make, one after the other, are in one piece.
-        let step = tiles.div_ceil(pieces).max(1).next_multiple_of((self.cut.partial / self.cut.tile).max(1));
+        let step = tiles.div_ceil(pieces).max(1).next_multiple_of(self.cut.partial.div_ceil(self.cut.tile));
         pool::for_each_piece(tiles.div_ceil(step), pieces > 1, |i| {
             let piece = i * step..((i + 1) * step).min(tiles);
             // SAFETY: another piece is given other tiles.

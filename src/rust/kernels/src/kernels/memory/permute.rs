@@ -24,7 +24,7 @@ const LEAST: usize = 16;
 const LINE: usize = 512;
 
 /// Elements of a piece of work for a thread, at least.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 14;
 
 /// An axis: its size, and its strides in the operand and in the result.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,8 @@ pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
     let part = if axes[cut].size < 4 * RUN { LEAST } else { RUN };
     let step = (PIECE / below).next_multiple_of(part).max(part).min(axes[cut].size);
     let step = if cut + 1 == axes.len() { step } else { axes[cut].size };
+    // Axes below the cut, but for those of the planes.
+    let others: Vec<StridedAxis> = (1..cut).filter(|&i| i != along).map(|i| axes[i]).collect();
     pool::for_each_chunk(out, below * step, out.len().saturating_mul(ELEMENT), |piece, out| {
         // Where the chunk starts in the operand: it starts with whole lower axes.
         let (mut rest, mut first) = (piece * step, x.layout.offset as isize);
@@ -64,12 +66,18 @@ pub fn copy<T: Element>(data: &[T], x: &View, out: &mut [T]) -> bool {
             first += (rest % axis.size) as isize * axis.from;
             rest /= axis.size;
         }
-        let mut inner = axes[..=cut].to_vec();
-        inner[cut].size = out.len() / below;
-        let (row, column) = (inner[0], inner[along]);
-        inner.remove(along);
-        let mut buffer = vec![T::default(); RUN * width::<T>().min(row.size)];
-        planes(data, first, [row, column], &inner[1..], &mut buffer, out);
+        // A chunk has a part of the axis that is cut.
+        let (row, mut column, mut buffer) = (axes[0], axes[along], vec![]);
+        let size = out.len() / below;
+        if cut == along {
+            column.size = size;
+            return planes(data, first, [row, column], &others, &mut buffer, out);
+        }
+        let StridedAxis { from, to, .. } = axes[cut];
+        for i in 0..size {
+            let first = first + i as isize * from;
+            planes(data, first, [row, column], &others, &mut buffer, &mut out[i * to..]);
+        }
     });
     true
 }
@@ -85,7 +93,7 @@ fn planes<T: Element>(
     first: isize,
     plane: [StridedAxis; 2],
     others: &[StridedAxis],
-    buffer: &mut [T],
+    buffer: &mut Vec<T>,
     out: &mut [T],
 ) {
     let Some((axis, others)) = others.split_last() else { return transpose(data, first, plane, buffer, out) };
@@ -99,13 +107,27 @@ fn transpose<T: Element>(
     data: &[T],
     first: isize,
     [row, column]: [StridedAxis; 2],
-    buffer: &mut [T],
+    buffer: &mut Vec<T>,
     out: &mut [T],
 ) {
     if column.size < SQUARE && row.from > 0 {
         return short_runs(data, first, [row, column], out);
     }
+    #[cfg(target_arch = "x86_64")]
+    if row.from > 0 && row.from as usize <= RUN {
+        // Runs that are side by side, or nearly so, do not conflict: they are read where they lie.
+        for i in (0..row.size).step_by(TOGETHER) {
+            let (lines, from) = (TOGETHER.min(row.size - i), (first + i as isize * row.from) as usize);
+            stop::work(lines * column.size);
+            let strides = [row.from as usize, column.to];
+            if !squares::copy(&data[from..], [column.size, lines], strides, &mut out[i..]) {
+                short_runs(data, from as isize, [StridedAxis { size: lines, ..row }, column], &mut out[i..]);
+            }
+        }
+        return;
+    }
     let width = width::<T>();
+    buffer.resize(RUN * width.min(row.size), T::default());
     for j in (0..column.size).step_by(RUN) {
         let run = RUN.min(column.size - j);
         for i in (0..row.size).step_by(width) {

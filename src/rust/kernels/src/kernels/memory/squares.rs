@@ -63,15 +63,20 @@ impl Square for f64 {
 #[target_feature(enable = "avx2")]
 unsafe fn matrix<T: Square>(x: *const T, [rows, columns]: [usize; 2], strides: [usize; 2], out: *mut T) {
     let [from, to] = strides;
-    let [high, wide] = [rows / T::RUN * T::RUN, columns / LINES * LINES];
-    for i in (0..high).step_by(T::RUN) {
-        for j in (0..wide).step_by(LINES) {
-            T::transpose(x.add(i + j * from), from as isize, out.add(j + i * to), to);
+    if rows < T::RUN || columns < LINES {
+        for j in 0..columns {
+            for i in 0..rows {
+                out.add(j + i * to).write(*x.add(i + j * from));
+            }
         }
+        return;
     }
-    for j in 0..columns {
-        for i in if j < wide { high } else { 0 }..rows {
-            out.add(j + i * to).write(*x.add(i + j * from));
+    // The last square of a line ends with it: some elements are written twice.
+    for i in (0..rows).step_by(T::RUN) {
+        let i = i.min(rows - T::RUN);
+        for j in (0..columns).step_by(LINES) {
+            let j = j.min(columns - LINES);
+            T::transpose(x.add(i + j * from), from as isize, out.add(j + i * to), to);
         }
     }
 }
