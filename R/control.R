@@ -28,14 +28,14 @@
 #' repetitions, of which those after the end keep the state, and stores values for all of them. Forward mode
 #' ([jvp()]) goes through all of these loops and stores nothing.
 #'
-#' @param pred A 0-d boolean.
+#' @param pred A boolean of one element.
 #' @param true,false The branches: an expression, evaluated in its own branch, or a function
 #'   without arguments.
 #' @param index The number of a branch, from 1: a 0-d integer.
 #' @param ... The branches of `nv_switch()`, as those of `nv_if()`.
 #' @param mode What becomes of an `index` that no branch has: `"error"`, or `"clip"` for the nearest.
 #' @param init The state at the beginning.
-#' @param cond A function of the state, or of its parts, that gives a 0-d boolean.
+#' @param cond A function of the state, or of its parts, that gives a boolean of one element.
 #' @param body A function that gives the next state: of the state, or of its parts, for `nv_while()`, of the
 #'   number of the repetition (an `i32` from 1) and the same for `nv_for()`.
 #' @param max_steps Number of repetitions after which the loop ends even if the condition holds, a whole
@@ -107,7 +107,7 @@ nv_if <- function(pred, true, false) {
   settle(substitute(true), parent.frame())
   settle(substitute(false), parent.frame())
   at_once(function() {
-    check_pred(pred, "pred", "a 0-d boolean")
+    pred <- check_pred(pred, "pred", "one boolean")
     results <- list()
     branch <- function(which, expr) {
       trace_region(function() {
@@ -217,7 +217,7 @@ nv_while <- function(init, cond, body, max_steps = NULL) {
       trace_with(f, args, name, nested = TRUE, prepare = prepare, finish = function(out) finish(out, step))
     }
     test <- region(cond, of_cond(init), "the condition of nv_while()", function(out, step) {
-      check_pred(out, "cond", "a function that gives a 0-d boolean", "one that gives ")
+      out <- check_pred(out, "cond", "a function that gives one boolean", "one that gives ")
       if (counts) step < as.integer(max_steps) & out else out
     })
     next_state <- region(body, of_body(init), "the body of nv_while()", function(out, step) {
@@ -467,8 +467,12 @@ check_same_types <- function(before, after, rule, side_by_side, hint) {
   abort("anvil_error_structure", message, path = paths, before = before, after = after)
 }
 
+# A condition as a 0-d boolean: one of one element is a number for R, whatever its axes are.
 check_pred <- function(x, name, expected, got = "") {
   type <- if_it_fails(value_types(x, ""), NULL)
+  if (inherits(x, "AnvilValue") && startsWith(type, "i1[") && length(x) == 1L) {
+    return(nv_reshape(x, integer()))
+  }
   is_flag <- identical(unname(type), "i1[]") && (is.object(x) || !(is.logical(x) && is.na(x)))
   if (!is_flag) abort_arg(name, expected, paste0(got, if (inherits(x, "AnvilValue")) type else describe(x)))
   x

@@ -584,3 +584,14 @@ test_that("a function that cannot take what it is given is refused", {
   expect_nv(nv_for(3, x, function(...) ..2 + 1), 4, "f32", shape = integer())
   expect_nv(nv_for(2, nv_scalar(5L, "i32"), `+`), 8, "i32", shape = integer())
 })
+
+test_that("a condition of one element has any number of axes", {
+  f <- function(x) nv_while(list(x = x), function(x) x[1] < 10, function(x) list(x = 2 * x))$x
+  expect_identical(as.double(jit(f)(nv_tensor(c(1, 5)))), c(16, 80))
+  expect_identical(as.double(f(nv_tensor(c(1, 5)))), c(16, 80))
+  g <- function(x) nv_if(nv_reshape(x[1] > 2, c(1L, 1L)), x, -x)
+  expect_identical(as.double(jit(g)(nv_tensor(c(1, 5)))), c(-1, -5))
+  expect_identical(as.double(gradient(function(x) sum(g(x)))(nv_tensor(c(3, 5)))$x), c(1, 1))
+  several <- jit(function(x) nv_if(x > 2, x, -x))
+  expect_error(several(nv_tensor(c(1, 5))), "one boolean", class = "anvil_error_arg")
+})

@@ -18,6 +18,7 @@ use crate::trace;
 use crate::tree::{self, Leaf};
 use crate::value::{self, Tensor};
 use crate::vector;
+use anvil_core::apply::runs::few_runs;
 use anvil_core::apply::selection::{select, select_mask, select_range, Numbers, Selection};
 use anvil_core::apply::subset::{check_count, Start, Subscript};
 use anvil_core::apply::Applier;
@@ -28,7 +29,6 @@ use anvil_core::kernels::cast;
 use anvil_core::ops::attrs::Attrs;
 use anvil_core::ops::{Mode, Site};
 use anvil_core::shape::{Axis, Shape};
-use anvil_core::tensor::Aval;
 use std::os::raw::c_int;
 use std::sync::OnceLock;
 
@@ -311,7 +311,8 @@ impl Subscripts {
         scope: &Scope,
     ) -> Outcome {
         let operand = |x: SEXP| trace::operand(trace, x, scope);
-        let mut subscripts = Vec::with_capacity(self.chosen.len());
+        let runs = |at: &[i32]| if new.is_some() || self.flat { None } else { few_runs(at) };
+        let (mut subscripts, mut joins) = (Vec::with_capacity(self.chosen.len()), vec![]);
         for chosen in &self.chosen {
             subscripts.push(match chosen {
                 Chosen::All => Subscript::All,
@@ -321,13 +322,20 @@ impl Subscripts {
                 &Chosen::Known(Selection::Range { start, size, stride }) => {
                     Subscript::Range { start: Start::Known(start), size, stride }
                 }
-                Chosen::Known(Selection::Positions(at)) => Subscript::Positions(operand(vector(at, scope)?)?),
+                Chosen::Known(Selection::Positions(at)) => match runs(at) {
+                    None => Subscript::Positions(operand(trace::new_vector(at, scope)?)?),
+                    Some(runs) => {
+                        joins.push((Axis(subscripts.len()), runs));
+                        Subscript::All
+                    }
+                },
             });
         }
         let (x, new) = (operand(x)?, new.map(operand).transpose()?);
         let checked = mode == Mode::Error && subscripts.iter().any(|s| matches!(s, Subscript::Dynamic(_)));
         let site = if checked { site(scope)? } else { Site::default() };
         traced(trace, handle, site, false, scope, |applier| {
+            let x = applier.runs_joined(x, &joins)?;
             self.apply(applier, x, new, &subscripts, drop, mode)
         })
     }
@@ -359,11 +367,11 @@ impl Subscripts {
                     words.push(3);
                     let at: Vec<i32> =
                         (0..size as isize).map(|i| (start as isize + i * stride) as i32).collect();
-                    leaves.push(leaf(vector(&at, scope)?)?);
+                    leaves.push(leaf(trace::new_vector(&at, scope)?)?);
                 }
                 Chosen::Known(Selection::Positions(at)) => {
                     words.push(3);
-                    leaves.push(leaf(vector(at, scope)?)?);
+                    leaves.push(leaf(trace::new_vector(at, scope)?)?);
                 }
                 // A mask with elements is known.
                 Chosen::Dynamic(x) | Chosen::Where(x) => {
@@ -373,7 +381,7 @@ impl Subscripts {
             }
         }
         if !starts.is_empty() {
-            leaves.push(leaf(vector(&starts, scope)?)?);
+            leaves.push(leaf(trace::new_vector(&starts, scope)?)?);
         }
         leaves.iter().for_each(|leaf| leaf.add_words(&mut words));
         let words = (!audit::is_open()).then_some(words);
@@ -587,10 +595,4 @@ fn listed(list: SEXP, axis: Axis) -> Outcome<Vec<f64>> {
         })
     };
     (0..len(list)).map(number).collect()
-}
-
-/// Positions as a 1-d tensor.
-fn vector(at: &[i32], scope: &Scope) -> Outcome {
-    let aval = Aval::known(DType::I32, Shape::try_new(vec![at.len()])?);
-    trace::new_tensor(&aval, cast::bytes(at), scope)
 }

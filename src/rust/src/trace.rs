@@ -15,6 +15,7 @@ use anvil_core::apply::Defaults;
 use anvil_core::dtype::{DType, Ranked};
 use anvil_core::error::{Error, Result};
 use anvil_core::graph::{Def, Value};
+use anvil_core::kernels::cast;
 use anvil_core::ops::layout::Order;
 use anvil_core::ops::{Builder, Convert, Graph, Op, Reshape};
 use anvil_core::shape::Shape;
@@ -330,6 +331,12 @@ pub fn new_tensor(aval: &Aval, bytes: &[u8], scope: &Scope) -> Outcome {
     // SAFETY: as above.
     unsafe { value::new_bytes(tensor, aval.dtype) }.copy_from_slice(bytes);
     Ok(tensor)
+}
+
+/// Positions as a 1-d tensor.
+pub fn new_vector(at: &[i32], scope: &Scope) -> Outcome {
+    let aval = Aval::known(DType::I32, Shape::try_new(vec![at.len()])?);
+    new_tensor(&aval, cast::bytes(at), scope)
 }
 
 /// Captures a tensor: a scalar becomes a literal, another tensor a constant, once for each vector of R.

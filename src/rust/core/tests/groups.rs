@@ -9,8 +9,8 @@ use anvil_core::graph::Value;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, DotGeneral, Graph, Iota, Op, Reduction, StaticSlice, Transpose,
-    Unary,
+    Binary, BroadcastInDim, Builder, Check, Compare, DotGeneral, Gather, Graph, Iota, Op, Reduction,
+    StaticSlice, Transpose, Unary,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
@@ -107,6 +107,22 @@ fn values_are_made_near_to_their_readers() {
     let text = agrees(&graph, 1);
     let executable = Executable::compile(&graph, &[]).unwrap();
     assert!(executable.scratch_bytes() < 6 * 8 * n * n, "{text}");
+}
+
+#[test]
+fn what_shares_no_operand_with_a_group_joins_that_of_its_reader() {
+    // What is gathered cannot move to the group of its reader, which begins with a product of others.
+    let (mut b, n) = (Builder::default(), 3 * TILE);
+    let x = input(&mut b, DType::F32, &[n]);
+    let index = input(&mut b, DType::I32, &[n]);
+    let others = [input(&mut b, DType::F32, &[n]), input(&mut b, DType::F32, &[n])];
+    let gather = Gather::along(Axis(0), &shape(&[n]), Check::Silent);
+    let read = b.node1(gather, &[x, index]).unwrap();
+    let first = unary(&mut b, Unary::sin, read);
+    let product = binary(&mut b, Binary::mul, others[0], others[1]);
+    let sum = binary(&mut b, Binary::max, first, product);
+    let text = agrees(&b.finish(vec![sum]), 7);
+    assert_eq!(steps(&text), 1, "{text}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod products;
 mod promote;
 mod quantile;
 mod random;
+pub mod runs;
 pub mod selection;
 mod sequences;
 mod shapes;

@@ -96,6 +96,7 @@ pub fn partition(graph: &Graph, views: &Views, given: Given) -> Units {
         partition.put(node);
     }
     if partition.open.iter().filter(|unit| unit.group.is_some()).count() > 1 {
+        (1..partition.open.len()).for_each(|unit| partition.rise(unit));
         partition.find_readers();
         for node in (0..partition.plans.len()).rev() {
             stop::work(NODE);

@@ -22,6 +22,38 @@ impl Partition<'_> {
         }
     }
 
+    /// Moves all of a group of maps to the last one before it that makes what it reads, if all else that it reads is there
+    /// by then: a node that shares no operand with a group begins one of its own, and its reader follows it.
+    pub(super) fn rise(&mut self, unit: usize) {
+        let Some(group) = self.open[unit].group.filter(|group| group.schedule == Schedule::Map) else {
+            return;
+        };
+        let nodes = self.open[unit].nodes.clone();
+        let (mut to, mut shares) = (0, vec![]);
+        for &node in &nodes {
+            for (i, &v) in self.graph.nodes()[node].operands.iter().enumerate() {
+                let whole = self.plans[node].reads_whole(i);
+                let Some(made) = self.maker(self.views.root(v)).filter(|&made| self.unit_of[made] != unit)
+                else {
+                    continue;
+                };
+                let first = if whole { self.in_memory(v) } else { self.available(v, group.len) };
+                to = first.max(to);
+                shares.extend((self.unit_of[made] == first).then_some(first));
+            }
+        }
+        let alike = |unit: usize| self.open[unit].group.is_some_and(|other| other.len == group.len);
+        if to >= unit || !shares.contains(&to) || !alike(to) || self.reads_of(&nodes, to).is_none() {
+            return;
+        }
+        if !nodes.iter().all(|&node| self.fits(node, to)) {
+            return;
+        }
+        self.open[unit].nodes.clear();
+        self.open[unit].reads.clear();
+        nodes.iter().for_each(|&node| self.join(node, to));
+    }
+
     /// Moves a node to the first group that reads it, with what it alone reads of its own, if nothing else there
     /// reads these and their operands are in memory anyway.
     pub(super) fn sink(&mut self, node: usize) {
