@@ -303,6 +303,14 @@ approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 5
   for (arg in c("y", "xout")) {
     if (is.null(get(arg))) abort_arg(arg, "given for tensors", "left out")
   }
+  # How many points are left is known where their elements are.
+  if (isTRUE(na.rm) && !is_traced(x) && !is_traced(y)) {
+    whole <- !is.na(as.double(x)) & !is.na(as.double(y))
+    if (!all(whole)) {
+      x <- x[whole]
+      y <- y[whole]
+    }
+  }
   # Points may come in any order.
   x <- as_operand(x)
   at <- nv_order(x)

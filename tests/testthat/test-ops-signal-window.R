@@ -151,6 +151,12 @@ test_that("interpolation is that of NumPy, of JAX's gradients, and of approx()",
     expect_equal(is.na(as.double(got)), is.na(want))
     expect_equal(as.double(got), want, tolerance = 1e-15)
   }
+  # Points that are missing are left out, as in R.
+  holes <- c(1, NaN, 3, 4)
+  got <- approx(1:4, nv_tensor(holes, "f64"), xout = c(1.5, 2))$y
+  expect_equal(as.double(got), stats::approx(1:4, holes, xout = c(1.5, 2))$y)
+  kept <- approx(1:4, nv_tensor(holes, "f64"), xout = c(1.5, 3.5), na.rm = FALSE)$y
+  expect_identical(as.double(kept), c(NaN, 3.5))
   slope <- gradient(function(at) nv_interp(x, y, at))(nv_scalar(1.2, "f64"))$at
   expect_equal(as.double(slope), 12)
   m <- nv_tensor(matrix(places[2:7], 2), "f64")

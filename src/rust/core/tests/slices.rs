@@ -106,6 +106,39 @@ fn loops_along_the_last_axis_give_what_loops_along_the_first_give() {
 }
 
 #[test]
+fn short_slices_stay_in_their_places_when_long_ones_beside_them_are_not_read() {
+    // A long state that is stacked, and long slices: the loop slices along the last axis, and then nothing reads them.
+    let (short, long) = (float(&[2]), float(&[90]));
+    let types = [short.clone(), long.clone(), short, long.clone(), long];
+    let body = region(&types, |b, x| {
+        let sum = plain(b, "add", &[x[0], x[2]]);
+        let next = plain(b, "sin", &[sum]);
+        let other = plain(b, "mul", &[x[1], x[3]]);
+        vec![next, other, x[0], x[1], next]
+    });
+    for reverse in [false, true] {
+        let mut b = Builder::default();
+        let x: Vec<Value> = [&[2][..], &[90], &[7, 2], &[7, 90], &[90]].map(|s| b.input(float(s))).to_vec();
+        let op = Scan {
+            body: body.clone(),
+            carried: 2,
+            sliced: 2,
+            length: 7,
+            reverse,
+            last: false,
+            checkpoint: false,
+        };
+        let results = b.node(op, &x).unwrap();
+        let graph = b.finish(vec![results[0], results[2], results[4]]);
+        let inputs = random_inputs(&mut Rng::new(5), &graph);
+        assert_eq!(disagreement(&graph, &inputs, &[], &[]), None);
+        // As the pass of a loop that is not simplified before leaves it.
+        let made = slices(&graph).unwrap().expect("there are long slices");
+        assert_eq!(disagreement(&made, &inputs, &[], &[]), None, "{made}");
+    }
+}
+
+#[test]
 fn what_a_loop_keeps_for_its_derivative_is_read_as_it_lies() {
     for (sizes, way) in [(&[70][..], [4, 0, 0]), (&[9, 8], [3, 1, 1])] {
         let graph = gradient(&total(&program(sizes, way)), &shapes(sizes, way[0])).unwrap();

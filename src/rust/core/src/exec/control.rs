@@ -86,9 +86,9 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
         ops::Control::While(op) => {
             let (cond, body) = (program(&op.cond)?, body(&tested(op)?, op.carried)?);
             let types = [types(&op.body, &op.body.inputs()[..op.carried]), vec![], vec![]];
-            let roles =
-                Roles { carried: op.carried, sliced: 0, tested: true, length: usize::MAX, reverse: false };
-            let carried = Carried::new(types, false, &body, &roles);
+            let (carried, length) = (op.carried, usize::MAX);
+            let roles = Roles { carried, sliced: 0, tested: true, length, reverse: false, last: false };
+            let carried = Carried::new(types, &body, &roles);
             Compiled::While(cond, body, carried)
         }
         ops::Control::Scan(op) => {
@@ -97,8 +97,8 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             let of = |values: &[Value]| types(&op.body, values);
             let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];
             let (carried, sliced, length) = (op.carried, op.sliced, op.length);
-            let roles = Roles { carried, sliced, tested: false, length, reverse: op.reverse };
-            let carried = Carried::new(types, op.last, &body, &roles);
+            let roles = Roles { carried, sliced, tested: false, length, reverse: op.reverse, last: op.last };
+            let carried = Carried::new(types, &body, &roles);
             Compiled::Scan(body, op.clone(), carried)
         }
         // It was replaced by its graph before.
@@ -199,11 +199,11 @@ impl Carried {
         lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>() + scratch.len()
     }
 
-    fn new(types: [Vec<Aval>; 3], last: bool, body: &Executable, roles: &Roles) -> Carried {
+    fn new(types: [Vec<Aval>; 3], body: &Executable, roles: &Roles) -> Carried {
         let slices = types[1..].iter().flatten();
         let time = slices.clone().map(|aval| SLICE + SLICED_ELEMENT * aval.shape.size()).sum::<usize>();
         let native = scalars::compile(body.graph(), roles, body.picoseconds() + time);
-        let direct = last && slices.map(Aval::bytes).sum::<usize>() >= DIRECT;
+        let direct = roles.last && slices.map(Aval::bytes).sum::<usize>() >= DIRECT;
         // Native code replaces the state by itself.
         let updated = |i: usize| native.is_none() && body.donations()[i] == Some(i);
         let in_place = (0..types[0].len()).map(updated).collect();

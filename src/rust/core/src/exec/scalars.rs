@@ -62,6 +62,8 @@ pub(super) struct Roles {
     pub length: usize,
     /// Whether it runs backwards.
     pub reverse: bool,
+    /// Whether slices are along the last axis.
+    pub last: bool,
 }
 
 /// A loop in native code.
@@ -92,7 +94,10 @@ enum Held {
 /// The native code of a loop with this body, whose plan takes about so many picoseconds; `None` if it has none,
 /// or the plan, whose instructions are on vectors, is faster.
 pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalars> {
-    if !native::is_here() || body.nodes().len() > MAX_STEPS {
+    // Elements of slices are read and written along the first axis. A loop along the last axis had long slices; once
+    // nothing reads these, short ones may be all that it has.
+    let sliced = roles.sliced > 0 || !roles.tested && body.outputs().len() > roles.carried;
+    if !native::is_here() || body.nodes().len() > MAX_STEPS || roles.last && sliced {
         return None;
     }
     let mut to = Lowering {
