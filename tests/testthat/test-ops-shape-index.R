@@ -99,3 +99,11 @@ test_that("one-hot vectors are rows of the identity", {
   expect_error(nv_one_hot(1L, 3, axis = 2), class = "anvil_error_axis")
   expect_error(nv_one_hot(1L, 3, dtype = "f128"), class = "anvil_error_dtype")
 })
+
+test_that("a product with what is put has second derivatives where a factor is 0", {
+  f <- function(x) nv_put(x[1:1], 1L, x[2], update_computation = "mul")[1]
+  for (at in list(c(0, 3), c(2, 0), c(0, 0), c(2, 3))) {
+    h <- hessian(f)(nv_tensor(at, "f64"))$x$x
+    expect_identical(as_array(h), matrix(c(0, 1, 1, 0), 2))
+  }
+})

@@ -483,7 +483,11 @@ fn factors<'m, 'b>(windows: &Accesses<'_, 'm, 'b>, x: Var<'m, 'b>, update: Var<'
     let number = |v: Var<'m, 'b>| is_zero(v).select(v.of(1.0), v.of(0.0));
     let zeros = windows.read(windows.put(number(x), Binary::add, number(update)));
     let none = zeros.compare(Compare::eq, number(update));
-    [of_input, none.select(product / without(update), update.of(0.0))]
+    let others = none.select(product / without(update), update.of(0.0));
+    // Where it is the only update of an element, that element itself, whose derivative is not lost where it is 0.
+    let updates = windows.read(windows.put(x.of(0.0), Binary::add, update.of(1.0)));
+    let is_only = updates.compare(Compare::eq, updates.of(1.0));
+    [of_input, is_only.select(windows.read(x), others)]
 }
 
 /// The gradient is shared equally by all elements that equal the result.
