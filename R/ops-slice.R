@@ -142,11 +142,11 @@ nv_reverse <- function(operand, axes) .External(anvil_op, "reverse", operand, ax
 #' `nv_gather()` and `"drop"` for `nv_scatter()`. Windows that overlap are updated one after the other, in the
 #' order of `update`.
 #'
-#' @section Gradients: `"replace"` and `"add"` have derivatives of any order. So do `"min"` and `"max"`, where
-#' elements that tie share the gradient in equal parts, and `"mul"` as long as no factor is 0 of an element
-#' that is updated more than once: where one is, the first derivative holds, and higher ones may not. Windows
-#' that are left out have gradient 0. An update computation that is a function has no gradient: [gradient()] signals
-#' `anvil_error_grad`.
+#' @section Gradients: `"replace"` and `"add"` have derivatives of any order. So do `"min"` and `"max"`,
+#' where elements that tie share the gradient in equal parts, and `"mul"` as long as no factor is 0 of an
+#' element that is updated more than once: where one is, the first derivative holds, and higher ones may
+#' not. Windows that are left out have gradient 0. An update computation that is a function has no gradient:
+#' [gradient()] signals `anvil_error_grad`.
 #'
 #' @param operand,input A tensor, a traced value, or an R number, logical or array.
 #' @param start_indices,scatter_indices Positions, from 1: integers.
