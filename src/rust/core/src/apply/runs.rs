@@ -58,10 +58,8 @@ impl Applier<'_> {
             }
             let mut parts = vec![];
             for run in runs {
-                let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
-                (start[axis.0], limit[axis.0]) = (run.start, run.start + run.size);
-                let mut part =
-                    self.builder.node1(StaticSlice { start, limit, stride: vec![1; shape.rank()] }, &[x])?;
+                let slice = StaticSlice::along(&shape, *axis, run.start..run.start + run.size);
+                let mut part = self.builder.node1(slice, &[x])?;
                 if run.backwards {
                     part = self.builder.node1(Reverse { axes: vec![*axis] }, &[part])?;
                 }

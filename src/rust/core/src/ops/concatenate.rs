@@ -123,11 +123,9 @@ impl OpDef for Concatenate {
             let mut first = 0;
             let part = |x: &Var<'_, '_>| {
                 let shape = x.aval().shape;
-                let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
-                start[self.axis.0] = first;
+                let start = first;
                 first += shape[self.axis.0];
-                limit[self.axis.0] = first;
-                Some(at.g().apply(StaticSlice { start, limit, stride: vec![1; shape.rank()] }, &[]))
+                Some(at.g().apply(StaticSlice::along(&shape, self.axis, start..first), &[]))
             };
             at.operands.iter().map(part).collect()
         })

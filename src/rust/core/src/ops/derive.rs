@@ -217,12 +217,10 @@ impl<'m, 'b> Var<'m, 'b> {
     #[inline(never)]
     pub(crate) fn section(self, axis: Axis, from: usize, to: usize) -> Var<'m, 'b> {
         let shape = self.aval().shape;
-        let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
-        (start[axis.0], limit[axis.0]) = (from, to);
-        if limit[..] == shape[..] && from == 0 {
+        if (from, to) == (0, shape[axis.0]) {
             return self;
         }
-        self.apply(StaticSlice { start, limit, stride: vec![1; shape.rank()] }, &[])
+        self.apply(StaticSlice::along(&shape, axis, from..to), &[])
     }
 
     /// The result of an op without operands.

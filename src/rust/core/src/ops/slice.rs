@@ -15,6 +15,7 @@ use crate::kernels::tile::copy;
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+use std::ops::Range;
 
 /// Elements `start`, `start + stride`, ... before `limit`, along each axis (StableHLO, `slice`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -158,6 +159,13 @@ impl OpDef for StaticSlice {
 }
 
 impl StaticSlice {
+    /// The elements of a value of this shape in a range along an axis, all along the others.
+    pub fn along(shape: &Shape, axis: Axis, range: Range<usize>) -> StaticSlice {
+        let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
+        (start[axis.0], limit[axis.0]) = (range.start, range.end);
+        StaticSlice { start, limit, stride: vec![1; shape.rank()] }
+    }
+
     fn view(&self, layout: &Layout, result: &Shape) -> Layout {
         if result.size() == 0 {
             // An empty result may start beyond the end.

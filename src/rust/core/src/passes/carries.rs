@@ -80,17 +80,11 @@ fn repeated(b: &mut Builder, op: &While, operands: &[Value]) -> Result<Option<Ve
     parts.joined(b, &results).map(Some)
 }
 
-/// The part of a value that has this number along an axis.
-fn part(shape: &Shape, axis: Axis, number: usize) -> StaticSlice {
-    let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
-    (start[axis.0], limit[axis.0]) = (number, number + 1);
-    StaticSlice { start, limit, stride: vec![1; shape.rank()] }
-}
-
 /// The parts of a value along an axis.
 fn parts_of(b: &mut Builder, value: Value, axis: Axis) -> Result<Vec<Value>> {
     let shape = b.graph().aval(value).shape.clone();
-    (0..shape[axis.0]).map(|number| b.node1(part(&shape, axis, number), &[value])).collect()
+    let part = |i: usize| StaticSlice::along(&shape, axis, i..i + 1);
+    (0..shape[axis.0]).map(|i| b.node1(part(i), &[value])).collect()
 }
 
 /// The state of a loop, some values of which are carried in parts.
@@ -145,8 +139,7 @@ impl<'g> Parts<'g> {
     /// Outputs that are needed whole, and put together.
     fn outputs_joined(&self) -> impl Iterator<Item = Value> + '_ {
         let outputs = self.body.outputs().iter().enumerate();
-        let own = |i: usize| self.axes.get(i).copied().flatten();
-        outputs.filter(move |&(i, v)| own(i).is_none() && self.apart[v.index()].is_some()).map(|(_, &v)| v)
+        outputs.filter(|&(i, v)| self.axis(i).is_none() && self.apart[v.index()].is_some()).map(|(_, &v)| v)
     }
 
     /// Whether a node needs all of an operand that is put together.
@@ -156,6 +149,11 @@ impl<'g> Parts<'g> {
         let together = node.results.first().is_some_and(|v| self.apart[v.index()] == Some(axis));
         let one = node.op.get::<StaticSlice>().is_some_and(|op| is_part(op, &self.body.aval(v).shape, axis));
         !together && !one
+    }
+
+    /// The axis along which an input or output of the body has parts, if it is of the state and has any.
+    fn axis(&self, i: usize) -> Option<Axis> {
+        self.axes.get(i).copied().flatten()
     }
 
     /// Values of the state, parts counted.
@@ -173,7 +171,7 @@ impl<'g> Parts<'g> {
         let mut inputs = vec![];
         for (i, &v) in region.inputs().iter().enumerate() {
             let aval = region.aval(v).clone();
-            let Some(axis) = self.axes.get(i).copied().flatten() else {
+            let Some(axis) = self.axis(i) else {
                 inputs.push(b.input(aval));
                 continue;
             };
@@ -217,7 +215,7 @@ impl<'g> Parts<'g> {
         let (mut outputs, mut wanted) = (vec![], vec![]);
         for (i, &v) in self.body.outputs().iter().enumerate() {
             let value = new[v.index()].expect("outputs are made");
-            match self.axes.get(i).copied().flatten() {
+            match self.axis(i) {
                 Some(axis) => {
                     outputs.extend(parts_of(&mut b, value, axis)?);
                     wanted.push(value);
@@ -253,7 +251,7 @@ impl<'g> Parts<'g> {
     fn split(&self, b: &mut Builder, operands: &[Value]) -> Result<Vec<Value>> {
         let mut given = vec![];
         for (i, &v) in operands.iter().enumerate() {
-            match self.axes.get(i).copied().flatten() {
+            match self.axis(i) {
                 Some(axis) => given.extend(parts_of(b, v, axis)?),
                 None => given.push(v),
             }

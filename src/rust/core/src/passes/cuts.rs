@@ -221,9 +221,7 @@ fn join(b: &mut Builder, value: Value, ends: &[usize]) -> Result<Value> {
     let axis = last_axis(&shape).expect("what is joined has such an axis");
     let (mut at, mut pieces) = (0, vec![]);
     for &end in ends {
-        let (mut start, mut limit) = (vec![0; shape.rank()], shape.to_vec());
-        (start[axis], limit[axis]) = (at, end);
-        pieces.push(b.node1(StaticSlice { start, limit, stride: vec![1; shape.rank()] }, &[value])?);
+        pieces.push(b.node1(StaticSlice::along(&shape, Axis(axis), at..end), &[value])?);
         at = end;
     }
     b.node1(Concatenate { axis: Axis(axis) }, &pieces)
