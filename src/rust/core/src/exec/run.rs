@@ -71,6 +71,9 @@ impl Executable {
         if let Some(fused) = passes::outer_products(&graph)? {
             graph = passes::optimise(&fused)?;
         }
+        if let Some(packed) = passes::packs(&graph)? {
+            graph = packed;
+        }
         if let Some(parted) = passes::carries(&graph)? {
             graph = parted;
         }

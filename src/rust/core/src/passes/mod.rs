@@ -10,6 +10,7 @@ mod carries;
 mod cuts;
 mod if_conversion;
 mod outer_products;
+mod packs;
 mod pads;
 mod pieces;
 mod regions;
@@ -25,6 +26,7 @@ pub use carries::carries;
 pub use cuts::{parts, LARGE};
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
+pub use packs::packs;
 pub use pads::pads;
 pub use rewrite::{accurate, Stage};
 pub use rows::rows;
@@ -135,6 +137,17 @@ fn rebuilt(
     graph: &Graph,
     mut each: impl FnMut(&mut Builder, usize, &[Value]) -> Result<Option<Vec<Value>>>,
 ) -> Result<Graph> {
+    rebuilt_from(graph, |b, number, new| {
+        let operands: Vec<Value> = graph.nodes()[number].operands.iter().map(|v| new[v.index()]).collect();
+        each(b, number, &operands)
+    })
+}
+
+/// As [`rebuilt`], with what all earlier values have become.
+fn rebuilt_from(
+    graph: &Graph,
+    mut each: impl FnMut(&mut Builder, usize, &[Value]) -> Result<Option<Vec<Value>>>,
+) -> Result<Graph> {
     let mut b = Builder::default();
     let mut new: Vec<Value> = Vec::with_capacity(graph.values().count());
     let mut made = Vec::new();
@@ -147,10 +160,13 @@ fn rebuilt(
             Def::Result(number, k) => {
                 if k == 0 {
                     let node = &graph.nodes()[number];
-                    let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
-                    made = match each(&mut b, number, &operands)? {
+                    made = match each(&mut b, number, &new)? {
                         Some(made) => made,
-                        None => b.node(node.op.clone(), &operands)?,
+                        None => {
+                            let operands: Vec<Value> =
+                                node.operands.iter().map(|v| new[v.index()]).collect();
+                            b.node(node.op.clone(), &operands)?
+                        }
                     };
                 }
                 made[k]

@@ -1,0 +1,285 @@
+//! Where packs begin: values of one shape that lie side by side in another one, since they are joined, or updates or
+//! pads at places that are known.
+
+use super::Readers;
+use crate::error::Result;
+use crate::graph::{Def, Node, Value, NODE};
+use crate::growth::table;
+use crate::ops::contract::Framed;
+use crate::ops::create::uniform;
+use crate::ops::layout::Order;
+use crate::ops::{Binary, BroadcastInDim, Builder, Concatenate, Graph, Op, Pad, Reshape, Transpose};
+use crate::passes::flagged;
+use crate::shape::{Axis, Shape};
+use crate::stop;
+use crate::tensor::{Aval, Literal};
+
+/// Parts of a seed, at least.
+const PARTS: usize = 3;
+
+/// What becomes of the joined parts.
+pub(super) enum Use {
+    /// Nothing more.
+    Joined,
+    /// They replace a window of a value, as this node does, which has the first place.
+    Updated { base: Value, first: usize },
+    /// They are padded with this zero, and added to what there is.
+    Added { zero: Value, low: Vec<i64>, high: Vec<i64>, to: Option<Value> },
+}
+
+/// Parts that lie side by side.
+pub(super) struct Seed {
+    /// The node whose result is made of them.
+    pub number: usize,
+    /// The parts, in their order; of what they were reshaped to.
+    pub parts: Vec<Value>,
+    /// The shape of all together.
+    pub joined: Shape,
+    /// The axis of the parts before which the axis of the pack lies, to make that shape.
+    before: usize,
+    to: Use,
+    /// The other nodes that put the parts in their places.
+    pub covered: Vec<usize>,
+}
+
+/// All seeds of a graph.
+pub(super) fn seeds(graph: &Graph, readers: &Readers) -> Vec<Seed> {
+    let mut seeds = vec![];
+    // Nodes that are links of a chain that ends later.
+    let mut inner = table(false, graph.nodes().len());
+    for (number, node) in graph.nodes().iter().enumerate().rev() {
+        stop::work(NODE);
+        if inner[number] {
+            continue;
+        }
+        let found = if let Some(op) = node.op.get::<Concatenate>() {
+            joined(graph, number, node, op.axis)
+        } else if framed(graph, node).is_some() {
+            updated(graph, readers, number)
+        } else {
+            added(graph, readers, number)
+        };
+        if let Some(seed) = found {
+            seed.covered.iter().for_each(|&number| inner[number] = true);
+            seeds.push(seed);
+        }
+    }
+    seeds
+}
+
+/// Where an op places an operand within others, if that is known.
+fn framed(graph: &Graph, node: &Node<Op>) -> Option<Framed> {
+    let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
+    let known: Vec<Option<Literal>> = node.operands.iter().map(|&v| uniform(graph, v)).collect();
+    node.op.framed(&types, &known)
+}
+
+fn is_pad(node: &Node<Op>) -> bool {
+    node.op.get::<Pad>().is_some()
+}
+
+/// The parts of a concatenation.
+fn joined(graph: &Graph, number: usize, node: &Node<Op>, axis: Axis) -> Option<Seed> {
+    let joined = graph.aval(node.results[0]).shape.clone();
+    Seed::new(graph, number, node.operands.clone(), axis, joined, Use::Joined, vec![])
+}
+
+/// A part at a place: the value, the index of its first element, and the node that places it.
+type Placed = (Value, Vec<usize>, usize);
+
+/// Updates of one another's results.
+fn updated(graph: &Graph, readers: &Readers, number: usize) -> Option<Seed> {
+    let (mut placed, mut at): (Vec<Placed>, usize) = (vec![], number);
+    let base = loop {
+        let node = &graph.nodes()[at];
+        let framed = framed(graph, node).filter(|_| !is_pad(node))?;
+        placed.push((node.operands[framed.inside], framed.start, at));
+        let around = node.operands[framed.around];
+        match graph.def(around) {
+            Def::Result(next, _) if continues(graph, readers, around, next, at, placed[0].0) => at = next,
+            _ => break around,
+        }
+    };
+    let covered = placed.iter().map(|&(.., number)| number).filter(|&n| n != number).collect();
+    let (parts, axis, joined) = beside(graph, &mut placed)?;
+    let to = match joined == graph.aval(base).shape {
+        true => Use::Joined,
+        false => Use::Updated { base, first: placed[0].2 },
+    };
+    Seed::new(graph, number, parts, axis, joined, to, covered)
+}
+
+/// Whether a value is an update like this `part`, which only the next one reads.
+fn continues(
+    graph: &Graph,
+    readers: &Readers,
+    v: Value,
+    number: usize,
+    reader: usize,
+    part: Value,
+) -> bool {
+    let node = &graph.nodes()[number];
+    let alike =
+        |framed: Framed| graph.aval(node.operands[framed.inside]).shape == graph.aval(part).shape;
+    readers.only(v) == Some(reader) && !is_pad(node) && framed(graph, node).is_some_and(alike)
+}
+
+/// Pads with zero that are added, to one another and at most one other value.
+fn added(graph: &Graph, readers: &Readers, number: usize) -> Option<Seed> {
+    let adds = |number: usize| graph.nodes()[number].op.get::<Binary>() == Some(&Binary::add);
+    if !adds(number) {
+        return None;
+    }
+    let (mut placed, mut covered, mut to, mut zero): (Vec<Placed>, _, _, _) = (vec![], vec![], None, None);
+    let mut left = vec![number];
+    while let Some(at) = left.pop() {
+        for &v in &graph.nodes()[at].operands {
+            let only = readers.only(v).filter(|&reader| reader == at);
+            let made = match graph.def(v) {
+                Def::Result(made, _) if only.is_some() => Some(made),
+                _ => None,
+            };
+            if let Some(made) = made.filter(|&made| adds(made)) {
+                covered.push(made);
+                left.push(made);
+                continue;
+            }
+            let pad = made.filter(|&made| is_pad(&graph.nodes()[made])).and_then(|made| {
+                let node = &graph.nodes()[made];
+                let is_zero = uniform(graph, node.operands[1])?.to_bytes().iter().all(|&byte| byte == 0);
+                let framed = framed(graph, node).filter(|_| is_zero)?;
+                Some((node.operands[0], framed.start, made))
+            });
+            match pad {
+                Some(pad) => {
+                    covered.push(pad.2);
+                    zero = zero.or(graph.nodes()[pad.2].operands.get(1).copied());
+                    placed.push(pad);
+                }
+                None if to.is_none() => to = Some(v),
+                None => return None,
+            }
+        }
+    }
+    let whole = graph.aval(graph.nodes()[number].results[0]).shape.clone();
+    let (parts, axis, joined) = beside(graph, &mut placed)?;
+    let low: Vec<i64> = placed[0].1.iter().map(|&at| at as i64).collect();
+    let high = (0..whole.rank()).map(|i| (whole[i] - joined[i]) as i64 - low[i]).collect();
+    let to = Use::Added { zero: zero?, low, high, to };
+    Seed::new(graph, number, parts, axis, joined, to, covered)
+}
+
+/// Parts of one shape that lie side by side along an axis, in their order, and the shape of all.
+fn beside(graph: &Graph, placed: &mut [Placed]) -> Option<(Vec<Value>, Axis, Shape)> {
+    placed.sort_by(|a, b| a.1.cmp(&b.1));
+    let [(first, start, _), (_, next, _), ..] = &*placed else { return None };
+    let shape = &graph.aval(*first).shape;
+    let axis = (0..shape.rank()).find(|&i| start[i] != next[i])?;
+    let fits = |(k, (v, at, _)): (usize, &Placed)| {
+        let along = |i: usize| at[i] == start[i] + if i == axis { k * shape[axis] } else { 0 };
+        graph.aval(*v).shape == *shape && (0..shape.rank()).all(along)
+    };
+    if !placed.iter().enumerate().all(fits) {
+        return None;
+    }
+    let mut joined = shape.to_vec();
+    joined[axis] *= placed.len();
+    let parts = placed.iter().map(|&(v, ..)| v).collect();
+    Some((parts, Axis(axis), Shape::try_new(joined).ok()?))
+}
+
+impl Seed {
+    /// Parts along an axis of what is joined; `None` if they are few or differ in shape.
+    fn new(
+        graph: &Graph,
+        number: usize,
+        mut parts: Vec<Value>,
+        axis: Axis,
+        joined: Shape,
+        to: Use,
+        mut covered: Vec<usize>,
+    ) -> Option<Seed> {
+        let shape = graph.aval(*parts.first()?).shape.clone();
+        let alike = parts.iter().all(|&v| graph.aval(v).shape == shape);
+        if parts.len() < PARTS || !alike || joined.size() == 0 {
+            return None;
+        }
+        let mut before = axis.0 + 1;
+        // Elements of a part before the axis of the pack: they are the same of what was reshaped.
+        let inside: usize = shape[..before].iter().product();
+        while let Some((from, at)) = reshaped(graph, &parts, inside) {
+            covered.extend(parts.iter().filter_map(|&v| match graph.def(v) {
+                Def::Result(number, _) => Some(number),
+                Def::Input(_) | Def::Constant(_) | Def::Literal(_) => None,
+            }));
+            (parts, before) = (from, at);
+        }
+        Some(Seed { number, parts, joined, before, to, covered })
+    }
+
+    /// What the node makes of the parts, given them as a pack: with the axis of the pack last.
+    pub(super) fn make(&self, b: &mut Builder, graph: &Graph, pack: Value, new: &[Value]) -> Result<Value> {
+        let rank = b.graph().aval(pack).shape.rank() - 1;
+        let mut all = pack;
+        if self.before < rank {
+            let permutation =
+                (0..self.before).chain([rank]).chain(self.before..rank).map(Axis).collect();
+            all = b.node1(Transpose { permutation }, &[all])?;
+        }
+        all = reshape(b, all, self.joined.clone())?;
+        let aval = graph.aval(graph.nodes()[self.number].results[0]);
+        match &self.to {
+            Use::Joined => {}
+            Use::Updated { base, first } => {
+                let node = &graph.nodes()[*first];
+                let mut operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
+                (operands[0], operands[1]) = (new[base.index()], all);
+                all = b.node1(node.op.clone(), &operands)?;
+            }
+            Use::Added { zero, low, high, to } => {
+                let zero = new[zero.index()];
+                if aval.shape != self.joined {
+                    let pad = Pad { low: low.clone(), high: high.clone(), interior: vec![0; low.len()] };
+                    all = b.node1(pad, &[all, zero])?;
+                }
+                if let Some(to) = to {
+                    all = b.node1(Binary::add, &[new[to.index()], all])?;
+                }
+                // The zeros of other pads, which make zeros of those with a sign.
+                let zeros = BroadcastInDim { shape: aval.shape.clone(), axes: vec![] };
+                let zeros = b.node1(zeros, &[zero])?;
+                all = b.node1(Binary::add, &[all, zeros])?;
+            }
+        }
+        flagged(b, all, aval.ambiguous)
+    }
+}
+
+/// A value in another shape of the same size, in R's order.
+pub(super) fn reshape(b: &mut Builder, v: Value, shape: Shape) -> Result<Value> {
+    match b.graph().aval(v).shape == shape {
+        true => Ok(v),
+        false => b.node1(Reshape { shape, order: Order::Column }, &[v]),
+    }
+}
+
+/// What values were reshaped from, all from one shape, and before which axis of it so many elements lie; `None` if they
+/// were not, or there is no such axis.
+pub(super) fn reshaped(graph: &Graph, values: &[Value], inside: usize) -> Option<(Vec<Value>, usize)> {
+    let from: Vec<Value> = values.iter().map(|&v| source(graph, v)).collect::<Option<_>>()?;
+    let shape = &graph.aval(from[0]).shape;
+    let at = boundary(shape, inside)?;
+    from.iter().all(|&v| graph.aval(v).shape == *shape).then_some((from, at))
+}
+
+/// What a value was reshaped from in R's order.
+pub(super) fn source(graph: &Graph, v: Value) -> Option<Value> {
+    let node = graph.made_by(v)?;
+    node.op.get::<Reshape>().filter(|op| op.order == Order::Column)?;
+    Some(node.operands[0])
+}
+
+/// The first axis before which so many elements of a shape lie; its rank, if all do.
+pub(super) fn boundary(shape: &[usize], inside: usize) -> Option<usize> {
+    (0..=shape.len()).find(|&at| shape[..at].iter().product::<usize>() == inside)
+}
