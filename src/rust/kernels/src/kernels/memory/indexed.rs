@@ -246,10 +246,13 @@ const FAR: usize = 2 << 20;
 /// update what is near: it is worth it where an update waits for memory, or where positions ascend, so that
 /// shares follow one another.
 fn parts(starts: &Starts, bytes: usize) -> usize {
-    let mut first = [0; TILE];
-    let first = &mut first[..starts.count.min(TILE)];
-    (starts.find)(0..first.len(), first);
-    let ascend = first.is_sorted();
+    let (mut first, mut last) = ([0; TILE], [0; TILE]);
+    let n = starts.count.min(TILE);
+    let (first, last) = (&mut first[..n], &mut last[..n]);
+    (starts.find)(0..n, first);
+    (starts.find)(starts.count - n..starts.count, last);
+    // All of them, or those of the examples of a batch.
+    let ascend = first.is_sorted() || first.iter().max() < last.iter().min();
     if bytes >= FAR || ascend {
         threads().min(PARTS)
     } else {

@@ -276,7 +276,7 @@ impl Dot for Bool {
 const CHUNK: usize = 512;
 
 /// Products in a partial sum of a long sum.
-const DEPTH: usize = 4096;
+const DEPTH: usize = 2048;
 
 /// Elements of a result that is computed by partial sums, at most.
 const MAX_LONG_RESULTS: usize = 1 << 14;
