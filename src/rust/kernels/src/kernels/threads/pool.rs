@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// Work in picoseconds from which on sharing it pays. This is the only such estimate: a job starts in 1 to 5
 /// microseconds, and a helper that slept arrives some 20 later.
-pub const WORTH_SHARING: usize = 20_000_000;
+pub const WORTH_SHARING: usize = 30_000_000;
 
 /// How long a helper spins before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
