@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// Work in picoseconds from which on sharing it pays. This is the only such estimate: a job starts in 1 to 5
 /// microseconds, and a helper that slept arrives some 20 later.
-pub const WORTH_SHARING: usize = 30_000_000;
+pub const WORTH_SHARING: usize = 20_000_000;
 
 /// How long a helper spins before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
@@ -52,8 +52,8 @@ struct Job<'a> {
 /// The helpers of a process.
 struct Pool {
     process: u32,
-    /// Pieces of the job that nobody has taken (32 bits), helpers that may take some (16), helpers that
-    /// have (16). One word, so that a helper that takes a piece of a job holds the job by it.
+    /// The first piece of the job that nobody has taken (22 bits), how many nobody has (22), helpers that may take some
+    /// (10), helpers that have (10). One word, so that a helper that takes a piece of a job holds the job by it.
     state: AtomicU64,
     /// The [`Job`] that `state` is about.
     job: AtomicPtr<()>,
@@ -76,9 +76,26 @@ struct Pool {
     ended: Condvar,
 }
 
-const PIECE: u64 = 1 << 32;
-const SEAT: u64 = 1 << 16;
+const FIRST: u64 = 1 << 42;
+const PIECE: u64 = 1 << 20;
+const SEAT: u64 = 1 << 10;
 const INSIDE: u64 = SEAT - 1;
+
+/// Pieces of a job, at most.
+const MOST: usize = (FIRST / PIECE - 1) as usize;
+
+/// The pieces that nobody has taken.
+fn left(state: u64) -> u64 {
+    state % FIRST / PIECE
+}
+
+/// Where a thread takes its pieces: the caller the first, helpers the last. Of two jobs on the same values, as they follow
+/// one another in a loop, each of two threads then has the same half of these in its cache.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    First,
+    Last,
+}
 
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -127,27 +144,30 @@ impl Pool {
 
     /// Whether a helper could take a piece.
     fn is_open(&self, state: u64) -> bool {
-        state >= PIECE && state & INSIDE < state / SEAT % SEAT
+        left(state) > 0 && state & INSIDE < state / SEAT % SEAT
     }
 
-    /// Takes a piece if there is one: its number, counted from the last. `joins` is 1 for a helper that takes
-    /// its first.
-    fn take(&self, joins: u64) -> Option<usize> {
+    /// Takes a piece if there is one: its number. `joins` is 1 for a helper that takes its first.
+    fn take(&self, end: End, joins: u64) -> Option<usize> {
         let mut state = self.state.load(Acquire);
         loop {
-            if state < PIECE || (joins > 0 && !self.is_open(state)) {
+            if left(state) == 0 || (joins > 0 && !self.is_open(state)) {
                 return None;
             }
-            match self.state.compare_exchange_weak(state, state - PIECE + joins, AcqRel, Acquire) {
-                Ok(_) => return Some((state / PIECE) as usize),
+            let first = state / FIRST;
+            let (piece, moved) = match end {
+                End::First => (first, FIRST),
+                End::Last => (first + left(state) - 1, 0),
+            };
+            match self.state.compare_exchange_weak(state, state - PIECE + moved + joins, AcqRel, Acquire) {
+                Ok(_) => return Some(piece as usize),
                 Err(now) => state = now,
             }
         }
     }
 
     /// Does a piece. If it panics, the job ends, and the caller will hear of it.
-    fn run(&self, job: &Job, left: usize) {
-        let piece = job.count - left;
+    fn run(&self, job: &Job, piece: usize) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (job.piece)(piece))) {
             self.end(job, panic);
         }
@@ -169,8 +189,8 @@ impl Pool {
         self.job.store(std::ptr::from_ref(job).cast_mut().cast(), Relaxed);
         self.state.store(job.count as u64 * PIECE + seats as u64 * SEAT, SeqCst);
         self.wake(seats);
-        while let Some(left) = self.take(0) {
-            self.run(job, left);
+        while let Some(piece) = self.take(End::First, 0) {
+            self.run(job, piece);
         }
         self.wait(job);
     }
@@ -245,17 +265,17 @@ impl Pool {
         stop::follow(&self.stop);
         self.seats.add(Seat::here());
         loop {
-            let Some(first) = self.take(1) else {
+            let Some(first) = self.take(End::Last, 1) else {
                 self.rest();
                 continue;
             };
             // SAFETY: a piece was taken, so this is a job whose caller waits until `INSIDE` is 0 again; it
             // was stored before the state was from which the piece was taken.
             let job = unsafe { &*self.job.load(Relaxed).cast_const().cast::<Job>() };
-            let mut piece = Some(first);
-            while let Some(left) = piece {
-                self.run(job, left);
-                piece = self.take(0);
+            let mut next = Some(first);
+            while let Some(piece) = next {
+                self.run(job, piece);
+                next = self.take(End::Last, 0);
             }
             job.raised.bring();
             // From here on the job may be gone.
@@ -311,7 +331,7 @@ pub fn for_each_piece(count: usize, shared: bool, piece: impl Fn(usize) + Sync) 
 fn each_piece(count: usize, shared: bool, piece: &(dyn Fn(usize) + Sync)) {
     // The numbers of pieces and of threads have their bits in the state.
     let seats = if shared { threads().min(count).saturating_sub(1) } else { 0 };
-    if seats == 0 || count > u32::MAX as usize {
+    if seats == 0 || count > MOST {
         return (0..count).for_each(piece);
     }
     let pool = Pool::here();
