@@ -51,6 +51,12 @@ check_dots_given <- function(given) {
   for (i in seq_along(given)) if (identical(given[[i]], quote(expr = ))) abort_missing(paste0("..", i - 1L))
 }
 
+# The values in `...`, or those of the one list that it is.
+listed <- function(...) {
+  values <- list(...)
+  if (length(values) == 1L && is.list(values[[1L]]) && !is.object(values[[1L]])) values[[1L]] else values
+}
+
 # The arguments in `...`, none of them missing.
 list_dots <- function(...) {
   check_dots_given(substitute(list(...)))

@@ -260,6 +260,11 @@ instead_of <- c(
   filter = "Use `nv_convolve()`, or `nv_scan()` for a recursive filter.",
   spline = "Use `approx()` or `nv_interp()`, which is linear.",
   splinefun = "Use `approx()` or `nv_interp()`, which is linear.",
+  approxfun = "Use `approx(x, y, at)$y`, or `nv_interp()`.",
+  ecdf = "Use `findInterval(at, sort(x)) / length(x)`.",
+  uniroot = "Use a number of bisections in `nv_for()`, or Newton's steps in `nv_while()`.",
+  optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
+  integrate = "Use a sum over the nodes of a quadrature rule.",
   sample = "Use `nv_sample()` or `nv_permutation()`, which draw from a state, see `nv_rng_state()`.",
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
 )

@@ -23,7 +23,7 @@
 #'
 #' @param f A function of tensors.
 #' @param static Names or positions of arguments of `f` that are not data: `f` gets them as they are and is
-#'   traced for each value, see below. Positions are those of its formals, from 1.
+#'   traced for each value, see below. Positions are those of its formals, from 1. `NULL` is none.
 #' @param cache_size Number of programs that are kept; the least recently used one is dropped first.
 #' @param donate Names of arguments whose memory the call may use for its results. A tensor that was given
 #'   away cannot be used again: that is an error of class `anvil_error_donated`. If anything but the caller's
@@ -162,6 +162,7 @@ check_names <- function(arg, x, names) {
 # The names of static arguments, of which `static` has names or positions among the formals; `known` are those
 # that it may have.
 static_names <- function(static, formals, known) {
+  if (is.null(static)) return(character())
   if (!is.numeric(static) || is.object(static)) {
     if (!is.character(static)) abort_arg("static", "names or positions of arguments", describe(static))
     check_names("static", static, known)

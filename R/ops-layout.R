@@ -134,8 +134,9 @@ nv_broadcast_scalars <- function(...) {
 #'
 #' Joins values along one axis.
 #'
-#' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one. They are promoted to
-#'   their common dtype. 0-d values get size 1 along the axis, and are repeated along the others.
+#' @param ... Tensors, traced values, or R numbers, logicals or arrays; at least one, or one list of these.
+#'   They are promoted to their common dtype. 0-d values get size 1 along the axis, and are repeated along the
+#'   others.
 #' @param axis The axis along which they are joined, from 1 or negative from the end. It may be left out if no
 #'   value has more than one.
 #' @return A tensor whose size along `axis` is the sum of theirs; ambiguous if all are.
@@ -151,5 +152,5 @@ nv_broadcast_scalars <- function(...) {
 #' @export
 nv_concatenate <- function(..., axis = NULL) {
   check_dots(..., .values = TRUE)
-  .External(anvil_op, "concatenate", operands = list(...), axis = axis)
+  .External(anvil_op, "concatenate", operands = listed(...), axis = axis)
 }

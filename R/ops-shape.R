@@ -30,8 +30,8 @@ nv_unsqueeze <- function(operand, axes) .External(anvil_op, "unsqueeze", operand
 #' `nv_stack()` joins values of one shape along a new axis; [nv_concatenate()] joins them along one that they
 #' have. `nv_split()` cuts a value into parts along an axis.
 #'
-#' @param ... Tensors, traced values, or R numbers, logicals or arrays, of one shape; at least one. They are
-#'   promoted to their common dtype. 0-d values next to others are repeated.
+#' @param ... Tensors, traced values, or R numbers, logicals or arrays, of one shape; at least one, or one
+#'   list of these. They are promoted to their common dtype. 0-d values next to others are repeated.
 #' @param axis For `nv_stack()` the new axis, as numbered in the result; for `nv_split()` the axis that is
 #'   cut. From 1; negative numbers count from the end.
 #' @param operand A tensor, a traced value, or an R array.
@@ -43,13 +43,14 @@ nv_unsqueeze <- function(operand, axes) .External(anvil_op, "unsqueeze", operand
 #' @examples
 #' nv_stack(nv_tensor(1:3), nv_tensor(4:6))
 #' nv_stack(nv_tensor(1:3), 0L, axis = -1)
+#' nv_stack(lapply(1:3, function(i) nv_tensor(1:2) * i))
 #' x <- nv_tensor(matrix(1:12, 2))
 #' nv_split(x, 3, axis = 2)
 #' nv_split(x, sizes = c(1, 5), axis = 2)
 #' @export
 nv_stack <- function(..., axis = 1L) {
   check_dots(..., .values = TRUE)
-  .External(anvil_op, "stack", operands = list(...), axis = axis)
+  .External(anvil_op, "stack", operands = listed(...), axis = axis)
 }
 
 #' @rdname nv_stack

@@ -136,6 +136,10 @@ test_that("arguments are matched as R does; a missing or unknown one is R's own 
   expect_identical(jit(function(x, unused = stop("never")) x)(x), x)
 })
 
+test_that("no argument is static by NULL", {
+  expect_identical(as_array(jit(function(x, y) x + y, static = NULL)(1, 2)), 3)
+})
+
 test_that("static arguments are passed as they are, and each value is a program", {
   runs <- 0L
   f <- jit(function(x, how) {

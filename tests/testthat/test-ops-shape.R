@@ -88,6 +88,17 @@ test_that("stack joins along a new axis, split cuts", {
   expect_error(nv_split(x, 2, 4), class = "anvil_error_axis")
 })
 
+test_that("one list of values is joined as its values are", {
+  x <- lapply(1:3, function(i) nv_tensor(c(1, 2) * i))
+  expect_identical(as_array(nv_stack(x)), as_array(do.call(nv_stack, x)))
+  expect_identical(as_array(nv_stack(x, axis = 2)), cbind(1:2, 2 * 1:2, 3 * 1:2))
+  expect_identical(as_array(nv_concatenate(x)), array(c(1, 2, 2, 4, 3, 6)))
+  stacked <- jit(function(x) nv_stack(lapply(1:3, function(i) x * i)))
+  expect_identical(as_array(stacked(x[[1]])), as_array(nv_stack(x)))
+  expect_error(nv_stack(list()), class = "anvil_error_arg")
+  expect_error(nv_stack(x, x), class = "anvil_error_arg")
+})
+
 test_that("tile and repeat are rep() with times and each", {
   a <- array(1:24, c(2, 3, 4))
   x <- nv_tensor(a)

@@ -57,7 +57,14 @@ fn slices(b: &mut Builder, x: Value, axis: usize, n: usize) -> Vec<Value> {
 }
 
 /// What is made of parts; `order` is that in which they are put in their places.
-fn joined(b: &mut Builder, parts: &[Value], axis: usize, way: Way, order: &[usize], base: Option<Value>) -> Value {
+fn joined(
+    b: &mut Builder,
+    parts: &[Value],
+    axis: usize,
+    way: Way,
+    order: &[usize],
+    base: Option<Value>,
+) -> Value {
     let sizes = b.graph().aval(parts[0]).shape.to_vec();
     let mut own = sizes.clone();
     if way != Way::Concatenated {
@@ -119,12 +126,30 @@ fn parts_of_rows_and_columns_are_computed_as_a_whole() {
                 let whole = joined(&mut b, &parts, place, way, &order, None);
                 let graph = optimise(&b.finish(vec![whole])).unwrap();
                 let packed = packs(&graph).unwrap();
-                let packed = packed.unwrap_or_else(|| panic!("{sizes:?}, {way:?}, {place}: not packed\n{graph}"));
+                let packed =
+                    packed.unwrap_or_else(|| panic!("{sizes:?}, {way:?}, {place}: not packed\n{graph}"));
                 assert!(packed.nodes().len() <= 12, "{sizes:?}, {way:?}, {place}:\n{packed}");
                 let data = random_inputs(&mut Rng::new(1), &graph);
                 assert_eq!(disagreement(&graph, &data, &[], &[]), None, "{sizes:?}, {way:?}, {place}");
             }
         }
+    }
+}
+
+#[test]
+fn slices_of_several_values_are_no_pack() {
+    for start in 0..2 {
+        let mut b = Builder::default();
+        let x = b.input(Aval::known(DType::F64, shape(&[20, 4])));
+        let y = b.input(Aval::known(DType::F64, shape(&[80])));
+        let column = node(&mut b, StaticSlice::along(&shape(&[20, 4]), Axis(1), 0..1), &[x]);
+        let mut parts = vec![reshaped(&mut b, column, &[20])];
+        parts.extend(slices(&mut b, y, 0, 4));
+        let whole = joined(&mut b, &parts[start..], 0, Way::Stacked, &[], None);
+        let graph = optimise(&b.finish(vec![whole])).unwrap();
+        assert_eq!(packs(&graph).unwrap().is_some(), start == 1);
+        let data = random_inputs(&mut Rng::new(1), &graph);
+        assert_eq!(disagreement(&graph, &data, &[], &[]), None);
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A kernel finds out without a branch for each element: it makes some result that is defined, joins over a
 //! tile whether something was wrong, and calls [`raise`] once for the tile. Each thread keeps the first error
-//! that was raised on it; the pool brings those of helpers to the thread whose job it is, which keeps that of
-//! the lowest position: the error does not depend on the number of threads.
+//! that was raised on it; the pool brings those of the pieces of helpers to the thread whose job it is, which keeps
+//! that of the lowest position: the error does not depend on the number of threads.
 //!
 //! What calls functions of the user's ends the run at once, by [`end`]: they would see values of no meaning.
 

@@ -17,7 +17,9 @@ impl Applier<'_> {
                 DType::I1 => {
                     "How many elements a mask selects is not known while tracing: use `nv_ifelse(mask, x, y)`, or an R logical."
                 }
-                _ => "Convert it with `nv_convert(x, \"i32\")`.",
+                _ => {
+                    "Write whole numbers as `1L`, such as in `i + 1L`, or convert it with `nv_convert(x, \"i32\")`."
+                }
             };
             let (op, accepts) = (function.into(), "integers as indices".into());
             return Err(Error::UnsupportedDtype {

@@ -125,7 +125,12 @@ fn known_as(b: &mut Builder, value: Value, aval: &Aval) -> Result<Value> {
 ///
 /// # Errors
 /// As [`batch()`].
-pub(crate) fn batch_node(b: &mut Builder, op: &Op, operands: &Stacked, examples: Examples) -> Result<Stacked> {
+pub(crate) fn batch_node(
+    b: &mut Builder,
+    op: &Op,
+    operands: &Stacked,
+    examples: Examples,
+) -> Result<Stacked> {
     let Examples { size, mask } = examples;
     // An op that does not depend on the batch is one for all, unless it must not run where no example does.
     if !operands.batched.contains(&true) && (mask.is_none() || !(op.may_raise() || may_go_on(op))) {

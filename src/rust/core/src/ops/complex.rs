@@ -120,8 +120,13 @@ impl OpDef for Part {
         Some(Kernel::map(self.map(from[0])))
     }
 
+    /// Of doubles, measured on an AMD EPYC, Zen 4.
     fn cost(&self) -> Cost {
-        Cost::Division
+        match self {
+            Part::real | Part::imag => Cost::Simple,
+            Part::arg => Cost::Picoseconds(12_000),
+            Part::magnitude => Cost::Picoseconds(1_700),
+        }
     }
 
     /// The gradient of a complex number is defined in [`derive`](super::derive).

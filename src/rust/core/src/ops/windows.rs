@@ -218,7 +218,8 @@ impl Windows {
             let at = batches.iter().position(|&i| i == j.0).expect("checked not to hold the vectors");
             // Counted, as two divisions take longer than all else that is done for a window.
             let (step, size) = (dense[at], shape[at]);
-            let (mut within, mut index) = (range.start % step.max(1), range.start / step.max(1) % size.max(1));
+            let (mut within, mut index) =
+                (range.start % step.max(1), range.start / step.max(1) % size.max(1));
             for slot in out.iter_mut() {
                 if *slot != OUTSIDE {
                     *slot += index as isize * layout.strides[axis.0];

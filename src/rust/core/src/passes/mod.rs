@@ -163,8 +163,7 @@ fn rebuilt_from(
                     made = match each(&mut b, number, &new)? {
                         Some(made) => made,
                         None => {
-                            let operands: Vec<Value> =
-                                node.operands.iter().map(|v| new[v.index()]).collect();
+                            let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
                             b.node(node.op.clone(), &operands)?
                         }
                     };

@@ -17,6 +17,9 @@ use crate::tensor::{Aval, Literal};
 /// Parts of a seed, at least.
 const PARTS: usize = 3;
 
+/// Nodes that are looked at for each node of a graph, at most, as links of chains that are no seeds are looked at again.
+const WORK: usize = 8;
+
 /// What becomes of the joined parts.
 pub(super) enum Use {
     /// Nothing more.
@@ -47,6 +50,7 @@ pub(super) fn seeds(graph: &Graph, readers: &Readers) -> Vec<Seed> {
     let mut seeds = vec![];
     // Nodes that are links of a chain that ends later.
     let mut inner = table(false, graph.nodes().len());
+    let mut left = WORK * graph.nodes().len();
     for (number, node) in graph.nodes().iter().enumerate().rev() {
         stop::work(NODE);
         if inner[number] {
@@ -55,9 +59,9 @@ pub(super) fn seeds(graph: &Graph, readers: &Readers) -> Vec<Seed> {
         let found = if let Some(op) = node.op.get::<Concatenate>() {
             joined(graph, number, node, op.axis)
         } else if framed(graph, node).is_some() {
-            updated(graph, readers, number)
+            updated(graph, readers, number, &mut left)
         } else {
-            added(graph, readers, number)
+            added(graph, readers, number, &mut left)
         };
         if let Some(seed) = found {
             seed.covered.iter().for_each(|&number| inner[number] = true);
@@ -88,10 +92,11 @@ fn joined(graph: &Graph, number: usize, node: &Node<Op>, axis: Axis) -> Option<S
 type Placed = (Value, Vec<usize>, usize);
 
 /// Updates of one another's results.
-fn updated(graph: &Graph, readers: &Readers, number: usize) -> Option<Seed> {
+fn updated(graph: &Graph, readers: &Readers, number: usize, left: &mut usize) -> Option<Seed> {
     let (mut placed, mut at): (Vec<Placed>, usize) = (vec![], number);
     let base = loop {
         let node = &graph.nodes()[at];
+        *left = left.checked_sub(1)?;
         let framed = framed(graph, node).filter(|_| !is_pad(node))?;
         placed.push((node.operands[framed.inside], framed.start, at));
         let around = node.operands[framed.around];
@@ -110,29 +115,22 @@ fn updated(graph: &Graph, readers: &Readers, number: usize) -> Option<Seed> {
 }
 
 /// Whether a value is an update like this `part`, which only the next one reads.
-fn continues(
-    graph: &Graph,
-    readers: &Readers,
-    v: Value,
-    number: usize,
-    reader: usize,
-    part: Value,
-) -> bool {
+fn continues(graph: &Graph, readers: &Readers, v: Value, number: usize, reader: usize, part: Value) -> bool {
     let node = &graph.nodes()[number];
-    let alike =
-        |framed: Framed| graph.aval(node.operands[framed.inside]).shape == graph.aval(part).shape;
+    let alike = |framed: Framed| graph.aval(node.operands[framed.inside]).shape == graph.aval(part).shape;
     readers.only(v) == Some(reader) && !is_pad(node) && framed(graph, node).is_some_and(alike)
 }
 
 /// Pads with zero that are added, to one another and at most one other value.
-fn added(graph: &Graph, readers: &Readers, number: usize) -> Option<Seed> {
+fn added(graph: &Graph, readers: &Readers, number: usize, left: &mut usize) -> Option<Seed> {
     let adds = |number: usize| graph.nodes()[number].op.get::<Binary>() == Some(&Binary::add);
     if !adds(number) {
         return None;
     }
     let (mut placed, mut covered, mut to, mut zero): (Vec<Placed>, _, _, _) = (vec![], vec![], None, None);
-    let mut left = vec![number];
-    while let Some(at) = left.pop() {
+    let mut adds_left = vec![number];
+    while let Some(at) = adds_left.pop() {
+        *left = left.checked_sub(1)?;
         for &v in &graph.nodes()[at].operands {
             let only = readers.only(v).filter(|&reader| reader == at);
             let made = match graph.def(v) {
@@ -141,7 +139,7 @@ fn added(graph: &Graph, readers: &Readers, number: usize) -> Option<Seed> {
             };
             if let Some(made) = made.filter(|&made| adds(made)) {
                 covered.push(made);
-                left.push(made);
+                adds_left.push(made);
                 continue;
             }
             let pad = made.filter(|&made| is_pad(&graph.nodes()[made])).and_then(|made| {
@@ -222,8 +220,7 @@ impl Seed {
         let rank = b.graph().aval(pack).shape.rank() - 1;
         let mut all = pack;
         if self.before < rank {
-            let permutation =
-                (0..self.before).chain([rank]).chain(self.before..rank).map(Axis).collect();
+            let permutation = (0..self.before).chain([rank]).chain(self.before..rank).map(Axis).collect();
             all = b.node1(Transpose { permutation }, &[all])?;
         }
         all = reshape(b, all, self.joined.clone())?;

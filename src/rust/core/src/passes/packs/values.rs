@@ -263,15 +263,16 @@ fn slices(graph: &Graph, values: &[Value]) -> Option<Slices> {
         Some((node.op.get::<StaticSlice>()?, node.operands[0], &graph.aval(v).shape))
     };
     let (first, of, sizes) = cut(&values[0])?;
-    let (second, ..) = cut(&values[1])?;
+    let like_first = |v: &Value| cut(v).filter(|(_, from, shape)| *from == of && *shape == sizes);
+    let (second, ..) = like_first(&values[1])?;
     let n = values.len();
     let axis = (0..sizes.rank()).find(|&i| first.start[i] != second.start[i])?;
     let step = second.start[axis].checked_sub(first.start[axis])?;
     for (k, v) in values.iter().enumerate() {
-        let (slice, from, shape) = cut(v)?;
+        let (slice, ..) = like_first(v)?;
         let at = |i: usize| first.start[i] + if i == axis { k * step } else { 0 };
         let placed = (0..sizes.rank()).all(|i| slice.start[i] == at(i));
-        if from != of || shape != sizes || slice.stride != first.stride || !placed {
+        if slice.stride != first.stride || !placed {
             return None;
         }
     }

@@ -299,6 +299,35 @@ mod tests {
         assert_eq!(DType::I32, i32::DTYPE);
     }
 
+    /// Few results side by side, each of few elements, are folded as each is by itself.
+    fn few_beside<T: Reduce>(folds: &[Fold]) {
+        for (inner, n, outer) in
+            [(2, 3, 700), (4, 3, 2000), (5, 16, 300), (31, 2, 90), (3, 17, 200), (7, 1, 64)]
+        {
+            let x: Vec<T> = (0..inner * n * outer)
+                .map(|i| T::from_f64(((i * 7919) % 1013) as f64 / 8.0 - 60.0))
+                .collect();
+            for &fold in folds {
+                let made = run(fold, &x, [inner, n, outer].into(), &[Axis(1)]);
+                for (at, made) in made.into_iter().enumerate() {
+                    let (i, o) = (at % inner, at / inner);
+                    let own: Vec<T> = (0..n).map(|j| x[i + inner * (j + n * o)]).collect();
+                    assert_eq!(made, run(fold, &own, [n].into(), &[Axis(0)])[0], "{fold:?} {inner} {n} {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_results_side_by_side_are_as_each_alone() {
+        let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min];
+        few_beside::<f32>(&folds);
+        few_beside::<f64>(&folds);
+        few_beside::<i32>(&folds);
+        few_beside::<i8>(&[Fold::Max, Fold::Min]);
+        few_beside::<f64>(&[Fold::Squares]);
+    }
+
     #[test]
     fn empty_sets_give_the_identity() {
         let of = |fold| run::<f32>(fold, &[], [0, 2].into(), &[Axis(0)]);

@@ -85,6 +85,7 @@ const INSIDE: u64 = SEAT - 1;
 const MOST: usize = (FIRST / PIECE - 1) as usize;
 
 /// The pieces that nobody has taken.
+#[inline]
 fn left(state: u64) -> u64 {
     state % FIRST / PIECE
 }
@@ -275,9 +276,10 @@ impl Pool {
             let mut next = Some(first);
             while let Some(piece) = next {
                 self.run(job, piece);
+                // One by one, as they come from the last to the first.
+                job.raised.bring();
                 next = self.take(End::Last, 0);
             }
-            job.raised.bring();
             // From here on the job may be gone.
             let state = self.state.fetch_sub(1, SeqCst);
             if state & INSIDE == 1 && self.waiting.load(SeqCst) {
