@@ -194,7 +194,7 @@ test_that("static arguments by position are those by name", {
     expect_error(trace_fn(function(x, n) x, 1, 2, static = wrong), class = "anvil_error_arg", count)
     expect_error(explain_dtypes(function(x, n) x, 1, 2, static = wrong), class = "anvil_error_arg", count)
   }
-  for (wrong in list(NULL, TRUE, NA, list(1), factor("n"), nv_scalar(1L))) {
+  for (wrong in list(TRUE, NA, list(1), factor("n"), nv_scalar(1L))) {
     expect_error(
       jit(function(x, n) x, static = wrong), class = "anvil_error_arg", "names or positions of arguments"
     )

@@ -236,5 +236,5 @@ test_that("concatenate says what does not fit", {
   expect_error(nv_concatenate(x, x, axis = c(1, 2)), class = "anvil_error_arg")
   expect_error(nv_concatenate(x, x, axis = "1"), class = "anvil_error_arg")
   expect_error(nv_concatenate(), class = "anvil_error_arg", "at least one tensor")
-  expect_error(nv_concatenate(list(x, x), axis = 1), class = "anvil_error_arg", "list")
+  expect_error(nv_concatenate(list(x, x), x, axis = 1), class = "anvil_error_arg", "list")
 })

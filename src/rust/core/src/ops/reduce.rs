@@ -6,6 +6,7 @@ use super::compare::Compare;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
 use super::convert::Convert;
 use super::derive::Var;
+use super::layout::{BroadcastInDim, Order, Reshape};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Builder, Op, Row};
@@ -200,9 +201,19 @@ impl OpDef for Reduction {
     }
 
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        let x = operands[0];
+        let aval = b.graph().aval(x).clone();
+        let of_one = self.axes.iter().all(|axis| aval.shape[axis.0] == 1);
         // The extreme of one element is the element. A sum is not: it may turn -0 into 0.
-        if matches!(self.fold, Fold::Max | Fold::Min) && self.axes.is_empty() {
-            return simplified(operands[0]);
+        if of_one && matches!(self.fold, Fold::Max | Fold::Min) {
+            return simplified(self.without_axes(b, x)?);
+        }
+        if of_one && !self.axes.is_empty() && self.fold == Fold::Sum && aval.dtype.is_float() {
+            let one = self.without_axes(b, x)?;
+            let zero = b.literal(Literal::new(0.0f64).convert(aval.dtype), aval.ambiguous);
+            let shape = b.graph().aval(one).shape.clone();
+            let zeros = b.node1(BroadcastInDim { shape, axes: vec![] }, &[zero])?;
+            return simplified(b.node1(Binary::add, &[one, zeros])?);
         }
         self.count(b, operands[0])
     }
@@ -217,6 +228,15 @@ impl OpDef for Reduction {
 }
 
 impl Reduction {
+    /// A value whose axes that are reduced have one element, in the shape of the result.
+    fn without_axes(&self, b: &mut Builder, x: Value) -> Result<Value> {
+        let result = self.infer(&[b.graph().aval(x)])?.remove(0);
+        match b.graph().aval(x).shape == result.shape {
+            true => Ok(x),
+            false => b.node1(Reshape { shape: result.shape, order: Order::Column }, &[x]),
+        }
+    }
+
     /// The sum of booleans that were converted to wider numbers, counted as `i32`: exact sums, rounded once, are the
     /// same numbers. Not of those made of elements of 64 bits, which would be as many lanes of another width.
     fn count(&self, b: &mut Builder, x: Value) -> Result<Simplified> {

@@ -269,11 +269,17 @@ pub(super) fn reshaped(graph: &Graph, values: &[Value], inside: usize) -> Option
     from.iter().all(|&v| graph.aval(v).shape == *shape).then_some((from, at))
 }
 
-/// What a value was reshaped from in R's order.
+/// What a value was reshaped from in R's order, which a broadcast is that adds axes of one element.
 pub(super) fn source(graph: &Graph, v: Value) -> Option<Value> {
     let node = graph.made_by(v)?;
-    node.op.get::<Reshape>().filter(|op| op.order == Order::Column)?;
-    Some(node.operands[0])
+    let reshapes = match node.op.get::<BroadcastInDim>() {
+        Some(op) => {
+            let sizes = [node.operands[0], v].map(|v| graph.aval(v).shape.size());
+            op.axes.is_sorted() && sizes[0] == sizes[1]
+        }
+        None => node.op.get::<Reshape>().is_some_and(|op| op.order == Order::Column),
+    };
+    reshapes.then_some(node.operands[0])
 }
 
 /// The first axis before which so many elements of a shape lie; its rank, if all do.
