@@ -251,3 +251,47 @@ fn random_programs_of_parts_agree_with_the_reference() {
     }
     assert!(met > programs / 5 && met < programs, "{met} of {programs} programs have packs");
 }
+
+/// `for (j in order) x[, j] <- f(x[, j])`, where some reads are of columns that were replaced before.
+#[test]
+fn updates_of_what_was_read_before_are_computed_as_a_whole() {
+    let mut met = 0;
+    for seed in 0..200 {
+        let mut rng = Rng::new(seed);
+        let n = 3 + rng.below(6);
+        let sizes = if rng.one_in(2) { [n, 24] } else { [24, n] };
+        let axis = sizes.iter().position(|&size| size == n).unwrap();
+        let mut b = Builder::default();
+        let x = b.input(Aval::known(DType::F64, shape(&sizes)));
+        let mut order: Vec<usize> = (0..n).collect();
+        if rng.one_in(2) {
+            order.reverse();
+        }
+        let again = rng.one_in(4);
+        let (mut all, mut outputs) = (x, vec![]);
+        for (number, &i) in order.iter().enumerate() {
+            let read = if again && number > 0 && rng.one_in(2) { order[number - 1] } else { i };
+            let v = node(&mut b, StaticSlice::along(&shape(&sizes), Axis(axis), read..read + 1), &[all]);
+            let v = node(&mut b, Unary::exp, &[v]);
+            let mut operands = vec![all, v];
+            for k in 0..2 {
+                operands.push(b.literal(Literal::new(if k == axis { i as i32 } else { 0 }), None));
+            }
+            if rng.one_in(40) {
+                outputs.push(all);
+            }
+            all = node(&mut b, DynamicUpdateSlice { check: Check::Silent }, &operands);
+        }
+        outputs.push(all);
+        let plain = outputs.len() == 1;
+        let graph = b.finish(outputs);
+        let is_packed = packs(&optimise(&graph).unwrap()).unwrap().is_some();
+        assert!(is_packed || again || !plain, "{graph}");
+        met += usize::from(is_packed);
+        let data = random_inputs(&mut rng, &graph);
+        if let Some(what) = disagreement(&graph, &data, &[], &[]) {
+            panic!("seed {seed}: {what}\n{graph}");
+        }
+    }
+    assert!(met > 100, "{met}");
+}

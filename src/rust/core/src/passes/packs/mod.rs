@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
 use crate::ops::Graph;
-use seeds::{seeds, Seed};
+use seeds::{origins, seeds, Seed};
 use std::collections::HashMap;
 use values::Packs;
 
@@ -47,9 +47,10 @@ pub fn packs(graph: &Graph) -> Result<Option<Graph>> {
 /// The graph in which the packs of seeds are computed as a whole, once.
 fn packed(graph: &Graph) -> Result<Option<Graph>> {
     let readers = readers(graph);
-    let mut packs = Packs::of(graph);
+    let origins = origins(graph);
+    let mut packs = Packs::of(graph, &origins);
     let mut found: Vec<(Seed, usize)> = vec![];
-    for seed in seeds(graph, &readers) {
+    for seed in seeds(graph, &readers, &origins) {
         if seed.joined.size() >= SIZE {
             let pack = packs.follow(seed.parts.clone());
             found.push((seed, pack));
@@ -78,7 +79,13 @@ fn packed(graph: &Graph) -> Result<Option<Graph>> {
             let whole = packs.make(b, *pack, new, &mut made)?;
             seed.make(b, graph, whole, new).map(|v| Some(vec![v]))
         }
-        None => Ok(None),
+        None => match (origins[number], &graph.nodes()[number]) {
+            // Nothing else may need the updates.
+            (Some(origin), node) if origin != node.operands[0] => {
+                b.node(node.op.clone(), &[new[origin.index()]]).map(Some)
+            }
+            _ => Ok(None),
+        },
     })?;
     Ok(Some(graph))
 }

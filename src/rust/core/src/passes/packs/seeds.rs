@@ -8,7 +8,9 @@ use crate::growth::table;
 use crate::ops::contract::Framed;
 use crate::ops::create::uniform;
 use crate::ops::layout::Order;
-use crate::ops::{Binary, BroadcastInDim, Builder, Concatenate, Graph, Op, Pad, Reshape, Transpose};
+use crate::ops::{
+    Binary, BroadcastInDim, Builder, Concatenate, Graph, Op, Pad, Reshape, StaticSlice, Transpose,
+};
 use crate::passes::flagged;
 use crate::shape::{Axis, Shape};
 use crate::stop;
@@ -45,8 +47,31 @@ pub(super) struct Seed {
     pub covered: Vec<usize>,
 }
 
-/// All seeds of a graph.
-pub(super) fn seeds(graph: &Graph, readers: &Readers) -> Vec<Seed> {
+/// For each node that is a slice, what it reads, or what that was before updates of other elements.
+pub(super) fn origins(graph: &Graph) -> Vec<Option<Value>> {
+    let mut left = WORK * WORK * graph.nodes().len();
+    let origin = |node: &Node<Op>| {
+        let slice = node.op.get::<StaticSlice>()?;
+        let mut v = node.operands[0];
+        while let Some(left_now) = left.checked_sub(1) {
+            left = left_now;
+            let Some(update) = graph.made_by(v).filter(|node| node.op.updates()) else { break };
+            let Some(framed) = framed(graph, update) else { break };
+            let sizes = &graph.aval(update.operands[framed.inside]).shape;
+            let apart =
+                |i: usize| slice.limit[i] <= framed.start[i] || slice.start[i] >= framed.start[i] + sizes[i];
+            if !(0..sizes.rank()).any(apart) {
+                break;
+            }
+            v = update.operands[framed.around];
+        }
+        Some(v)
+    };
+    graph.nodes().iter().map(origin).collect()
+}
+
+/// All seeds of a graph. `origins` are what slices read.
+pub(super) fn seeds(graph: &Graph, readers: &Readers, origins: &[Option<Value>]) -> Vec<Seed> {
     let mut seeds = vec![];
     // Nodes that are links of a chain that ends later.
     let mut inner = table(false, graph.nodes().len());
@@ -59,7 +84,7 @@ pub(super) fn seeds(graph: &Graph, readers: &Readers) -> Vec<Seed> {
         let found = if let Some(op) = node.op.get::<Concatenate>() {
             joined(graph, number, node, op.axis)
         } else if framed(graph, node).is_some() {
-            updated(graph, readers, number, &mut left)
+            updated(graph, (readers, origins), number, &mut left)
         } else {
             added(graph, readers, number, &mut left)
         };
@@ -92,7 +117,7 @@ fn joined(graph: &Graph, number: usize, node: &Node<Op>, axis: Axis) -> Option<S
 type Placed = (Value, Vec<usize>, usize);
 
 /// Updates of one another's results.
-fn updated(graph: &Graph, readers: &Readers, number: usize, left: &mut usize) -> Option<Seed> {
+fn updated(graph: &Graph, reads: Reads, number: usize, left: &mut usize) -> Option<Seed> {
     let (mut placed, mut at): (Vec<Placed>, usize) = (vec![], number);
     let base = loop {
         let node = &graph.nodes()[at];
@@ -101,7 +126,7 @@ fn updated(graph: &Graph, readers: &Readers, number: usize, left: &mut usize) ->
         placed.push((node.operands[framed.inside], framed.start, at));
         let around = node.operands[framed.around];
         match graph.def(around) {
-            Def::Result(next, _) if continues(graph, readers, around, next, at, placed[0].0) => at = next,
+            Def::Result(next, _) if continues(graph, reads, around, next, at, placed[0].0) => at = next,
             _ => break around,
         }
     };
@@ -114,11 +139,23 @@ fn updated(graph: &Graph, readers: &Readers, number: usize, left: &mut usize) ->
     Seed::new(graph, number, parts, axis, joined, to, covered)
 }
 
-/// Whether a value is an update like this `part`, which only the next one reads.
-fn continues(graph: &Graph, readers: &Readers, v: Value, number: usize, reader: usize, part: Value) -> bool {
+/// What reads values, and what slices read.
+type Reads<'a> = (&'a Readers, &'a [Option<Value>]);
+
+/// Whether a value is an update like this `part`, which only the next one reads, and slices of what was there before.
+fn continues(
+    graph: &Graph,
+    (readers, origins): Reads,
+    v: Value,
+    number: usize,
+    reader: usize,
+    part: Value,
+) -> bool {
     let node = &graph.nodes()[number];
     let alike = |framed: Framed| graph.aval(node.operands[framed.inside]).shape == graph.aval(part).shape;
-    readers.only(v) == Some(reader) && !is_pad(node) && framed(graph, node).is_some_and(alike)
+    let passes = |&other: &usize| other == reader || origins[other].is_some_and(|origin| origin != v);
+    let only = !readers.is_output[v.index()] && readers.nodes[v.index()].iter().all(passes);
+    only && !is_pad(node) && framed(graph, node).is_some_and(alike)
 }
 
 /// Pads with zero that are added, to one another and at most one other value.

@@ -4,7 +4,7 @@ use super::seeds::{boundary, reshape, source};
 use super::Readers;
 use crate::batch::{batch_node, repeat, Examples, Stacked};
 use crate::error::Result;
-use crate::graph::{Node, Value, NODE};
+use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{Builder, Concatenate, Graph, Op, StaticSlice, Transpose};
 use crate::passes::flagged;
@@ -52,6 +52,8 @@ struct Pack {
 /// Packs of a graph.
 pub(super) struct Packs<'g> {
     graph: &'g Graph,
+    /// What slices read, by node.
+    origins: &'g [Option<Value>],
     list: Vec<Pack>,
     numbers: FxHashMap<Vec<Value>, usize>,
     /// Values in them that may still be added.
@@ -59,9 +61,9 @@ pub(super) struct Packs<'g> {
 }
 
 impl<'g> Packs<'g> {
-    pub(super) fn of(graph: &'g Graph) -> Packs<'g> {
+    pub(super) fn of(graph: &'g Graph, origins: &'g [Option<Value>]) -> Packs<'g> {
         let left = WORK * graph.values().count();
-        Packs { graph, list: vec![], numbers: FxHashMap::default(), left }
+        Packs { graph, origins, list: vec![], numbers: FxHashMap::default(), left }
     }
 
     /// The number of the pack of these values, which have one shape.
@@ -99,7 +101,7 @@ impl<'g> Packs<'g> {
         if values.iter().all(|&v| v == first) {
             return Kind::Same;
         }
-        if let Some(slices) = slices(graph, values) {
+        if let Some(slices) = slices(graph, self.origins, values) {
             return Kind::Slices(slices);
         }
         let node = |&v: &Value| graph.made_by(v).filter(|node| node.results.len() == 1);
@@ -253,14 +255,14 @@ fn is_packed(graph: &Graph, node: &Node<Op>) -> bool {
 }
 
 /// Slices of one value that lie side by side, along one axis of it; reshaped, or not.
-fn slices(graph: &Graph, values: &[Value]) -> Option<Slices> {
+fn slices(graph: &Graph, origins: &[Option<Value>], values: &[Value]) -> Option<Slices> {
     let cut = |&v: &Value| {
         let mut v = v;
         while let Some(from) = source(graph, v) {
             v = from;
         }
-        let node = graph.made_by(v)?;
-        Some((node.op.get::<StaticSlice>()?, node.operands[0], &graph.aval(v).shape))
+        let Def::Result(number, _) = graph.def(v) else { return None };
+        Some((graph.nodes()[number].op.get::<StaticSlice>()?, origins[number]?, &graph.aval(v).shape))
     };
     let (first, of, sizes) = cut(&values[0])?;
     let like_first = |v: &Value| cut(v).filter(|(_, from, shape)| *from == of && *shape == sizes);
