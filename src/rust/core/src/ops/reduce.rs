@@ -6,7 +6,7 @@ use super::compare::Compare;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
 use super::convert::Convert;
 use super::derive::Var;
-use super::layout::{BroadcastInDim, Order, Reshape};
+use super::layout::{Order, Reshape};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Builder, Op, Row};
@@ -204,16 +204,10 @@ impl OpDef for Reduction {
         let x = operands[0];
         let aval = b.graph().aval(x).clone();
         let of_one = self.axes.iter().all(|axis| aval.shape[axis.0] == 1);
-        // The extreme of one element is the element. A sum is not: it may turn -0 into 0.
-        if of_one && matches!(self.fold, Fold::Max | Fold::Min) {
+        // An extreme and a sum of floats of one element are the element. A sum over no axes may turn -0 into 0.
+        let of_floats = self.fold == Fold::Sum && aval.dtype.is_float() && !self.axes.is_empty();
+        if of_one && (of_floats || matches!(self.fold, Fold::Max | Fold::Min)) {
             return simplified(self.without_axes(b, x)?);
-        }
-        if of_one && !self.axes.is_empty() && self.fold == Fold::Sum && aval.dtype.is_float() {
-            let one = self.without_axes(b, x)?;
-            let zero = b.literal(Literal::new(0.0f64).convert(aval.dtype), aval.ambiguous);
-            let shape = b.graph().aval(one).shape.clone();
-            let zeros = b.node1(BroadcastInDim { shape, axes: vec![] }, &[zero])?;
-            return simplified(b.node1(Binary::add, &[one, zeros])?);
         }
         self.count(b, operands[0])
     }

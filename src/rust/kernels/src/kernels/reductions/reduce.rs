@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::dtype::HasDType;
     use crate::kernels::tile::tile;
-    use half::bf16;
+    use half::{bf16, f16};
     use num_complex::Complex;
 
     fn run<T: Reduce>(fold: Fold, data: &[T], shape: Shape, axes: &[Axis]) -> Vec<T> {
@@ -326,6 +326,27 @@ mod tests {
         few_beside::<i32>(&folds);
         few_beside::<i8>(&[Fold::Max, Fold::Min]);
         few_beside::<f64>(&[Fold::Squares]);
+    }
+
+    #[test]
+    fn a_sum_of_one_element_is_the_element() {
+        fn of<T: Reduce>(bits: impl Fn(T) -> u64) {
+            for shape in [[1, 3], [3, 1], [1, 90], [90, 1], [1, 1]] {
+                let axis = Axis(usize::from(shape[0] != 1));
+                let x: Vec<T> =
+                    (0..shape[0] * shape[1]).map(|i| T::from_f64([-0.0, 0.0, -2.5][i % 3])).collect();
+                let made = run(Fold::Sum, &x, shape.into(), &[axis]);
+                assert!(
+                    made.iter().zip(&x).all(|(&made, &x)| bits(made) == bits(x)),
+                    "{shape:?} {:?}",
+                    T::DTYPE
+                );
+            }
+        }
+        of::<f32>(|x| x.to_bits().into());
+        of::<f64>(f64::to_bits);
+        of::<bf16>(|x| x.to_bits().into());
+        of::<f16>(|x| x.to_bits().into());
     }
 
     #[test]
