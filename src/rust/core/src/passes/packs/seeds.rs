@@ -47,27 +47,67 @@ pub(super) struct Seed {
     pub covered: Vec<usize>,
 }
 
+/// Updates of one another's results: what the first one updates, and the smallest window with all of theirs.
+#[derive(Clone)]
+struct Updated {
+    base: Value,
+    window: Window,
+}
+
+/// The first index along each axis, and that behind the last.
+type Window = (Vec<usize>, Vec<usize>);
+
+/// Whether windows have no element in common.
+fn are_apart(a: &Window, b: &Window) -> bool {
+    (0..a.0.len()).any(|i| a.1[i] <= b.0[i] || b.1[i] <= a.0[i])
+}
+
 /// For each node that is a slice, what it reads, or what that was before updates of other elements.
 pub(super) fn origins(graph: &Graph) -> Vec<Option<Value>> {
-    let mut left = WORK * WORK * graph.nodes().len();
-    let origin = |node: &Node<Op>| {
-        let slice = node.op.get::<StaticSlice>()?;
-        let mut v = node.operands[0];
-        while let Some(left_now) = left.checked_sub(1) {
-            left = left_now;
-            let Some(update) = graph.made_by(v).filter(|node| node.op.updates()) else { break };
-            let Some(framed) = framed(graph, update) else { break };
-            let sizes = &graph.aval(update.operands[framed.inside]).shape;
-            let apart =
-                |i: usize| slice.limit[i] <= framed.start[i] || slice.start[i] >= framed.start[i] + sizes[i];
-            if !(0..sizes.rank()).any(apart) {
-                break;
-            }
-            v = update.operands[framed.around];
+    let mut left = WORK * graph.nodes().len();
+    let mut updated: Vec<Option<Updated>> = table(None, graph.values().count());
+    let mut origins = vec![];
+    for node in graph.nodes() {
+        if let Some((framed, window)) = update(graph, node) {
+            let around = node.operands[framed.around];
+            let all = match updated[around.index()].clone() {
+                Some(Updated { base, window: (mut low, mut high) }) => {
+                    low.iter_mut().zip(&window.0).for_each(|(low, &at)| *low = at.min(*low));
+                    high.iter_mut().zip(&window.1).for_each(|(high, &at)| *high = at.max(*high));
+                    Updated { base, window: (low, high) }
+                }
+                None => Updated { base: around, window },
+            };
+            updated[node.results[0].index()] = Some(all);
         }
-        Some(v)
-    };
-    graph.nodes().iter().map(origin).collect()
+        origins.push(node.op.get::<StaticSlice>().map(|slice| {
+            let (mut v, read) = (node.operands[0], (slice.start.clone(), slice.limit.clone()));
+            while let Some(Updated { base, window }) = &updated[v.index()] {
+                if are_apart(&read, window) {
+                    return *base;
+                }
+                // One by one: what is read may lie between updates.
+                let last = graph.made_by(v).and_then(|node| Some((node, update(graph, node)?)));
+                match (last, left.checked_sub(1)) {
+                    (Some((node, (framed, window))), Some(rest)) if are_apart(&read, &window) => {
+                        (v, left) = (node.operands[framed.around], rest);
+                    }
+                    _ => break,
+                }
+            }
+            v
+        }));
+    }
+    origins
+}
+
+/// The window that an update replaces, if that is known.
+fn update(graph: &Graph, node: &Node<Op>) -> Option<(Framed, Window)> {
+    let framed = framed(graph, node).filter(|_| node.op.updates())?;
+    let sizes = &graph.aval(node.operands[framed.inside]).shape;
+    let end = framed.start.iter().zip(sizes.iter()).map(|(start, size)| start + size).collect();
+    let window = (framed.start.clone(), end);
+    Some((framed, window))
 }
 
 /// All seeds of a graph. `origins` are what slices read.
