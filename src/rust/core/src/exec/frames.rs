@@ -11,11 +11,11 @@ use super::step::{Action, Step};
 use crate::graph::{Def, Node, Value};
 use crate::growth::table;
 use crate::kernels::memory::Span;
-use crate::ops::contract::Framed;
+use crate::ops::contract::{framed, Framed};
 use crate::ops::{Graph, Op};
 use crate::passes::Views;
 use crate::shape::Shape;
-use crate::tensor::{Aval, Layout, Literal};
+use crate::tensor::Layout;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -118,13 +118,6 @@ impl Frames {
         self.framed(*node.results.first()?)?;
         framed(graph, node).map(|framed| node.operands[framed.around])
     }
-}
-
-/// Where an operand lies in the result of a node, with a frame around it.
-fn framed(graph: &Graph, node: &Node<Op>) -> Option<Framed> {
-    let known: Vec<Option<Literal>> = node.operands.iter().map(|&v| graph.literal(v)).collect();
-    let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
-    node.op.framed(&types, &known)
 }
 
 /// The place of the operand of a node in its result.

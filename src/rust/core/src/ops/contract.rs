@@ -381,6 +381,13 @@ pub struct Framed {
     pub start: Vec<usize>,
 }
 
+/// Where a node places an operand within its result, if its other operands show it.
+pub(crate) fn framed(graph: &Graph, node: &graph::Node<Op>) -> Option<Framed> {
+    let known: Vec<Option<Literal>> = node.operands.iter().map(|&v| graph.literal(v)).collect();
+    let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
+    node.op.framed(&types, &known)
+}
+
 /// A kernel that computes tiles of a result from whole operands.
 pub struct WholeKernel {
     /// How many of the first operands it reads whole.

@@ -90,7 +90,7 @@ fn packed(graph: &Graph) -> Result<Option<Graph>> {
     Ok(Some(graph))
 }
 
-/// The numbers of the nodes that read each value, which is known to be read by one more if it is an output.
+/// The numbers of the nodes that read each value, and whether it is an output.
 struct Readers {
     nodes: Vec<Vec<usize>>,
     is_output: Vec<bool>,

@@ -5,7 +5,7 @@ use super::Readers;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::contract::Framed;
+use crate::ops::contract::{framed, Framed};
 use crate::ops::create::uniform;
 use crate::ops::layout::Order;
 use crate::ops::{
@@ -14,7 +14,6 @@ use crate::ops::{
 use crate::passes::flagged;
 use crate::shape::{Axis, Shape};
 use crate::stop;
-use crate::tensor::{Aval, Literal};
 
 /// Parts of a seed, at least.
 const PARTS: usize = 3;
@@ -136,13 +135,6 @@ pub(super) fn seeds(graph: &Graph, readers: &Readers, origins: &[Option<Value>])
     seeds
 }
 
-/// Where an op places an operand within others, if that is known.
-fn framed(graph: &Graph, node: &Node<Op>) -> Option<Framed> {
-    let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
-    let known: Vec<Option<Literal>> = node.operands.iter().map(|&v| uniform(graph, v)).collect();
-    node.op.framed(&types, &known)
-}
-
 fn is_pad(node: &Node<Op>) -> bool {
     node.op.get::<Pad>().is_some()
 }
@@ -162,7 +154,7 @@ fn updated(graph: &Graph, reads: Reads, number: usize, left: &mut usize) -> Opti
     let base = loop {
         let node = &graph.nodes()[at];
         *left = left.checked_sub(1)?;
-        let framed = framed(graph, node).filter(|_| !is_pad(node))?;
+        let (framed, _) = update(graph, node)?;
         placed.push((node.operands[framed.inside], framed.start, at));
         let around = node.operands[framed.around];
         match graph.def(around) {
@@ -192,10 +184,12 @@ fn continues(
     part: Value,
 ) -> bool {
     let node = &graph.nodes()[number];
-    let alike = |framed: Framed| graph.aval(node.operands[framed.inside]).shape == graph.aval(part).shape;
+    let alike = |(framed, _): (Framed, Window)| {
+        graph.aval(node.operands[framed.inside]).shape == graph.aval(part).shape
+    };
     let passes = |&other: &usize| other == reader || origins[other].is_some_and(|origin| origin != v);
     let only = !readers.is_output[v.index()] && readers.nodes[v.index()].iter().all(passes);
-    only && !is_pad(node) && framed(graph, node).is_some_and(alike)
+    only && update(graph, node).is_some_and(alike)
 }
 
 /// Pads with zero that are added, to one another and at most one other value.
