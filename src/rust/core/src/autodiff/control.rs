@@ -1,6 +1,7 @@
 //! Derivatives of branches and of loops along an axis.
 
-use super::cut::{effects_around, part, read};
+use super::cut::{computed_from, effects_around, part, read};
+use super::loop_products::{terms, LoopProduct, Stack, Term};
 use super::{depends, zeros, Tape};
 use crate::error::Result;
 use crate::graph::{Def, Value};
@@ -112,14 +113,18 @@ pub(super) fn bounded(op: &While, length: usize) -> Result<Scan> {
 /// The derivative of a scan: the values that its body keeps in each iteration, and the loop that runs
 /// backwards.
 pub(super) struct ScanRule {
-    /// The values of the state, slices and other operands that have gradients.
+    /// The values of the state and the slices that have gradients.
     state: Vec<usize>,
     along: Vec<usize>,
-    rest: Vec<usize>,
     /// Outputs beside the state that have gradients.
     stacked: Vec<usize>,
-    /// The loop that runs backwards. State: gradients of the state, then those of the other operands so far.
-    /// Slices: gradients of the stacked results, kept values, slices of the loop itself.
+    /// Of `rest`, those whose gradients the loop that runs backwards sums.
+    summed: Vec<usize>,
+    /// Products that are summed after it, each with the operand whose gradient they are part of.
+    products: Vec<(usize, LoopProduct)>,
+    /// The loop that runs backwards. State: gradients of the state, then the sums so far. Slices: gradients of the
+    /// stacked results, kept values, slices of the loop itself. Results beside the state: gradients of slices, then
+    /// operands of products.
     back: Scan,
     /// The values that the loop kept, stacked.
     kept: Vec<Value>,
@@ -155,29 +160,44 @@ impl ScanRule {
         let mut gradients = vec![None; outputs.len()];
         let input_of = |both: &mut Builder, aval: &Aval| both.input(aval.clone());
         let from_state: Vec<Value> = state.iter().map(|&i| input_of(&mut both, &types[i])).collect();
-        let so_far: Vec<Value> = rest.iter().map(|&i| input_of(&mut both, &types[i])).collect();
         let from_stacked: Vec<Value> = stacked.iter().map(|&i| input_of(&mut both, &outputs[i])).collect();
         state.iter().zip(&from_state).for_each(|(&i, &g)| gradients[i] = Some(g));
         stacked.iter().zip(&from_stacked).for_each(|(&i, &g)| gradients[i] = Some(g));
-        let mut pulled = tape.pull(&mut both, &gradients, &wrt)?;
-        let last = state.len() + along.len();
-        for (g, &sum) in pulled[last..].iter_mut().zip(&so_far) {
-            *g = both.node1(Binary::add, &[sum, *g])?;
+        let pulled = tape.pull(&mut both, &gradients, &wrt)?;
+        let (to_state, others) = pulled.split_at(state.len());
+        let (to_along, to_rest) = others.split_at(along.len());
+        let differ = [&inputs[..carried + sliced], &from_state, &from_stacked].concat();
+        let varies = computed_from(both.graph(), &differ);
+        let (mut summed, mut so_far, mut sums, mut to_multiply) = (vec![], vec![], vec![], vec![]);
+        for (&i, &g) in rest.iter().zip(to_rest) {
+            let (products, left) = terms(both.graph(), g, &varies);
+            to_multiply.extend(products.into_iter().map(|product| (i, product)));
+            if !left.is_empty() {
+                let so_far_of = input_of(&mut both, &types[i]);
+                let mut g = left[0];
+                for &term in &left[1..] {
+                    g = both.node1(Binary::add, &[g, term])?;
+                }
+                sums.push(both.node1(Binary::add, &[so_far_of, g])?);
+                so_far.push(so_far_of);
+                summed.push(i);
+            }
         }
-        let (to_along, to_rest) = (pulled[state.len()..last].to_vec(), pulled[last..].to_vec());
-        let results = [&pulled[..state.len()], &to_rest, &to_along].concat();
+        let mut results = [to_state, &sums, to_along].concat();
         let both = both.finish(results.clone());
 
         // Values of the body that its derivative reads. With checkpoints it reads the state, and what must not
         // run twice, and recomputes the others.
         let (ahead, behind) = effects_around(&both, mark);
-        let mut kept = read(&both, &[results.as_slice(), &behind].concat(), |v| match both.def(v) {
-            Def::Input(_) => inputs[..carried].contains(&v),
-            Def::Result(node, _) => {
-                v.index() < mark && (!op.checkpoint || both.nodes()[node].op.has_effect())
-            }
-            Def::Literal(_) | Def::Constant(_) => false,
-        });
+        let factors: Vec<Value> = to_multiply.iter().flat_map(|(_, product)| product.operands).collect();
+        let mut kept =
+            read(&both, &[results.as_slice(), &factors, &behind].concat(), |v| match both.def(v) {
+                Def::Input(_) => inputs[..carried].contains(&v),
+                Def::Result(node, _) => {
+                    v.index() < mark && (!op.checkpoint || both.nodes()[node].op.has_effect())
+                }
+                Def::Literal(_) | Def::Constant(_) => false,
+            });
         if op.checkpoint {
             kept.extend(&inputs[..carried]);
             kept.sort();
@@ -186,12 +206,21 @@ impl ScanRule {
 
         let forward = part(&both, &inputs, &[values.as_slice(), &kept].concat(), &ahead)?;
         let slices = &inputs[carried..carried + sliced];
+        let place = |list: &[Value], v: Value| list.iter().position(|&other| other == v);
+        let is_there =
+            |v: Value| place(&kept, v).map(Stack::Kept).or_else(|| place(slices, v).map(Stack::Slice));
+        let mut made = vec![];
+        let over = |(i, product): (usize, Term)| {
+            product.over(&both, op.length, is_there, &mut made).map(|product| (i, product))
+        };
+        let products = to_multiply.into_iter().map(over).collect::<Result<_>>()?;
+        results.extend(made);
         let given =
             [&from_state, &so_far, &from_stacked, kept.as_slice(), slices, &inputs[carried + sliced..]]
                 .concat();
         let back = Scan {
             body: Arc::new(part(&both, &given, &results, &behind)?),
-            carried: state.len() + rest.len(),
+            carried: state.len() + summed.len(),
             sliced: stacked.len() + kept.len() + sliced,
             length: op.length,
             reverse: !op.reverse,
@@ -200,7 +229,7 @@ impl ScanRule {
         };
         let mut results = b.node(Scan { body: Arc::new(forward), ..op.clone() }, operands)?;
         let kept = results.split_off(outputs.len());
-        Ok((results, ScanRule { state, along, rest, stacked, back, kept, carried }))
+        Ok((results, ScanRule { state, along, summed, products, stacked, back, kept, carried }))
     }
 
     /// Gradients of the operands.
@@ -214,7 +243,7 @@ impl ScanRule {
         let type_of = |b: &Builder, v: Value| b.graph().aval(v).clone();
         let types: Vec<Aval> = results.iter().map(|&v| type_of(b, v)).collect();
         let mut given = filled(b, gradients, &types, &self.state)?;
-        for &i in &self.rest {
+        for &i in &self.summed {
             let aval = type_of(b, operands[i]);
             given.push(zeros(b, &aval)?);
         }
@@ -224,9 +253,17 @@ impl ScanRule {
         debug_assert_eq!(self.back.body.inputs().len(), given.len());
         let made = b.node(self.back.clone(), &given)?;
         let mut out = vec![None; operands.len()];
-        let order = self.state.iter().chain(&self.rest).chain(&self.along);
-        for (&i, g) in order.zip(made) {
+        let order: Vec<usize> = [&self.state[..], &self.summed, &self.along].concat();
+        for (&i, &g) in order.iter().zip(&made) {
             out[i] = Some(g);
+        }
+        let stack = |stack: Stack| match stack {
+            Stack::Kept(number) => self.kept[number],
+            Stack::Slice(number) => operands[self.carried + number],
+            Stack::Made(number) => made[order.len() + number],
+        };
+        for (i, product) in &self.products {
+            product.add_to(b, &mut out[*i], stack)?;
         }
         Ok(out)
     }

@@ -11,6 +11,7 @@ mod depends;
 mod effects;
 mod forward;
 mod linearize;
+mod loop_products;
 mod sums;
 
 use crate::dtype::DType;

@@ -6,22 +6,23 @@
 //! double precision, in order. Short sums have one lane. So the bits depend on the sizes and the values only:
 //! not on strides, not on threads.
 
-use super::inner_products::{products, vector};
+use super::inner_products::vector;
+use super::lane_sums::{self, Vectors, ROWS};
 use super::matrix::Matrix;
 use crate::dtype::{Element, Float};
 use crate::kernels::memory::zeroed;
-use crate::kernels::threads::pool;
+use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::{gather_run, TILE};
 use crate::kernels::wide::{wide_loop, Loop};
 
 /// Products below which a sum has one lane.
 pub const SHORT: usize = 64;
 
-/// Results that are computed together where rows are contiguous.
-const LINES: usize = 4;
+/// Results that are computed together where columns are contiguous.
+const COLUMNS: usize = 64;
 
-/// Results that are computed together where rows are not contiguous: runs of columns that are long enough to
-/// be read at the speed of memory, and few enough that their sums stay in the cache.
+/// Results that are computed together where neither are: runs of columns that are long enough to be read at the
+/// speed of memory, and few enough that their sums stay in the cache.
 const TOGETHER: usize = 2048;
 
 /// Elements of the matrix in a piece of work for a thread.
@@ -32,14 +33,14 @@ const PIECE: usize = 1 << 17;
 pub const BYTE: usize = 16;
 
 /// `out = matrix * x`, of as many rows as `out` has and as many columns as `x`.
-pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
+pub(super) fn matvec<F: Vectors>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     let (k, m) = (x.len(), out.len());
     if k == 0 || m == 0 {
         return out.fill(F::of(0.0));
     }
     let group = group(matrix, k);
-    let (size, picoseconds) =
-        ((PIECE / k.min(TILE)).next_multiple_of(group), (k * m).saturating_mul(BYTE * size_of::<F>()));
+    let size = (PIECE / k.min(TILE)).min(m.div_ceil(threads())).next_multiple_of(group);
+    let picoseconds = (k * m).saturating_mul(BYTE * size_of::<F>());
     if k <= TILE {
         return pool::for_each_chunk(out, size, picoseconds, |i, out| {
             partial_sums(matrix, x, k, [i * size, 0], out)
@@ -66,10 +67,10 @@ pub fn matvec<F: Float>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
 
 /// Results that are computed together.
 fn group<F>(matrix: Matrix<F>, k: usize) -> usize {
-    if k >= SHORT && matrix.strides[1] == 1 {
-        LINES
-    } else {
-        TOGETHER
+    match matrix.strides {
+        [_, 1] if k >= SHORT => ROWS,
+        [1, _] => COLUMNS,
+        _ => TOGETHER,
     }
 }
 
@@ -97,7 +98,7 @@ macro_rules! floats {
 }
 floats! { f32 f64 }
 
-fn partial_sums<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
+fn partial_sums<F: Vectors>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], out: &mut [F]) {
     // The elements of a cache line.
     match (k < SHORT, size_of::<F>()) {
         (true, _) => partial_sums_of::<F, 1>(matrix, x, k, at, out),
@@ -106,13 +107,16 @@ fn partial_sums<F: Float>(matrix: Matrix<F>, x: &[F], k: usize, at: [usize; 2], 
     }
 }
 
-fn partial_sums_of<F: Float, const L: usize>(
+fn partial_sums_of<F: Vectors, const L: usize>(
     matrix: Matrix<F>,
     x: &[F],
     k: usize,
     [row, column]: [usize; 2],
     out: &mut [F],
 ) {
+    if matrix.strides[0] == 1 && lane_sums::columns::<F, L>(matrix.from(row, column), x, out) {
+        return;
+    }
     let group = group(matrix, k);
     for (first, out) in (row..).step_by(group).zip(out.chunks_mut(group)) {
         match (L, matrix.strides) {
@@ -132,12 +136,14 @@ fn add_partial_sums<F: Float>(partials: &[F], out: &mut [F]) {
 }
 
 /// The products with `x` of rows from `first` on, from column `start` on, which lie in memory side by side.
-fn across<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
-    let line = |i: usize| &matrix.data[matrix.at(first + i, start)..][..x.len()];
-    if let [a, b, c, d] = out {
-        [[*a], [*b], [*c], [*d]] = products::<F, L, LINES, 1>(std::array::from_fn(line), [x]);
-    } else {
-        out.iter_mut().enumerate().for_each(|(i, out)| [[*out]] = products::<F, L, 1, 1>([line(i)], [x]));
+fn across<F: Vectors, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
+    for (row, out) in (first..).step_by(ROWS).zip(out.chunks_mut(ROWS)) {
+        let matrix = |row| Matrix { first: matrix.at(row, start), ..matrix };
+        if out.len() == ROWS {
+            out.copy_from_slice(&lane_sums::rows::<F, L, ROWS>(matrix(row), x));
+        } else {
+            (row..).zip(out).for_each(|(row, out)| [*out] = lane_sums::rows::<F, L, 1>(matrix(row), x));
+        }
     }
 }
 
@@ -151,7 +157,7 @@ fn one_by_one<F: Float>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F])
 }
 
 /// The same sums for rows whose elements are not contiguous: each lane sums columns.
-fn down<F: Float, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
+fn down<F: Vectors, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
     let matrix = Matrix { first: matrix.at(first, start), ..matrix };
     if L == 1 {
         out.fill(F::of(0.0));
@@ -171,10 +177,6 @@ struct Down<'a, F, const L: usize> {
     sums: &'a mut [F],
 }
 
-/// Rows from which on eight columns are read at once: such matrices come from memory. In a cache, columns
-/// would conflict if sizes are powers of two.
-const MIN_ROWS_OF_EIGHT: usize = 1025;
-
 impl<F: Float, const L: usize> Loop for Down<'_, F, L> {
     type Made = ();
 
@@ -186,7 +188,6 @@ impl<F: Float, const L: usize> Loop for Down<'_, F, L> {
             let mut column = lane;
             while column < x.len() {
                 column += L * match (x.len() - column).div_ceil(L) {
-                    8.. if rows >= MIN_ROWS_OF_EIGHT => add::<F, L, 8>(matrix, x, column, sums),
                     4.. => add::<F, L, 4>(matrix, x, column, sums),
                     _ => add::<F, L, 1>(matrix, x, column, sums),
                 };

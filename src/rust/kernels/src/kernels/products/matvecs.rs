@@ -167,9 +167,10 @@ fn sums<F: Float, const L: usize, const W: usize, const C: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::products::lane_sums::Vectors;
     use crate::kernels::products::matvec::matvec;
 
-    fn bits_are_those_of_one_vector<F: Float + std::fmt::Debug>(close: impl Fn(F, F) -> bool) {
+    fn bits_are_those_of_one_vector<F: Vectors + std::fmt::Debug>(close: impl Fn(F, F) -> bool) {
         for [m, k, b] in [[32, 64, 40], [10, 32, 17], [4, 63, 16], [33, 100, 37], [17, 1, 16], [5, 1000, 33]]
         {
             let numbers = |n: usize, by: usize| {

@@ -1,0 +1,438 @@
+//! Products of a matrix and a vector on vectors of the processor, for the sums that [`super::matvec`] describes:
+//! lanes in registers, whichever way the matrix lies.
+//!
+//! They are written over the operations of vectors: of loops over arrays the compiler kept some lanes in memory,
+//! and 4 of 16 lanes took ten times as long.
+
+use super::matrix::Matrix;
+use crate::dtype::Float;
+use crate::kernels::math::lanes::{Lanes, Singles, Wide, MOST_LANES};
+use crate::kernels::math::vectors::{vectored, Vectored};
+
+/// A float of which processors have vectors.
+pub(super) trait Vectors: Float {
+    /// Its vectors.
+    type Of<S: Singles<Scalar = f32>, D: Wide>: Lanes<Scalar = Self>;
+
+    /// The number in all lanes.
+    fn splat<V: Lanes<Scalar = Self>>(self) -> V;
+}
+
+impl Vectors for f32 {
+    type Of<S: Singles<Scalar = f32>, D: Wide> = S;
+
+    #[inline(always)]
+    fn splat<V: Lanes<Scalar = f32>>(self) -> V {
+        V::of_bits(u64::from(self.to_bits()))
+    }
+}
+
+impl Vectors for f64 {
+    type Of<S: Singles<Scalar = f32>, D: Wide> = D;
+
+    #[inline(always)]
+    fn splat<V: Lanes<Scalar = f64>>(self) -> V {
+        V::of_bits(self.to_bits())
+    }
+}
+
+/// Rows that are contiguous, and are multiplied together.
+pub(super) const ROWS: usize = 4;
+
+/// The inner products of the first `R` rows of a matrix, which are contiguous, with `x`, in as many lanes as a cache
+/// line has elements: element `i` belongs to lane `i % L`, and the later half of the lanes is added to the earlier
+/// until one is left.
+pub(super) fn rows<F: Vectors, const L: usize, const R: usize>(matrix: Matrix<F>, x: &[F]) -> [F; R] {
+    let lines = std::array::from_fn(|i| &matrix.data[matrix.at(i, 0)..]);
+    vectored(Rows::<F, L, R> { lines, x })
+}
+
+/// The operands of [`rows`]: lines begin with the rows.
+struct Rows<'a, F, const L: usize, const R: usize> {
+    lines: [&'a [F]; R],
+    x: &'a [F],
+}
+
+impl<F: Vectors, const L: usize, const R: usize> Vectored for Rows<'_, F, L, R> {
+    type Made = [F; R];
+
+    #[inline(always)]
+    fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> [F; R] {
+        match L / F::Of::<S, D>::LANES {
+            1 => self.of::<F::Of<S, D>, 1>(),
+            2 => self.of::<F::Of<S, D>, 2>(),
+            _ => self.of::<F::Of<S, D>, 4>(),
+        }
+    }
+}
+
+impl<F: Vectors, const L: usize, const R: usize> Rows<'_, F, L, R> {
+    /// With the lanes of a sum in `P` vectors.
+    #[inline(always)]
+    fn of<V: Lanes<Scalar = F>, const P: usize>(self) -> [F; R] {
+        let Rows { lines, x } = self;
+        let (k, mut sums) = (x.len(), [[V::of(0.0); P]; R]);
+        let whole = k / L * L;
+        for at in (0..whole).step_by(L) {
+            let x: [V; P] = vectors(&x[at..at + L]);
+            for (sums, line) in sums.iter_mut().zip(lines) {
+                add(sums, vectors(&line[at..at + L]), x);
+            }
+        }
+        if whole < k {
+            let x = start::<F, V, L, P>(&x[whole..], k - whole);
+            for (sums, line) in sums.iter_mut().zip(lines) {
+                add(sums, start::<F, V, L, P>(&line[whole..], k - whole), x);
+            }
+        }
+        let mut made = [F::of(0.0); R];
+        for (made, sums) in made.iter_mut().zip(&sums) {
+            let mut lanes = [F::of(0.0); MOST_LANES];
+            (0..P).for_each(|p| sums[p].store(&mut lanes[p * V::LANES..]));
+            let mut half = L / 2;
+            while half > 0 {
+                (0..half).for_each(|l| lanes[l] = lanes[l] + lanes[l + half]);
+                half /= 2;
+            }
+            *made = lanes[0];
+        }
+        made
+    }
+}
+
+/// The first `count` elements, filled up with zeros: their products change no bit of a sum that began with 0.
+#[inline(always)]
+fn start<F: Vectors, V: Lanes<Scalar = F>, const L: usize, const P: usize>(x: &[F], count: usize) -> [V; P] {
+    let mut line = [F::of(0.0); MOST_LANES];
+    let mut made = match x.get(..L) {
+        Some(x) => vectors(x),
+        None => {
+            line[..count].copy_from_slice(&x[..count]);
+            vectors(&line[..L])
+        }
+    };
+    for (p, made) in made.iter_mut().enumerate() {
+        let mut numbers = [F::of(0.0); MOST_LANES];
+        (0..L).for_each(|lane| numbers[lane] = F::of(lane as f64));
+        let is_there = V::load(&numbers[p * V::LANES..]).lt(V::of(count as f64));
+        *made = V::select(is_there, *made, V::of(0.0));
+    }
+    made
+}
+
+/// The products of the first rows of a matrix, as many as `out` has, with `x`, in `L` lanes as of [`rows`]. Columns are
+/// contiguous. Returns whether there are as many rows as a vector has lanes, and a column; nothing is written otherwise.
+pub(super) fn columns<F: Vectors, const L: usize>(matrix: Matrix<F>, x: &[F], out: &mut [F]) -> bool {
+    vectored(Columns::<F, L> { matrix, x, out })
+}
+
+/// The operands of [`columns`].
+struct Columns<'a, F, const L: usize> {
+    matrix: Matrix<'a, F>,
+    x: &'a [F],
+    out: &'a mut [F],
+}
+
+/// Bytes of a column that are read at once: two cache lines, which come together.
+const RUN: usize = 128;
+
+impl<F: Vectors, const L: usize> Vectored for Columns<'_, F, L> {
+    type Made = bool;
+
+    #[inline(always)]
+    fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> bool {
+        // Of the sums that are in registers at once there are eight vectors.
+        match (RUN / size_of::<F>() / F::Of::<S, D>::LANES, L) {
+            (_, 1) => self.of::<F::Of<S, D>, 8, 1>(),
+            (2, _) => self.of::<F::Of<S, D>, 2, 4>(),
+            (4, _) => self.of::<F::Of<S, D>, 4, 2>(),
+            _ => self.of::<F::Of<S, D>, 8, 1>(),
+        }
+    }
+}
+
+impl<F: Vectors, const L: usize> Columns<'_, F, L> {
+    /// With the sums of `P` vectors of rows, and of `G` lanes of each, in registers; or by columns.
+    #[inline(always)]
+    fn of<V: Lanes<Scalar = F>, const P: usize, const G: usize>(self) -> bool {
+        let Columns { matrix, x, out } = self;
+        let rows = out.len();
+        if rows < V::LANES || x.is_empty() {
+            return false;
+        }
+        // The first and the last column, between which the others lie.
+        for column in [0, x.len() - 1] {
+            assert!(matrix.at(0, column) + rows <= matrix.data.len(), "a column ends in the matrix");
+        }
+        let mut row = 0;
+        let bytes = size_of_val(out);
+        if bytes >= LONG && bytes * x.len() > CACHE {
+            while rows - row >= V::LANES {
+                let count = (rows - row).min(BLOCK) / V::LANES * V::LANES;
+                by_columns::<F, V, L>(matrix, row, x, &mut out[row..row + count]);
+                row += count;
+            }
+        }
+        while rows - row >= P * V::LANES {
+            in_registers::<F, V, L, P, G>(matrix, row, x, &mut out[row..]);
+            row += P * V::LANES;
+        }
+        // The last rows may be made twice.
+        while row < rows {
+            let at = row.min(rows - V::LANES);
+            in_registers::<F, V, L, 1, G>(matrix, at, x, &mut out[at..]);
+            row = at + V::LANES;
+        }
+        true
+    }
+}
+
+/// Bytes of a column from which on columns are read one after the other, if the matrix takes more than [`CACHE`]
+/// bytes: it comes from a cache that gives more to who reads what lies side by side, and registers would need of each
+/// column a piece.
+const LONG: usize = 640;
+
+/// Bytes that are in the nearest cache.
+const CACHE: usize = 1 << 15;
+
+/// Rows whose sums are in the nearest cache, at most.
+const BLOCK: usize = 256;
+
+/// The products of rows from one on, as many as `out` has, by whole vectors: of each lane some columns after the other.
+#[inline(always)]
+fn by_columns<F: Vectors, V: Lanes<Scalar = F>, const L: usize>(
+    matrix: Matrix<F>,
+    row: usize,
+    x: &[F],
+    out: &mut [F],
+) {
+    let matrix = matrix.from(row, 0);
+    if L == 1 {
+        return lane::<F, V>(matrix, 0, 1, x, out);
+    }
+    // Lanes in the order in which they can be added two by two at once, as digits of a binary counter: what is left
+    // to be added is a sum for each digit that is 1.
+    let mut left = [[F::of(0.0); BLOCK]; MOST_LANES.ilog2() as usize + 1];
+    for count in 0..L {
+        let first = count.reverse_bits() >> (usize::BITS - L.trailing_zeros());
+        let (lower, sums) = left.split_at_mut(count.trailing_ones() as usize);
+        let sums = &mut sums[0][..out.len()];
+        lane::<F, V>(matrix, first, L, x, sums);
+        for low in lower {
+            for (sums, low) in sums.chunks_exact_mut(V::LANES).zip(low.chunks_exact(V::LANES)) {
+                (V::load(low) + V::load(sums)).store(sums);
+            }
+        }
+    }
+    out.copy_from_slice(&left[L.trailing_zeros() as usize][..out.len()]);
+}
+
+/// The sums of the products of columns that are `apart`, from one on.
+#[inline(always)]
+fn lane<F: Vectors, V: Lanes<Scalar = F>>(
+    matrix: Matrix<F>,
+    first: usize,
+    apart: usize,
+    x: &[F],
+    sums: &mut [F],
+) {
+    let mut column = first;
+    while column < x.len() {
+        let (begins, rest) = (column == first, (x.len() - column).div_ceil(apart));
+        column += apart
+            * match (begins, rest) {
+                (true, 8..) => some::<F, V, 8, true>(matrix, column, apart, x, sums),
+                (true, 4..) => some::<F, V, 4, true>(matrix, column, apart, x, sums),
+                (true, _) => some::<F, V, 1, true>(matrix, column, apart, x, sums),
+                (false, 8..) => some::<F, V, 8, false>(matrix, column, apart, x, sums),
+                (false, 4..) => some::<F, V, 4, false>(matrix, column, apart, x, sums),
+                (false, 2..) => some::<F, V, 2, false>(matrix, column, apart, x, sums),
+                (false, _) => some::<F, V, 1, false>(matrix, column, apart, x, sums),
+            };
+    }
+}
+
+/// Adds the products of `C` columns to the sums, or to 0 if they are the first. Returns `C`.
+#[inline(always)]
+fn some<F: Vectors, V: Lanes<Scalar = F>, const C: usize, const FIRST: bool>(
+    matrix: Matrix<F>,
+    column: usize,
+    apart: usize,
+    x: &[F],
+    sums: &mut [F],
+) -> usize {
+    let mut factors = [V::of(0.0); C];
+    let mut runs = [&[][..]; C];
+    for c in 0..C {
+        factors[c] = x[column + c * apart].splat();
+        runs[c] = &matrix.data[matrix.at(0, column + c * apart)..][..sums.len()];
+    }
+    for at in (0..sums.len()).step_by(V::LANES) {
+        let sums = &mut sums[at..at + V::LANES];
+        let mut made = if FIRST { V::of(0.0) } else { V::load(sums) };
+        for c in 0..C {
+            made = made + V::load(&runs[c][at..at + V::LANES]) * factors[c];
+        }
+        made.store(sums);
+    }
+    C
+}
+
+/// The products of `P` vectors of rows from one on.
+#[inline(always)]
+fn in_registers<F: Vectors, V: Lanes<Scalar = F>, const L: usize, const P: usize, const G: usize>(
+    matrix: Matrix<F>,
+    row: usize,
+    x: &[F],
+    out: &mut [F],
+) {
+    let (first, stride) = (matrix.data[matrix.at(row, 0)..].as_ptr(), matrix.strides[1]);
+    // Lanes `apart` from one another are one in the end.
+    let apart = L / G;
+    let mut made = [[V::of(0.0); P]; MOST_LANES];
+    for (lane, made) in made[..apart].iter_mut().enumerate() {
+        let mut sums = [[V::of(0.0); P]; G];
+        let mut column = lane;
+        while column + (G - 1) * apart < x.len() {
+            for (g, sums) in sums.iter_mut().enumerate() {
+                let column = column + g * apart;
+                // SAFETY: a column of the matrix, and an element for it.
+                unsafe { add_column(sums, first.offset(column as isize * stride), *x.get_unchecked(column)) };
+            }
+            column += L;
+        }
+        for (g, sums) in sums.iter_mut().enumerate() {
+            let column = column + g * apart;
+            if column < x.len() {
+                // SAFETY: as above.
+                unsafe { add_column(sums, first.offset(column as isize * stride), x[column]) };
+            }
+        }
+        *made = halved(&mut sums);
+    }
+    let made = halved(&mut made[..apart]);
+    (0..P).for_each(|p| made[p].store(&mut out[p * V::LANES..]));
+}
+
+/// Adds the products of a column, which has at least `P` vectors of elements, and an element.
+#[inline(always)]
+unsafe fn add_column<F: Vectors, V: Lanes<Scalar = F>, const P: usize>(
+    sums: &mut [V; P],
+    column: *const F,
+    x: F,
+) {
+    // SAFETY: so it is called.
+    let column = unsafe { std::slice::from_raw_parts(column, P * V::LANES) };
+    add(sums, vectors(column), [x.splat(); P]);
+}
+
+/// The later half of the lanes added to the earlier, until one is left.
+#[inline(always)]
+fn halved<V: Lanes, const P: usize>(lanes: &mut [[V; P]]) -> [V; P] {
+    let mut half = lanes.len() / 2;
+    while half > 0 {
+        let (low, high) = lanes.split_at_mut(half);
+        for (low, high) in low.iter_mut().zip(high) {
+            add_all(low, high);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// Adds vector by vector.
+#[inline(always)]
+fn add_all<V: Lanes, const P: usize>(low: &mut [V; P], high: &[V; P]) {
+    for (low, high) in low.iter_mut().zip(high) {
+        *low = *low + *high;
+    }
+}
+
+/// As many vectors as there are elements for.
+#[inline(always)]
+fn vectors<V: Lanes, const P: usize>(x: &[V::Scalar]) -> [V; P] {
+    let mut made = [V::of(0.0); P];
+    for (p, made) in made.iter_mut().enumerate() {
+        *made = V::load(&x[p * V::LANES..]);
+    }
+    made
+}
+
+/// Adds products.
+#[inline(always)]
+fn add<V: Lanes, const P: usize>(sums: &mut [V; P], x: [V; P], y: [V; P]) {
+    for p in 0..P {
+        sums[p] = sums[p] + x[p] * y[p];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of products as it is described.
+    fn plain<F: Float, const L: usize>(row: &[F], x: &[F]) -> F {
+        let mut lanes = [F::of(0.0); L];
+        row.iter().zip(x).enumerate().for_each(|(i, (&a, &x))| lanes[i % L] = lanes[i % L] + a * x);
+        let mut half = L / 2;
+        while half > 0 {
+            (0..half).for_each(|l| lanes[l] = lanes[l] + lanes[l + half]);
+            half /= 2;
+        }
+        lanes[0]
+    }
+
+    fn check<F: Vectors, const L: usize>() {
+        let number = |i: usize, j: usize| match (i * 7919 + j * 31) % 1013 {
+            7 => F::of(-0.0),
+            9 if j == 40 => F::of(f64::INFINITY),
+            n => F::of(n as f64 / 1013.0 - 0.5),
+        };
+        for (m, k) in [
+            (1, 64),
+            (16, 1),
+            (17, 2),
+            (33, 12),
+            (50, 63),
+            (7, 80),
+            (40, 100),
+            (131, 71),
+            (300, 130),
+            (517, 200),
+        ] {
+            // Columns of a larger matrix: what is around it is not read, or not added.
+            let (above, ld) = (3, m + 5);
+            let mut data = vec![F::of(f64::NAN); ld * k + above];
+            let x: Vec<F> = (0..k).map(|j| number(j, 3)).collect();
+            let line = |i: usize| (0..k).map(|j| number(i, j)).collect::<Vec<F>>();
+            (0..m).for_each(|i| line(i).iter().enumerate().for_each(|(j, &a)| data[above + i + j * ld] = a));
+            let want: Vec<u64> = (0..m).map(|i| plain::<F, L>(&line(i), &x).f64().to_bits()).collect();
+            let mut out = vec![F::of(f64::NAN); m];
+            let matrix = Matrix { data: &data, first: above, strides: [1, ld as isize] };
+            if columns::<F, L>(matrix, &x, &mut out) {
+                assert_eq!(out.iter().map(|x| x.f64().to_bits()).collect::<Vec<_>>(), want, "{m} {k}");
+            } else {
+                assert!(m < MOST_LANES, "{m} {k}");
+            }
+            if L > 1 {
+                let data: Vec<F> = (0..m).flat_map(line).chain([F::of(f64::NAN); 2]).collect();
+                for i in 0..m {
+                    let matrix = Matrix { data: &data, first: i * k, strides: [k as isize, 1] };
+                    assert_eq!(rows::<F, L, 1>(matrix, &x)[0].f64().to_bits(), want[i], "{m} {k} {i}");
+                    if i + ROWS <= m {
+                        let made = rows::<F, L, ROWS>(matrix, &x).map(|x| x.f64().to_bits());
+                        assert_eq!(made[..], want[i..i + ROWS], "{m} {k} {i}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_description() {
+        check::<f32, 1>();
+        check::<f32, 16>();
+        check::<f64, 1>();
+        check::<f64, 8>();
+    }
+}
