@@ -145,8 +145,8 @@ pub trait OpDef {
     }
 
     /// Its sums, for operands of these types, if it adds updates to elements of the first operand, at places that the
-    /// second one names, and these are few, or those of each column. The second one lies so in its buffer.
-    fn sums(&self, _operands: &[&Aval], _indices: &Layout) -> Option<Sums> {
+    /// second one names, and these are few.
+    fn sums(&self, _operands: &[&Aval]) -> Option<Sums> {
         None
     }
 

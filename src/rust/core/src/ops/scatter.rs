@@ -195,9 +195,9 @@ impl OpDef for Scatter {
         Cost::Picoseconds(UPDATE)
     }
 
-    fn sums(&self, operands: &[&Aval], indices: &Layout) -> Option<Sums> {
+    fn sums(&self, operands: &[&Aval]) -> Option<Sums> {
         let [x, index, update] = operands else { return None };
-        self.sums_of(x, (index, indices), update)
+        self.sums_of(x, index, update)
     }
 
     fn vjp(&self) -> Vjp<'_> {
@@ -365,8 +365,9 @@ impl Scatter {
         let places = |range: Range<usize>, share: &Range<usize>, out: &mut [u32]| {
             self.windows.places(&fit, indices, check, (range, share), out)
         };
+        let of_one = || self.windows.index_map.iter().all(|axis| sizes[axis.0] == 1);
         let places: Option<&Places> =
-            if self.windows.has_places(&layout, indices) { Some(&places) } else { None };
+            if self.windows.has_places(&layout, indices) && of_one() { Some(&places) } else { None };
         let count = self.windows.count(indices.shape);
         f(self.windows.walk(update, &layout), &Starts { count, find: &find, places })
     }

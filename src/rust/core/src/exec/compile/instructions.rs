@@ -123,7 +123,7 @@ pub fn compile(
         let kept_as = kept.iter().position(|k| k.root == result);
         let here =
             |k: usize| kept[k].within.is_none() && kept[k].when == Stored::Made && !compiler.in_lines(result);
-        let parts = count > 1 || plan.is_of_parts() && !(plan.sums_columns() && kept_as.is_some_and(here));
+        let parts = count > 1 || plan.is_of_parts();
         let partial = if parts { plan.partial(graph, views, number) } else { None };
         let location = match (partial, kept_as) {
             (Some((finish, bytes)), Some(k)) => {

@@ -257,7 +257,7 @@ impl Partition<'_> {
             Schedule::Across(_) | Schedule::Lines(_) | Schedule::Columns(_) => {
                 return self.put_with_maker(node)
             }
-            Schedule::Map | Schedule::Segments(_) | Schedule::Bins { .. } | Schedule::Cumulative { .. } => {}
+            Schedule::Map | Schedule::Segments(_) | Schedule::Bins(_) | Schedule::Cumulative { .. } => {}
             Schedule::Rows(_) | Schedule::Blocks(_) | Schedule::Alone => return self.begin(node),
         }
         let whole = self.plans[node].reads_whole(0);

@@ -1,5 +1,5 @@
-//! Sums of elements at places: scatters that add to few elements, whose sums are partial for each part of the tiles, at
-//! places that are computed with them, and scatters that add to columns ([`crate::kernels::memory::bins`]).
+//! Sums of elements at places that are computed with them: scatters that add to few elements, whose sums are partial for
+//! each part of the tiles ([`crate::kernels::memory::bins`]).
 
 use super::asked::{Access, Asked};
 use super::map;
@@ -11,22 +11,17 @@ use crate::tensor::Literal;
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
-    let Bins { len, part, columns, .. } = sums(at)?.0.bins;
+    let Bins { len, part, .. } = sums(at)?.0.bins;
     let mut access = at.by_element();
     // It is in the kernel.
     access[0] = Access::Repeated;
-    if columns {
-        access[1] = Access::Whole;
-    }
-    let schedule = Schedule::Bins { segment: if columns { part } else { len }, part };
-    Some(NodePlan { schedule, len, access, product: None, cost: at.each() })
+    Some(NodePlan { schedule: Schedule::Bins(part), len, access, product: None, cost: at.each() })
 }
 
 /// The sums of a node, and the element that they begin with everywhere.
 fn sums(at: &Asked) -> Option<(Sums, Literal)> {
     let avals: Vec<_> = at.node.operands.iter().map(|&v| at.graph.aval(v)).collect();
-    let indices = avals.get(1).map(|_| at.layout(1))?;
-    Some((at.node.op.sums(&avals, &indices)?, at.views.fill(at.graph, at.node.operands[0])?))
+    Some((at.node.op.sums(&avals)?, at.views.fill(at.graph, at.node.operands[0])?))
 }
 
 /// A group of maps takes sums, and one of sums in the same parts.
@@ -35,8 +30,8 @@ pub fn with(group: Schedule, sums: Schedule) -> Option<Schedule> {
 }
 
 /// The tiles: those of a map, some of them a part.
-pub fn cut(len: usize, (segment, part): (usize, usize), width: usize) -> Cut {
-    Cut { segment, partial: part, ..map::cut(len, width, false) }
+pub fn cut(len: usize, part: usize, width: usize) -> Cut {
+    Cut { partial: part, ..map::cut(len, width, false) }
 }
 
 /// The instruction.

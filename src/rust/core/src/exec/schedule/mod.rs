@@ -81,7 +81,7 @@ impl NodePlan {
             Schedule::Segments(_) => segments::body(at),
             Schedule::Cumulative { .. } => cumulative::body(at),
             Schedule::Across(_) | Schedule::Lines(_) => across::body(at),
-            Schedule::Bins { .. } => bins::body(at),
+            Schedule::Bins(_) => bins::body(at),
             Schedule::Columns(_) => columns::body(self),
             Schedule::Blocks(_) => blocks::body(self),
             Schedule::Rows(_) | Schedule::View | Schedule::Source | Schedule::Alone => {
@@ -97,7 +97,7 @@ impl NodePlan {
             Schedule::Segments(_) | Schedule::Across(_) | Schedule::Lines(_) => {
                 Some(segments::partial(self, at))
             }
-            Schedule::Bins { .. } => Some(bins::partial(at)),
+            Schedule::Bins(_) => Some(bins::partial(at)),
             Schedule::Columns(_) => Some(columns::partial(self)),
             _ => None,
         }
@@ -121,7 +121,7 @@ impl Schedule {
             Schedule::Map => map::with(self),
             Schedule::Segments(segment) | Schedule::Columns(segment) => segments::with(self, segment),
             Schedule::Across(rows) => across::with(self, rows),
-            Schedule::Bins { .. } => bins::with(self, node),
+            Schedule::Bins(_) => bins::with(self, node),
             Schedule::Lines(rows) => across::with(self, rows).map(lines::of),
             _ => None,
         }
@@ -132,7 +132,7 @@ impl Schedule {
     pub fn begins(self, len: usize) -> Schedule {
         match self {
             Schedule::Cumulative { segment, reverse } => cumulative::of(len, segment, reverse),
-            Schedule::Map | Schedule::Segments(_) | Schedule::Bins { .. } | Schedule::Blocks(_) => self,
+            Schedule::Map | Schedule::Segments(_) | Schedule::Bins(_) | Schedule::Blocks(_) => self,
             Schedule::Across(rows) | Schedule::Lines(rows) if lines::are_lines(len, rows) => self,
             _ => Schedule::Alone,
         }
@@ -183,7 +183,7 @@ impl Schedule {
         match self {
             Schedule::Segments(segment) => segments::cut(len, segment, width),
             Schedule::Rows(segment) => rows::cut(len, segment, width),
-            Schedule::Bins { segment, part } => bins::cut(len, (segment, part), width),
+            Schedule::Bins(part) => bins::cut(len, part, width),
             Schedule::Cumulative { segment, .. } => cumulative::cut(len, segment),
             _ => map::cut(len, width, streams),
         }

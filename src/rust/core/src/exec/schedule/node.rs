@@ -32,13 +32,8 @@ pub enum Schedule {
     Across(usize),
     /// As [`Schedule::Across`], by whole lines: the group reads the results, or the fold takes whole tiles.
     Lines(usize),
-    /// Sums at places that are computed.
-    Bins {
-        /// Elements of a segment, which has sums of its own.
-        segment: usize,
-        /// Elements of a part of it.
-        part: usize,
-    },
+    /// Sums at places that are computed, in parts of so many elements.
+    Bins(usize),
     /// The product of a matrix in memory and a vector of so many elements. Of nodes only.
     Columns(usize),
     /// A product of matrices whose columns have so many elements, before its tiles.
@@ -87,7 +82,7 @@ impl NodePlan {
                 | Schedule::Across(_)
                 | Schedule::Lines(_)
                 | Schedule::Columns(_)
-                | Schedule::Bins { .. }
+                | Schedule::Bins(_)
         )
     }
 
@@ -98,12 +93,7 @@ impl NodePlan {
 
     /// Whether it leaves partial results even where there is one of each.
     pub fn is_of_parts(&self) -> bool {
-        matches!(self.schedule, Schedule::Bins { .. })
-    }
-
-    /// Whether its parts are columns of the result.
-    pub fn sums_columns(&self) -> bool {
-        self.is_of_parts() && self.reads_any_whole()
+        matches!(self.schedule, Schedule::Bins(_))
     }
 
     /// The operands that its instruction reads, by number: that of sums has the element that they begin with.

@@ -2,8 +2,7 @@
 
 use super::kernel::{Extent, Kernel, Window};
 use super::picks::{Find, PICKS};
-use crate::dtype::{dispatch, DType};
-use crate::kernels::cast;
+use crate::dtype::DType;
 use crate::kernels::elementwise::Pair;
 use crate::kernels::memory::bins::Bins;
 use crate::tensor::Literal;
@@ -29,41 +28,5 @@ impl Kernel {
             }
         });
         Kernel::new(run, [Extent::Tile(width), Extent::Tile(own), Extent::Unused], Extent::Partial(bytes))
-    }
-
-    /// Adds the second operand's elements to those of their columns, where `find` computes from the first operand, the
-    /// indices of all columns, of this dtype, from element `first` of it on. Before all, each place has the element `before`.
-    /// A thread runs all tiles of a column, in order.
-    pub fn bins_of_columns(
-        bins: Bins,
-        (index, first): (DType, usize),
-        before: Literal,
-        by: Pair,
-        find: Find,
-    ) -> Kernel {
-        let dtype = by.map.to();
-        let (width, own) = (index.bytes(), dtype.bytes());
-        let (rows, bytes) = (bins.part, bins.elements() * own);
-        let run = Box::new(move |w: &Window| {
-            let (indices, mut new) = (w.whole::<u8>(0), w.slice::<u8>(1, w.len * own));
-            let mut columns = w.folded::<u8>(bytes * w.len.div_ceil(rows)).chunks_mut(bytes);
-            let (mut row, mut sums) = (w.start % rows, &mut [][..]);
-            if row > 0 {
-                sums = columns.next().expect("a tile has elements");
-            }
-            while !new.is_empty() {
-                if row == 0 {
-                    sums = columns.next().expect("each column has sums");
-                    dispatch!(dtype, T => cast::slice_mut::<T>(sums).fill(before.get::<T>()));
-                }
-                let n = (rows - row).min(PICKS).min(new.len() / own);
-                let (now, later) = new.split_at(n * own);
-                let places = &mut [0; PICKS][..n];
-                find(places, &indices[(first + row) * width..][..n * width], row);
-                by.each(sums, places, now);
-                (row, new) = ((row + n) % rows, later);
-            }
-        });
-        Kernel::new(run, [Extent::Whole, Extent::Tile(own), Extent::Unused], Extent::Partial(bytes))
     }
 }

@@ -9,6 +9,8 @@ use crate::kernels::wide::wide;
 /// A function of two elements of a dtype.
 #[derive(Clone, Copy)]
 pub struct Pair {
+    /// Which function it is.
+    pub by: Binary,
     /// Of as many pairs.
     pub map: Map<2>,
     each: Each,
@@ -70,10 +72,12 @@ macro_rules! binary {
                     #[allow(unused_mut, unused_assignments)]
                     let mut made = None;
                     $(made = Some(Pair {
+                        by: Binary::$name,
                         map: Map { from: [F::DTYPE; 2], to: F::DTYPE, run: Run::Two(&$simd) },
                         each: each!(F, |x, y| math::pair(&$simd, x, y)),
                     });)?
                     $(made = Some(Pair {
+                        by: Binary::$name,
                         map: map!([F, F] -> F, |x, y; out| wide(|| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float })),
                         each: each!(F, |$x, $y| $float),
                     });)?
@@ -87,6 +91,7 @@ macro_rules! binary {
                     #[allow(unused_mut, unused_assignments)]
                     let mut made = None;
                     $(made = Some(Pair {
+                        by: Binary::$name,
                         map: Map { from: [H::DTYPE; 2], to: H::DTYPE, run: Run::Two(&$simd) },
                         each: each!(H, |x: H, y: H| H::from_f32(math::pair(&$simd, x.convert::<f32>(), y.convert()))),
                     });)?
@@ -99,6 +104,7 @@ macro_rules! binary {
                             H::from_f32($float)
                         }
                         made = Some(Pair {
+                            by: Binary::$name,
                             map: map!([H, H] -> H, |x, y; out| wide(|| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) })),
                             each: each!(H, one::<H>),
                         });
@@ -112,6 +118,7 @@ macro_rules! binary {
                     #[allow(unused_mut, unused_assignments)]
                     let mut made = None;
                     $(made = Some(Pair {
+                        by: Binary::$name,
                         map: map!([I, I] -> I, |x, y; out| wide(|| for ((out, &$i), &$j) in out.iter_mut().zip(x).zip(y) { *out = $int })),
                         each: each!(I, |$i, $j| $int),
                     });)?
@@ -124,6 +131,7 @@ macro_rules! binary {
                     #[allow(unused_mut, unused_assignments)]
                     let mut made = None;
                     $(made = Some(Pair {
+                        by: Binary::$name,
                         map: map!([C, C] -> C, |x, y; out| for ((out, &$z), &$w) in out.iter_mut().zip(x).zip(y) { *out = $complex }),
                         each: each!(C, |$z, $w| $complex),
                     });)?
@@ -142,6 +150,7 @@ macro_rules! binary {
                             ($boolean).into()
                         }
                         made = Some(Pair {
+                            by: Binary::$name,
                             map: map!([Bool, Bool] -> Bool, |x, y; out| for ((out, &v), &w) in out.iter_mut().zip(x).zip(y) { *out = one(v, w) }),
                             each: each!(Bool, one),
                         });

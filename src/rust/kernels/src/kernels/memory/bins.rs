@@ -1,10 +1,8 @@
 //! Sums of many updates at few places. Updates are cut into parts, which threads share, and each part adds to elements of
 //! its own, in some lanes: an update does not wait for those of its neighbours that have its place. How they are cut
-//! follows from sizes alone, and so do bits. The updates of the columns of a matrix are cut into columns, each of which
-//! has sums of its own.
+//! follows from sizes alone, and so do bits.
 
-use super::indexed::Starts;
-use super::walk::{ELEMENT, LIST, NOWHERE};
+use super::walk::{Starts, ELEMENT, LIST, NOWHERE};
 use super::AlignedBytes;
 use crate::dtype::{dispatch, DType};
 use crate::kernels::cast::{self, by_width};
@@ -26,8 +24,6 @@ pub struct Bins {
     pub part: usize,
     /// Lanes of a part: update `i` is added in lane `i % lanes`.
     pub lanes: usize,
-    /// Whether the sums of each part are a column of the result.
-    pub columns: bool,
 }
 
 /// Parts, at most, of so many updates or more.
@@ -56,13 +52,7 @@ impl Bins {
         let parts = (len / PART).clamp(1, PARTS).min(room.max(1));
         let near = places * LANES * width <= NEAR && parts * LANES <= room;
         let part = len.div_ceil(parts).next_multiple_of(TILE);
-        Some(Bins { len, places, part, lanes: if near { LANES } else { 1 }, columns: false })
-    }
-
-    /// How the updates of so many columns are cut, each of so many rows.
-    pub fn of_columns(rows: usize, columns: usize, places: usize) -> Option<Bins> {
-        let some = rows > 0 && columns > 0 && (1..NOWHERE as usize).contains(&places);
-        some.then_some(Bins { len: rows * columns, places, part: rows, lanes: 1, columns: true })
+        Some(Bins { len, places, part, lanes: if near { LANES } else { 1 } })
     }
 
     /// The number of parts.
@@ -101,11 +91,8 @@ impl Bins {
         by.each(elements, places, new);
     }
 
-    /// Adds up the elements of all parts, or joins columns.
+    /// Adds up the elements of all parts.
     pub fn finish(&self, parts: &[u8], out: &mut [u8], by: &Pair) {
-        if self.columns {
-            return out.copy_from_slice(parts);
-        }
         let mut lanes = parts.chunks_exact(out.len());
         out.copy_from_slice(lanes.next().expect("there is a part"));
         let mut before = AlignedBytes::zeroed(if self.is_one() { 0 } else { out.len() });

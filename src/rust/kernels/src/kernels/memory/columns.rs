@@ -1,9 +1,12 @@
 //! Updates of the same elements of each column of a matrix: places are found once, for all columns.
 
-use super::walk::{Stride, Walk, ELEMENT, LIST, NOWHERE, OUTSIDE, PIECE};
-use crate::dtype::Element;
+use super::row_sums::{self, WIDTH};
+use super::walk::{Starts, Stride, Walk, ELEMENT, LIST, NOWHERE, PIECE};
+use super::zeroed;
+use crate::dtype::{DType, Element, Float};
 use crate::kernels::threads::pool;
 use crate::kernels::tile;
+use crate::kernels::wide::wide;
 use crate::stop;
 use crate::tensor::View;
 
@@ -14,35 +17,57 @@ pub(super) struct Columns {
     /// From column to column.
     stride: usize,
     number: usize,
+    /// Elements of a column from the first that is updated to the last.
+    span: usize,
     /// How far the elements of a column are behind its first one, or [`NOWHERE`].
     places: Vec<u32>,
 }
 
 impl Columns {
     /// Those of a walk in a buffer of so many elements, if it has them, and no column has elements of another one.
-    pub(super) fn of(walk: &Walk, table: &[isize], len: usize) -> Option<Columns> {
+    pub(super) fn of(walk: &Walk, starts: &Starts, len: usize) -> Option<Columns> {
         let &[(rows, Stride::Table(1)), (number, Stride::Memory(stride))] = walk.0.as_slice() else {
             return None;
         };
-        let table = &table[..rows];
-        let inside = || table.iter().copied().filter(|&position| position != OUTSIDE);
-        let (first, last) = (inside().min()?, inside().max()?);
-        let (first, span) = (usize::try_from(first).ok()?, usize::try_from(last - first).ok()?);
-        let stride = usize::try_from(stride).ok().filter(|&stride| span < stride.min(NOWHERE as usize))?;
+        if len > NOWHERE as usize {
+            return None;
+        }
+        let mut places = zeroed::<u32>(rows);
+        pool::for_each_chunk(&mut places, PIECE, rows * ELEMENT, |i, piece| {
+            starts.places(i * PIECE..i * PIECE + piece.len(), &(0..len), piece);
+        });
+        // Those that are left out come last, and from 0 on if one more is where the others are.
+        let (first, last) = wide(|| {
+            let ends =
+                |(first, last): (u32, u32), &place: &u32| (place.min(first), place.wrapping_add(1).max(last));
+            places.iter().fold((NOWHERE, 0), ends)
+        });
+        let span = last.checked_sub(first)? as usize;
+        if first > 0 {
+            let place = |place: &mut u32| *place = if *place == NOWHERE { NOWHERE } else { *place - first };
+            wide(|| places.iter_mut().for_each(place));
+        }
+        let (first, stride) = (first as usize, usize::try_from(stride).ok()?);
         let end = stride.checked_mul(number.checked_sub(1)?)?.checked_add(first + span)?;
-        // Positions that are left out are far beyond the others.
-        let place = |&position: &isize| (position as usize).wrapping_sub(first).min(NOWHERE as usize) as u32;
-        (end < len).then(|| Columns { first, stride, number, places: table.iter().map(place).collect() })
+        (span > 0 && span <= stride && end <= len).then_some(Columns { first, stride, number, span, places })
     }
 
-    /// Updates them. Columns are shared out to threads.
+    /// Updates them, if `adds` by sums of floats. Columns are shared out to threads.
     pub(super) fn update<T: Element>(
         &self,
         from: &View,
         out: &mut [T],
+        adds: bool,
         each: impl Fn(&mut [T], &[u32], &[T]) + Sync,
     ) {
         let rows = self.places.len();
+        if adds && row_sums::is_worth(rows, self.span, self.number) {
+            match from.dtype {
+                DType::F32 => return self.add::<T, f32>(from, out),
+                DType::F64 => return self.add::<T, f64>(from, out),
+                _ => {}
+            }
+        }
         let together = PIECE.div_ceil(rows);
         let (out, work) = (&mut out[self.first..], rows * self.number * ELEMENT);
         pool::for_each_chunk(out, together * self.stride, work, |i, out| {
@@ -55,6 +80,19 @@ impl Columns {
             }
         });
     }
+
+    /// Adds to some columns together.
+    fn add<T: Element, F: Float>(&self, from: &View, out: &mut [T]) {
+        let rows = self.places.len();
+        let end = self.first + (self.number - 1) * self.stride + self.span;
+        let (out, work) = (&mut out[self.first..end], rows * self.number * ELEMENT / WIDTH.min(self.number));
+        pool::for_each_chunk(out, WIDTH * self.stride, work, |i, out| {
+            let columns = i * WIDTH..((i + 1) * WIDTH).min(self.number);
+            let mut scratch = vec![];
+            let new = tile::tile::<T>(from, columns.start * rows..columns.end * rows, &mut scratch);
+            row_sums::add_bits::<T, F>(out, [self.span, self.stride], &self.places, new);
+        });
+    }
 }
 
 #[cfg(test)]
@@ -63,7 +101,7 @@ mod tests {
     use crate::dtype::DType;
     use crate::kernels::cast;
     use crate::kernels::elementwise::Binary;
-    use crate::kernels::memory::indexed::{combine, store, Starts};
+    use crate::kernels::memory::indexed::{combine, store, OUTSIDE};
     use crate::shape::Shape;
     use crate::tensor::{Layout, ViewMut};
     use std::ops::Range;
@@ -105,6 +143,53 @@ mod tests {
                     ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut stored) };
                 store(&walk, &starts, &from, &mut target);
                 assert_eq!((added, stored), (want_added, want_stored), "{rows:?} {at} {stride} {columns}");
+            }
+        }
+    }
+
+    /// Adds to floats in memory that begins with 0.5 everywhere, and compares bits.
+    fn check_floats<F: Float>(rows: &[isize], (at, stride, columns): (isize, isize, usize)) {
+        let (count, whole) = (rows.len(), Shape::from([stride as usize * (columns + 1) + 4]));
+        let shape = Shape::from([count, columns]);
+        let number = |i: usize| match i % 13 {
+            3 => -0.0,
+            7 => 1e30,
+            n => (n * i % 101) as f64 / 7.0 - 5.0,
+        };
+        let new: Vec<F> = (0..shape.size()).map(|i| F::of(number(i))).collect();
+        let start = |i: usize| if rows[i] == OUTSIDE { OUTSIDE } else { rows[i] + at };
+        let find =
+            |range: Range<usize>, out: &mut [isize]| range.zip(out).for_each(|(i, out)| *out = start(i));
+        let starts = Starts { count, find: &find, places: None };
+        let walk = Walk::new([(count, Stride::Table(1)), (columns, Stride::Memory(stride))].into_iter());
+        let mut want = vec![F::of(0.5); whole.size()];
+        for (i, &new) in new.iter().enumerate().filter(|(i, _)| rows[i % count] != OUTSIDE) {
+            let place = (start(i % count) + (i / count) as isize * stride) as usize;
+            want[place] = want[place] + new;
+        }
+        // Dense, and as the transpose of what lies row by row.
+        let turned: Vec<F> = (0..shape.size()).map(|i| new[i / columns + i % columns * count]).collect();
+        let layouts = [Layout::dense(&shape), Layout { strides: vec![columns as isize, 1], offset: 0 }];
+        for (data, layout) in [&new, &turned].into_iter().zip(&layouts) {
+            let from = View { dtype: F::DTYPE, shape: &shape, layout, data: cast::bytes(data) };
+            let mut out = vec![F::of(0.5); whole.size()];
+            let mut target = ViewMut { dtype: F::DTYPE, shape: &whole, data: cast::bytes_mut(&mut out) };
+            combine(&walk, &starts, &from, &mut target, &Binary::add.pair(F::DTYPE).unwrap());
+            assert!(cast::bytes(&out) == cast::bytes(&want), "{count} {at} {stride} {columns}");
+        }
+    }
+
+    #[test]
+    fn floats_are_added_in_order() {
+        for (count, places) in [(1, 1), (5, 9), (40, 6), (700, 300), (5000, 3)] {
+            let row = |i: usize| match (i * 7919 + i / 3) % (places + 1) {
+                n if n == places && i % 2 == 0 => OUTSIDE,
+                n => n.min(places - 1) as isize,
+            };
+            let rows: Vec<isize> = (0..count).map(row).collect();
+            for columns in [1, 2, 3, 4, 5, 8, 9, 19] {
+                check_floats::<f32>(&rows, (0, places as isize, columns));
+                check_floats::<f64>(&rows, (2, places as isize + 3, columns));
             }
         }
     }

@@ -6,10 +6,9 @@
 
 use super::columns::Columns;
 use super::walk::{ELEMENT, LIST, PIECE};
-use super::zeroed;
 use crate::dtype::Element;
 use crate::kernels::cast::by_width;
-use crate::kernels::elementwise::Pair;
+use crate::kernels::elementwise::{Binary, Pair};
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::kernels::{cast, tile};
@@ -17,50 +16,7 @@ use crate::stop;
 use crate::tensor::{Layout, View, ViewMut};
 use std::ops::Range;
 
-pub use super::walk::{Stride, Walk, NOWHERE, OUTSIDE};
-
-/// Starts of windows, in the order of a table: positions of elements, or [`OUTSIDE`].
-pub struct Starts<'a> {
-    /// Number of windows.
-    pub count: usize,
-    /// Computes the starts of a range.
-    pub find: &'a (dyn Fn(Range<usize>, &mut [isize]) + Sync),
-    /// If windows are elements, computes where those of a range are in a share of the buffer, or [`NOWHERE`], in half
-    /// the bytes and less than half the time.
-    pub places: Option<&'a Places<'a>>,
-}
-
-/// Computes the places of a range of windows in a share of a buffer.
-pub type Places<'a> = dyn Fn(Range<usize>, &Range<usize>, &mut [u32]) + Sync + 'a;
-
-impl Starts<'_> {
-    /// The places of a range of elements in a share of the buffer, or [`NOWHERE`].
-    pub(super) fn places(&self, range: Range<usize>, share: &Range<usize>, out: &mut [u32]) {
-        if let Some(places) = self.places {
-            return places(range, share, out);
-        }
-        let mut starts = [0; TILE];
-        for (i, out) in out.chunks_mut(TILE).enumerate() {
-            let (start, starts) = (range.start + i * TILE, &mut starts[..out.len()]);
-            (self.find)(start..start + out.len(), starts);
-            for (out, &start) in out.iter_mut().zip(&*starts) {
-                // Before the share, and outside, it is far beyond it.
-                let place = (start as usize).wrapping_sub(share.start);
-                *out = if place < share.len() { place as u32 } else { NOWHERE };
-            }
-        }
-    }
-
-    /// The whole table.
-    pub fn table(&self) -> Vec<isize> {
-        let mut table = zeroed::<isize>(self.count);
-        pool::for_each_chunk(&mut table, PIECE, self.count * ELEMENT, |i, piece| {
-            let start = i * PIECE;
-            (self.find)(start..start + piece.len(), piece);
-        });
-        table
-    }
-}
+pub use super::walk::{Places, Starts, Stride, Walk, NOWHERE, OUTSIDE};
 
 /// Targets of the elements of a dense value in another one.
 #[derive(Debug)]
@@ -168,7 +124,7 @@ pub fn store(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut) {
                 }
             }
         };
-        update::<T>(walk, starts, from, out, each, |line, new| line.copy_from_slice(new));
+        update::<T>(walk, starts, from, out, false, each, |line, new| line.copy_from_slice(new));
     })
 }
 
@@ -227,7 +183,7 @@ pub fn combine(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, by:
             by.each(cast::bytes_mut(elements), places, cast::bytes(new))
         };
         let mut old = Vec::new();
-        update::<T>(walk, starts, from, out, each, |line, new| {
+        update::<T>(walk, starts, from, out, matches!(by.by, Binary::add), each, |line, new| {
             old.clear();
             old.extend_from_slice(line);
             by.map.run([cast::bytes(&old), cast::bytes(new)], cast::bytes_mut(line));
@@ -265,6 +221,7 @@ fn update<T: Element>(
     starts: &Starts,
     from: &View,
     out: &mut ViewMut,
+    adds: bool,
     each: impl Fn(&mut [T], &[u32], &[T]) + Sync,
     mut lines: impl FnMut(&mut [T], &[T]),
 ) {
@@ -306,10 +263,10 @@ fn update<T: Element>(
             }
         });
     }
-    let table = starts.table();
-    if let Some(columns) = Columns::of(walk, &table, out.len()) {
-        return columns.update(from, out, each);
+    if let Some(columns) = Columns::of(walk, starts, out.len()) {
+        return columns.update(from, out, adds, each);
     }
+    let table = starts.table();
     let (mut scratch, mut positions, mut places) = (Vec::new(), vec![], vec![]);
     for range in tile::tiles(from.shape.size()) {
         let elements = tile::tile::<T>(from, range.clone(), &mut scratch);
@@ -353,7 +310,6 @@ fn update<T: Element>(
 mod tests {
     use super::*;
     use crate::dtype::DType;
-    use crate::kernels::elementwise::Binary;
     use crate::shape::Shape;
 
     #[test]

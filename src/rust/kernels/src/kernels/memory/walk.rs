@@ -1,5 +1,7 @@
 //! The order in which indexed copies visit elements: those of a dense value, and their positions on the other side.
 
+use super::zeroed;
+use crate::kernels::threads::pool;
 use crate::kernels::tile::TILE;
 use std::ops::Range;
 
@@ -8,6 +10,49 @@ pub const OUTSIDE: isize = isize::MIN;
 
 /// The place of an element that is left out, among places in a share of at most so many elements.
 pub const NOWHERE: u32 = u32::MAX;
+
+/// Starts of windows, in the order of a table: positions of elements, or [`OUTSIDE`].
+pub struct Starts<'a> {
+    /// Number of windows.
+    pub count: usize,
+    /// Computes the starts of a range.
+    pub find: &'a (dyn Fn(Range<usize>, &mut [isize]) + Sync),
+    /// If windows have one element along the axis that they are found on, computes where those of a range are in a share of
+    /// the buffer, or [`NOWHERE`], in half the bytes and less than half the time.
+    pub places: Option<&'a Places<'a>>,
+}
+
+/// Computes the places of a range of windows in a share of a buffer.
+pub type Places<'a> = dyn Fn(Range<usize>, &Range<usize>, &mut [u32]) + Sync + 'a;
+
+impl Starts<'_> {
+    /// The places of a range of elements in a share of the buffer, or [`NOWHERE`].
+    pub(super) fn places(&self, range: Range<usize>, share: &Range<usize>, out: &mut [u32]) {
+        if let Some(places) = self.places {
+            return places(range, share, out);
+        }
+        let mut starts = [0; TILE];
+        for (i, out) in out.chunks_mut(TILE).enumerate() {
+            let (start, starts) = (range.start + i * TILE, &mut starts[..out.len()]);
+            (self.find)(start..start + out.len(), starts);
+            for (out, &start) in out.iter_mut().zip(&*starts) {
+                // Before the share, and outside, it is far beyond it.
+                let place = (start as usize).wrapping_sub(share.start);
+                *out = if place < share.len() { place as u32 } else { NOWHERE };
+            }
+        }
+    }
+
+    /// The whole table.
+    pub fn table(&self) -> Vec<isize> {
+        let mut table = zeroed::<isize>(self.count);
+        pool::for_each_chunk(&mut table, PIECE, self.count * ELEMENT, |i, piece| {
+            let start = i * PIECE;
+            (self.find)(start..start + piece.len(), piece);
+        });
+        table
+    }
+}
 
 /// The stride on the other side along an axis of the dense value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

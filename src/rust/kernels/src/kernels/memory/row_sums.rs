@@ -1,0 +1,83 @@
+//! Sums of rows at places: elements of a few columns side by side are added to elements that lie side by side, too.
+//!
+//! Column by column an element waits for the last one at its place, and each is a load, an addition and a store. Here
+//! these are of as many elements as a vector has. Elements are added in the same order, so bits are the same.
+
+#[cfg(target_arch = "x86_64")]
+use super::squares;
+use super::walk::LIST;
+use crate::dtype::{Element, Float};
+use crate::kernels::cast;
+use crate::kernels::wide::{wide_loop, Loop};
+use crate::stop;
+
+/// Columns that are added up together, at most.
+pub(super) const WIDTH: usize = 8;
+
+/// Whether it is worth it for so many new elements in a column, so many sums there, and columns: sums are copied, and
+/// copied back.
+pub(super) fn is_worth(len: usize, sums: usize, columns: usize) -> bool {
+    columns > 1 && 2 * len >= sums
+}
+
+/// Adds the columns of `new`, each of as many elements as there are places, to as many columns of `sums`, `stride`
+/// elements apart, where places in their column say, in order. Places from `len` on are left out. There are [`WIDTH`]
+/// columns at most.
+pub(super) fn add<F: Float>(sums: &mut [F], [len, stride]: [usize; 2], places: &[u32], new: &[F]) {
+    if new.len() > WIDTH / 2 * places.len() {
+        add_up::<F, WIDTH>(sums, [len, stride], places, new);
+    } else {
+        add_up::<F, { WIDTH / 2 }>(sums, [len, stride], places, new);
+    }
+}
+
+fn add_up<F: Float, const W: usize>(sums: &mut [F], [len, stride]: [usize; 2], places: &[u32], new: &[F]) {
+    let columns = new.len() / places.len();
+    let mut rows = vec![[F::of(0.0); W]; len];
+    turn(sums, [len, columns], [stride, W], rows.as_flattened_mut());
+    let mut turned = vec![[F::of(0.0); W]; places.len().min(LIST)];
+    for (start, now) in (0..).step_by(LIST).zip(places.chunks(LIST)) {
+        stop::work(now.len() * columns);
+        let new = &new[start..];
+        turn(new, [now.len(), columns], [places.len(), W], turned.as_flattened_mut());
+        wide_loop(Rows { rows: &mut rows, places: now, new: &turned });
+    }
+    turn(rows.as_flattened(), [columns, len], [W, stride], sums);
+}
+
+/// `out` becomes the transpose of a matrix of these sizes; columns of both are contiguous, with these strides.
+fn turn<F: Float>(x: &[F], [rows, columns]: [usize; 2], [from, to]: [usize; 2], out: &mut [F]) {
+    #[cfg(target_arch = "x86_64")]
+    if squares::copy(x, [rows, columns], [from, to], out) {
+        return;
+    }
+    for j in 0..columns {
+        (0..rows).for_each(|i| out[j + i * to] = x[i + j * from]);
+    }
+}
+
+/// Adds rows to those at places.
+struct Rows<'a, F, const W: usize> {
+    rows: &'a mut [[F; W]],
+    places: &'a [u32],
+    new: &'a [[F; W]],
+}
+
+impl<F: Float, const W: usize> Loop for Rows<'_, F, W> {
+    type Made = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (&place, new) in self.places.iter().zip(self.new) {
+            if let Some(row) = self.rows.get_mut(place as usize) {
+                let old = *row;
+                *row = std::array::from_fn(|j| old[j] + new[j]);
+            }
+        }
+    }
+}
+
+/// As [`add`], of floats as whose bits elements of their size are given.
+pub(super) fn add_bits<T: Element, F: Float>(sums: &mut [T], sizes: [usize; 2], places: &[u32], new: &[T]) {
+    add::<F>(cast::slice_mut(cast::bytes_mut(sums)), sizes, places, cast::slice(cast::bytes(new)));
+}
