@@ -78,7 +78,9 @@ fn part(b: &Builder, v: Value) -> Option<Part> {
             .then(|| Part::Window(operands[1], operands[2..].to_vec(), op.check.clone()));
     }
     let op = node.op.get::<Scatter>().filter(|op| matches!(op.update, Update::With(Binary::add)))?;
-    (small(operands[2]) && is_zero(b, operands[0]))
+    // Rows are added to the sum as fast as to zeros, which then are not made. Elements are not: see `Scatter::sums`.
+    let of_rows = !op.windows.window_axes.is_empty();
+    ((of_rows || small(operands[2])) && is_zero(b, operands[0]))
         .then(|| Part::Windows(op.clone(), [operands[1], operands[2]]))
 }
 

@@ -17,7 +17,7 @@ pub(super) const WIDTH: usize = 8;
 /// Whether it is worth it for so many new elements in a column, so many sums there, and columns: sums are copied, and
 /// copied back.
 pub(super) fn is_worth(len: usize, sums: usize, columns: usize) -> bool {
-    columns > 1 && 2 * len >= sums
+    columns > 1 && len >= sums
 }
 
 /// Adds the columns of `new`, each of as many elements as there are places, to as many columns of `sums`, `stride`
