@@ -248,7 +248,7 @@ program_class("index", 2, function(g, large) {
   n <- draw_size(large, 6.7)
   x <- add_input(g, n)
   short <- function() draw_chain(g, x, list(), few(1, 6))
-  switch(pick(c("gather", "groups", "centre", "update", "rows", "cumulate", "shares")),
+  switch(pick(c("gather", "groups", "groups of rows", "centre", "update", "rows", "cumulate", "shares")),
     gather = {
       i <- add_input(g, draw_size(large, 6.7), "index", n)
       draw_chain(g, add_step(g, bquote(.(short())[.(i)])), list(), few(1, 5))
@@ -256,6 +256,12 @@ program_class("index", 2, function(g, large) {
     groups = {
       k <- few(2, max(3, n %/% 10))
       bquote(nv_segment_sum(.(short()), .(add_input(g, n, "index", k)), .(k)))
+    },
+    `groups of rows` = {
+      sides <- c(max(3L, n %/% 8L), few(2, 20))
+      k <- few(2, max(3, sides[1L] %/% 10))
+      m <- draw_chain(g, add_input(g, sides), list(), few(1, 4))
+      bquote(nv_segment_sum(.(m), .(add_input(g, sides[1L], "index", k)), .(k)))
     },
     centre = {
       k <- few(2, max(3, n %/% 10))
@@ -400,7 +406,7 @@ program_class("loop of an array", 2, function(g, large) {
   n <- if (large) whole_between(1000, 200000) else whole_between(5, 60)
   u <- local_name(g, "u")
   loop <- function(init, body, n = steps) bquote(nv_for(.(n), .(init), .(function_of(c("i", "u"), body))))
-  switch(pick(c("chain", "stencil", "inner part", "descent", "nested", "scan of rows")),
+  switch(pick(c("chain", "stencil", "inner part", "descent", "recurrent", "nested", "scan of rows")),
     chain = {
       x <- add_input(g, n)
       loop(x, nested(g, function() kept(u, draw_chain(g, u, list(x), few(1, 8)))))
@@ -431,6 +437,17 @@ program_class("loop of an array", 2, function(g, large) {
         bquote(.(x) %*% u - .(y)), bquote(nv_logistic(.(x) %*% u) - .(y)), bquote(nv_tanh(.(x) %*% u) - .(y))
       ))
       loop(w, bquote(u - .(signif(0.05 / rows, 2)) * (t(.(x)) %*% (.(slope)))))
+    },
+    recurrent = {
+      k <- if (large) whole_between(50, 1000) else whole_between(3, 40)
+      w <- add_input(g, c(k, k))
+      x <- add_input(g, c(k, 1L))
+      body <- nested(g, function() {
+        v <- add_step(g, bquote((.(w) %*% u) * .(signif(1 / k, 2))))
+        length <- bquote(nv_sqrt(sum(.(v)^2) + 1e-6))
+        pick(list(bquote(nv_tanh(.(v) + .(x))), bquote(.(v) / .(length)), bquote(0.9 * .(v) + .(x))))
+      })
+      loop(x, body)
     },
     nested = {
       g$repeats <- NA

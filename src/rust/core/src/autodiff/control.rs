@@ -118,7 +118,7 @@ pub(super) struct ScanRule {
     along: Vec<usize>,
     /// Outputs beside the state that have gradients.
     stacked: Vec<usize>,
-    /// Of `rest`, those whose gradients the loop that runs backwards sums.
+    /// The other operands whose gradients the loop that runs backwards sums.
     summed: Vec<usize>,
     /// Products that are summed after it, each with the operand whose gradient they are part of.
     products: Vec<(usize, LoopProduct)>,

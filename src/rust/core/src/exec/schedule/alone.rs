@@ -10,6 +10,12 @@ use crate::shape::Shape;
 /// Picoseconds per byte read or written: 12 GB/s, the memory bandwidth of one core.
 const BYTE: usize = 80;
 
+/// As [`BYTE`], of bytes that are in a cache.
+const NEAR: usize = 16;
+
+/// Bytes that are in a cache when they are read again: as many as the second-level one has (AMD EPYC, Zen 4).
+const CACHE: usize = 1 << 20;
+
 /// The plan of a node that no other schedule takes.
 pub fn plan() -> NodePlan {
     NodePlan { schedule: Schedule::Alone, len: 0, access: vec![], product: None, cost: Cost::All(0) }
@@ -17,7 +23,11 @@ pub fn plan() -> NodePlan {
 
 /// The estimated time in which one core moves so many bytes, in picoseconds.
 pub fn moved(bytes: usize) -> usize {
-    BYTE * bytes
+    if bytes <= CACHE {
+        NEAR * bytes
+    } else {
+        BYTE * bytes
+    }
 }
 
 /// The estimated time in which one core computes an op, in picoseconds: on operands of these dtypes, of which
