@@ -4,16 +4,15 @@ use super::asked::Cost;
 use super::node::{NodePlan, Schedule};
 use crate::dtype::DType;
 use crate::kernels::products::matrix::MULTIPLY_ADD;
+use crate::kernels::products::matvec;
 use crate::ops::Op;
 use crate::shape::Shape;
 
 /// Picoseconds per byte read or written: 12 GB/s, the memory bandwidth of one core.
 const BYTE: usize = 80;
 
-/// As [`BYTE`], of bytes that are in a cache.
-const NEAR: usize = 16;
-
-/// Bytes that are in a cache when they are read again: as many as the second-level one has (AMD EPYC, Zen 4).
+/// Bytes that are in a cache when they are read again, where one takes [`matvec::BYTE`] picoseconds: as many as the
+/// second-level one has (AMD EPYC, Zen 4).
 const CACHE: usize = 1 << 20;
 
 /// The plan of a node that no other schedule takes.
@@ -24,7 +23,7 @@ pub fn plan() -> NodePlan {
 /// The estimated time in which one core moves so many bytes, in picoseconds.
 pub fn moved(bytes: usize) -> usize {
     if bytes <= CACHE {
-        NEAR * bytes
+        matvec::BYTE * bytes
     } else {
         BYTE * bytes
     }

@@ -36,7 +36,7 @@ impl Columns {
         pool::for_each_chunk(&mut places, PIECE, rows * ELEMENT, |i, piece| {
             starts.places(i * PIECE..i * PIECE + piece.len(), &(0..len), piece);
         });
-        // Those that are left out come last, and from 0 on if one more is where the others are.
+        // `NOWHERE` is no minimum, as the largest number, and no maximum, as it becomes 0 when 1 is added.
         let (first, last) = wide(|| {
             let ends =
                 |(first, last): (u32, u32), &place: &u32| (place.min(first), place.wrapping_add(1).max(last));
@@ -90,7 +90,7 @@ impl Columns {
             let columns = i * WIDTH..((i + 1) * WIDTH).min(self.number);
             let mut scratch = vec![];
             let new = tile::tile::<T>(from, columns.start * rows..columns.end * rows, &mut scratch);
-            row_sums::add_bits::<T, F>(out, [self.span, self.stride], &self.places, new);
+            row_sums::add::<T, F>(out, [self.span, self.stride], &self.places, new);
         });
     }
 }

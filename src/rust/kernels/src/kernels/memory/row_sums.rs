@@ -22,8 +22,14 @@ pub(super) fn is_worth(len: usize, sums: usize, columns: usize) -> bool {
 
 /// Adds the columns of `new`, each of as many elements as there are places, to as many columns of `sums`, `stride`
 /// elements apart, where places in their column say, in order. Places from `len` on are left out. There are [`WIDTH`]
-/// columns at most.
-pub(super) fn add<F: Float>(sums: &mut [F], [len, stride]: [usize; 2], places: &[u32], new: &[F]) {
+/// columns at most. Elements are given as others of the size of `F`.
+pub(super) fn add<T: Element, F: Float>(
+    sums: &mut [T],
+    [len, stride]: [usize; 2],
+    places: &[u32],
+    new: &[T],
+) {
+    let (sums, new) = (cast::slice_mut(cast::bytes_mut(sums)), cast::slice(cast::bytes(new)));
     if new.len() > WIDTH / 2 * places.len() {
         add_up::<F, WIDTH>(sums, [len, stride], places, new);
     } else {
@@ -75,9 +81,4 @@ impl<F: Float, const W: usize> Loop for Rows<'_, F, W> {
             }
         }
     }
-}
-
-/// As [`add`], of floats as whose bits elements of their size are given.
-pub(super) fn add_bits<T: Element, F: Float>(sums: &mut [T], sizes: [usize; 2], places: &[u32], new: &[T]) {
-    add::<F>(cast::slice_mut(cast::bytes_mut(sums)), sizes, places, cast::slice(cast::bytes(new)));
 }

@@ -1,4 +1,5 @@
-//! The order in which indexed copies visit elements: those of a dense value, and their positions on the other side.
+//! The order in which indexed copies visit elements: those of a dense value, and their positions on the other side, where
+//! windows start.
 
 use super::zeroed;
 use crate::kernels::threads::pool;

@@ -162,7 +162,8 @@ impl<F: Vectors, const L: usize> Columns<'_, F, L> {
         }
         // The first and the last column, between which the others lie.
         for column in [0, x.len() - 1] {
-            assert!(matrix.at(0, column) + rows <= matrix.data.len(), "a column ends in the matrix");
+            let run = matrix.data.get(matrix.at(0, column)..);
+            assert!(run.is_some_and(|run| run.len() >= rows), "a column outside of the matrix's data");
         }
         let mut row = 0;
         let bytes = size_of_val(out);
