@@ -133,8 +133,13 @@ pub(super) fn simplify(op: Binary, b: &mut Builder, operands: [Value; 2]) -> Res
 /// The number that `y` is everywhere, of the dtype of `x`, which is real; and whether a result of both has the
 /// type of `x`.
 pub(super) fn number(b: &Builder, x: Value, y: Value) -> Option<(Literal, bool)> {
+    number_or_complex(b, x, y).filter(|(n, _)| !n.dtype().is_complex())
+}
+
+/// As [`number`], where it may be complex.
+pub(super) fn number_or_complex(b: &Builder, x: Value, y: Value) -> Option<(Literal, bool)> {
     let (x, aval) = (b.graph().aval(x), b.graph().aval(y));
-    let n = uniform(b.graph(), y).filter(|n| n.dtype() == x.dtype && !x.dtype.is_complex())?;
+    let n = uniform(b.graph(), y).filter(|n| n.dtype() == x.dtype)?;
     Some((n, x.ambiguous == x.ambiguous_with(aval)))
 }
 

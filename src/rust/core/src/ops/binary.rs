@@ -367,7 +367,7 @@ impl OpDef for Binary {
         if let Some(value) = algebra::simplify(*self, b, [x, y])? {
             return simplified(value);
         }
-        let Some((n, true)) = algebra::number(b, x, y) else { return Ok(None) };
+        let Some((n, true)) = algebra::number_or_complex(b, x, y) else { return Ok(None) };
         let math = Math::new(b);
         let x = math.var(x);
         let cheaper = if *self == Binary::pow {

@@ -9,12 +9,17 @@ use crate::tensor::Literal;
 
 /// The steps of a power with this exponent on a dtype, if they are its meaning there.
 pub(super) fn steps(dtype: DType, exponent: Literal) -> Option<Steps> {
-    let steps = Steps::of(exponent.get::<f64>())?;
+    // What is left of a complex number as a real one is its real part.
+    let exponent =
+        Some(exponent).filter(|n| n.convert(DType::C128) == n.convert(DType::F64).convert(DType::C128));
+    let steps = Steps::of(exponent?.convert(DType::F64).get::<f64>())?;
     let plain = !steps.inverse && !steps.root;
     let fits = match dtype {
         DType::F32 | DType::F64 => true,
-        // A second product would round a second time.
-        DType::BF16 | DType::F16 => plain && steps.factors == 2,
+        // A second product would round a second time: their power is rounded once.
+        DType::BF16 | DType::F16 | DType::C64 => plain && steps.factors == 2,
+        // The kernel squares again and again.
+        DType::C128 => plain && !matches!(steps.factors, 6 | 7),
         _ => plain,
     };
     fits.then_some(steps)

@@ -1,5 +1,6 @@
 //! Functions of two elements of a dtype, in that dtype.
 
+use super::complex::{products, quotients};
 use super::map::{by_kind, check, map, Map, Run};
 use super::updates::update_each;
 use crate::dtype::{Bool, Cpx, DType, Element, Float, Int};
@@ -60,6 +61,7 @@ macro_rules! binary {
         $(int: |$i:ident, $j:ident| $int:expr,)?
         $(boolean: |$a:ident, $b:ident| $boolean:expr,)?
         $(complex: |$z:ident, $w:ident| $complex:expr,)?
+        $(complexes: $complexes:path,)?
     })+) => {
         /// A function of two elements.
         #[allow(non_camel_case_types, missing_docs)]
@@ -135,6 +137,7 @@ macro_rules! binary {
                         map: map!([C, C] -> C, |x, y; out| for ((out, &$z), &$w) in out.iter_mut().zip(x).zip(y) { *out = $complex }),
                         each: each!(C, |$z, $w| $complex),
                     });)?
+                    $(made = made.map(|pair| Pair { map: map!([C, C] -> C, |x, y; out| $complexes(x, y, out)), ..pair });)?
                     made
                 }),+ }
             }
@@ -165,7 +168,7 @@ macro_rules! binary {
 binary! {
     add { float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y, }
     sub { float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y, }
-    mul { float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul), }
+    mul { float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul), complexes: products, }
     mul_no_nan {
         float: |x, y| {
             let z = x * y;
@@ -176,7 +179,7 @@ binary! {
             if scalar::is_nan(z) && y == C::default() { y } else { z }
         },
     }
-    div { float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div), }
+    div { float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div), complexes: quotients, }
     pow { simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow), }
     remainder { float: |x, y| x % y, int: |x, y| x.remainder(y), }
     modulo { float: |x, y| scalar::modulo(x, y), int: |x, y| x.modulo(y), }

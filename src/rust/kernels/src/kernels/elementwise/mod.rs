@@ -5,6 +5,7 @@
 
 mod binary;
 mod compare;
+mod complex;
 mod convert;
 mod map;
 mod parts;

@@ -8,6 +8,10 @@
 //! absolute value of the result (so that a part may lose all its digits next to a much larger one) and held
 //! by values from mpmath in `tests/testdata/special/complex_*.csv`.
 
+mod arithmetic;
+
+pub use arithmetic::{div, mul, quick_product, quick_quotient};
+
 use num_complex::Complex;
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
@@ -35,139 +39,27 @@ fn over_i(z: C) -> C {
 
 // ---- arithmetic ----
 
-/// 1 with the sign of an infinite part, 0 with that of a finite one.
-#[inline]
-fn boxed(z: C) -> C {
-    let part = |x: f64| (if x.is_infinite() { 1.0f64 } else { 0.0 }).copysign(x);
-    new(part(z.re), part(z.im))
-}
-
-#[inline]
-fn is_infinite(z: C) -> bool {
-    z.re.is_infinite() || z.im.is_infinite()
-}
-
-/// Product. At most 2 epsilon; an infinite factor gives an infinite product unless the other is 0 or NaN.
-#[inline]
-pub fn mul(z: C, w: C) -> C {
-    let product = |z: C, w: C| new(z.re * w.re - z.im * w.im, z.re * w.im + z.im * w.re);
-    let out = product(z, w);
-    if !(out.re.is_nan() && out.im.is_nan()) {
-        return out;
-    }
-    infinite_product(z, w, product).unwrap_or(out)
-}
-
-/// The product where the formula gave no number, if it is infinite all the same.
-#[cold]
-#[inline(never)]
-fn infinite_product(z: C, w: C, product: impl Fn(C, C) -> C) -> Option<C> {
-    let signed = |z: C| {
-        // A NaN beside an infinity counts as 0.
-        let part = |x: f64| if x.is_nan() { 0f64.copysign(x) } else { x };
-        new(part(z.re), part(z.im))
-    };
-    let (mut a, mut b) = (z, w);
-    if is_infinite(a) {
-        (a, b) = (boxed(a), signed(b));
-    }
-    if is_infinite(b) {
-        (a, b) = (signed(a), boxed(b));
-    }
-    let infinite = is_infinite(z) || is_infinite(w);
-    // Finite factors whose products overflow to infinities of both signs.
-    let overflows = [z.re * w.re, z.im * w.im, z.re * w.im, z.im * w.re].iter().any(|x| x.is_infinite());
-    if !infinite && !overflows {
-        return None;
-    }
-    let out = product(signed(a), signed(b));
-    Some(new(INF * out.re, INF * out.im))
-}
-
-/// Quotient. At most 2 epsilon; exactly that of the parts for a real divisor. Infinite over finite is
-/// infinite, finite over infinite is 0, and so is a divisor of 0 no trouble but for 0 and NaN.
-///
-/// # Sources
-/// M. Baudin, R. L. Smith, "A robust complex division in Scilab", arXiv:1210.4539 (2012).
-#[inline]
-pub fn div(z: C, w: C) -> C {
-    let finite = z.re.is_finite() && z.im.is_finite() && w.re.is_finite() && w.im.is_finite();
-    if !finite || w == new(0.0, 0.0) {
-        return special_quotient(z, w);
-    }
-    let (mut z, mut w, mut scale) = (z, w, 1.0);
-    // Large numbers are halved twice, small ones made larger by a power of two that leaves room for the
-    // products.
-    const LARGE: f64 = f64::MAX / 4.0;
-    const SMALL: f64 = f64::MIN_POSITIVE * 2.0 / EPSILON;
-    const UP: f64 = 2.0 / (EPSILON * EPSILON);
-    let size = |z: C| z.re.abs().max(z.im.abs());
-    if size(z) >= LARGE {
-        (z, scale) = (z * 0.25, scale * 4.0);
-    } else if size(z) <= SMALL {
-        (z, scale) = (z * UP, scale / UP);
-    }
-    if size(w) >= LARGE {
-        (w, scale) = (w * 0.25, scale * 0.25);
-    } else if size(w) <= SMALL {
-        (w, scale) = (w * UP, scale * UP);
-    }
-    let out = if w.im.abs() <= w.re.abs() {
-        smith(z.re, z.im, w.re, w.im)
-    } else {
-        smith(z.im, z.re, w.im, w.re).conj()
-    };
-    out * scale
-}
-
-/// `(a + bi) / (c + di)` for `|d| <= |c|`.
-fn smith(a: f64, b: f64, c: f64, d: f64) -> C {
-    let ratio = d / c;
-    let over = c + d * ratio;
-    let part = |x: f64, y: f64| {
-        // Where the ratio underflows, the product with it is taken in another order.
-        let small = if ratio != 0.0 { y * ratio } else { d * (y / c) };
-        (x + small) / over
-    };
-    new(part(a, b), part(b, -a))
-}
-
-/// Quotients of and by zeros, infinities and NaN.
-#[cold]
-fn special_quotient(z: C, w: C) -> C {
-    let product = |z: C, w: C| new(z.re * w.re + z.im * w.im, z.im * w.re - z.re * w.im);
-    let finite = |z: C| z.re.is_finite() && z.im.is_finite();
-    if w == new(0.0, 0.0) && !(z.re.is_nan() && z.im.is_nan()) {
-        let inf = INF.copysign(w.re);
-        return new(inf * z.re, inf * z.im);
-    }
-    if is_infinite(z) && finite(w) {
-        let out = product(boxed(z), w);
-        return new(INF * out.re, INF * out.im);
-    }
-    if is_infinite(w) && finite(z) {
-        let out = product(z, boxed(w));
-        return new(0.0 * out.re, 0.0 * out.im);
-    }
-    new(f64::NAN, f64::NAN)
-}
-
-/// Power, `z^w`: `z^0` is 1, and powers of positive numbers are those of the parts. By repeated
-/// multiplication for whole exponents up to 1024 (as exact as the products: `(1+2i)^2` is `-3+4i`), else the
-/// exponential of `w` times the principal logarithm. At most 2 epsilon, times 1 and the sizes of the exponent
+/// Power, `z^w`: `z^0` is 1. By repeated multiplication for whole exponents up to 8 (as exact as the products:
+/// `(1+2i)^2` is `-3+4i`); other powers of positive numbers are those of the parts. By repeated multiplication for whole
+/// exponents up to 1024, else the exponential of `w` times the principal logarithm. At most 2 epsilon, times 1 and the sizes of the exponent
 /// and of the logarithm of the result. `0^w` is 0 for a `w` of positive real part.
 pub fn pow(z: C, w: C) -> C {
+    // As often as products are more exact than what is left.
+    const SHORT: f64 = 8.0;
     if w == new(0.0, 0.0) {
         return new(1.0, 0.0);
     }
-    if z.im == 0.0 && z.re >= 0.0 && w.im == 0.0 {
+    let zero = z == new(0.0, 0.0);
+    let whole = w.im == 0.0 && w.re.fract() == 0.0 && w.re.abs() <= 1024.0;
+    let is_short = whole && w.re.abs() <= SHORT && !(zero && w.re < 0.0);
+    if !is_short && z.im == 0.0 && z.re >= 0.0 && w.im == 0.0 {
         return new(libm::pow(z.re, w.re), 0.0);
     }
-    if z == new(0.0, 0.0) {
+    if !is_short && zero {
         let zero = if w.re > 0.0 { 0.0 } else { f64::NAN };
         return new(zero, zero);
     }
-    if w.im == 0.0 && w.re.fract() == 0.0 && w.re.abs() <= 1024.0 {
+    if whole {
         let power = whole_power(z, w.re.abs() as u32);
         return if w.re < 0.0 { div(new(1.0, 0.0), power) } else { power };
     }

@@ -1,5 +1,6 @@
 //! Held to values from mpmath, and to what C99 says of signed zeros, infinities and NaN.
 
+use super::arithmetic::is_infinite;
 use super::*;
 
 /// Rows of arguments and values of a reference file, after its two lines of header.

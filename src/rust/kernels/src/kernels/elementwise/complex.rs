@@ -1,0 +1,105 @@
+//! Products and quotients of complex numbers, some at a time: by the formula that nearly all have, as vectors; where
+//! one of them is an exception, one by one. All have the bits of [`complex::mul`] and [`complex::div`].
+
+use crate::dtype::Cpx;
+use crate::kernels::math::complex;
+use crate::kernels::wide::wide;
+use num_complex::Complex;
+
+/// Numbers at a time: of doubles two vectors of AVX-512 for each part.
+const BLOCK: usize = 16;
+
+/// A number, and whether it is an exception.
+type Quick = (Complex<f64>, bool);
+
+/// Combines numbers: `quick` gives that of two, unless it is an exception, for which `each` gives it.
+#[inline(always)]
+fn combined<C: Cpx>(
+    x: &[C],
+    y: &[C],
+    out: &mut [C],
+    quick: impl Fn(Complex<f64>, Complex<f64>) -> Quick,
+    each: fn(Complex<f64>, Complex<f64>) -> Complex<f64>,
+) {
+    let n = out.len().min(x.len()).min(y.len());
+    let (x, y, out) = (&x[..n], &y[..n], &mut out[..n]);
+    let (mut blocks, xs, ys) = (out.chunks_exact_mut(BLOCK), x.chunks_exact(BLOCK), y.chunks_exact(BLOCK));
+    let rest = xs.remainder().iter().zip(ys.remainder());
+    for ((out, x), y) in (&mut blocks).zip(xs).zip(ys) {
+        let mut rare = 0_u64;
+        for i in 0..BLOCK {
+            let (made, is_rare) = quick(x[i].convert(), y[i].convert());
+            out[i] = C::from_c128(made);
+            rare |= u64::from(is_rare);
+        }
+        if rare != 0 {
+            (0..BLOCK).for_each(|i| out[i] = x[i].map2(y[i], each));
+        }
+    }
+    blocks.into_remainder().iter_mut().zip(rest).for_each(|(out, (x, y))| *out = x.map2(*y, each));
+}
+
+/// Products.
+pub fn products<C: Cpx>(x: &[C], y: &[C], out: &mut [C]) {
+    wide(|| combined(x, y, out, complex::quick_product, complex::mul));
+}
+
+/// Quotients.
+pub fn quotients<C: Cpx>(x: &[C], y: &[C], out: &mut [C]) {
+    wide(|| combined(x, y, out, complex::quick_quotient, complex::div));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts of all kinds.
+    const PARTS: [f64; 14] = [
+        0.0,
+        -0.0,
+        1.0,
+        -2.5,
+        0.3,
+        7e-200,
+        f64::MIN_POSITIVE,
+        5e-324,
+        -1e160,
+        f64::MAX,
+        1e-17,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+
+    fn check<C: Cpx + PartialEq + std::fmt::Debug>() {
+        let numbers: Vec<C> =
+            PARTS.iter().flat_map(|&re| PARTS.map(|im| C::from_c128(Complex::new(re, im)))).collect();
+        let few: Vec<C> = [1.5, -0.25, 3.0].map(|re| C::from_c128(Complex::new(re, re - 1.0))).to_vec();
+        let same = |x: C, y: C| {
+            let bits = |z: C| {
+                let z: Complex<f64> = z.convert();
+                [z.re, z.im].map(|part| if part.is_nan() { 0 } else { part.to_bits() })
+            };
+            bits(x) == bits(y)
+        };
+        for shift in 0..numbers.len() {
+            // Blocks with exceptions and without.
+            let x: Vec<C> = (0..40).map(|i| if i == 20 { numbers[shift] } else { few[i % 3] }).collect();
+            for y in [&numbers[..40], &numbers[100..140]] {
+                let mut out = vec![few[0]; 40];
+                products(&x, y, &mut out);
+                assert!((0..40).all(|i| same(out[i], x[i].map2(y[i], complex::mul))));
+                quotients(&x, y, &mut out);
+                assert!((0..40).all(|i| same(out[i], x[i].map2(y[i], complex::div))));
+                quotients(y, &x, &mut out);
+                assert!((0..40).all(|i| same(out[i], y[i].map2(x[i], complex::div))));
+            }
+        }
+    }
+
+    #[test]
+    fn products_and_quotients_are_those_one_by_one() {
+        check::<Complex<f64>>();
+        check::<Complex<f32>>();
+    }
+}
