@@ -15,9 +15,9 @@
 #' @param ... Not used.
 #' In a traced function there are no elements yet: `as_array()` and `as.array()` are errors there. The methods
 #' of base R's functions give traced values: `as.vector()`, `as.double()` and `as.numeric()`, `as.integer()`
-#' and `as.logical()` vectors of floats, integers and booleans, `as.list()` the elements as 0-d values,
-#' `as.matrix()` of a vector one column. Floats keep their dtype where floats are asked for, integers theirs;
-#' others become ambiguous, as R data are.
+#' and `as.logical()` vectors of floats, integers and booleans, and 0-d values of 0-d ones, `as.list()` the
+#' elements as 0-d values, `as.matrix()` of a vector one column. Floats keep their dtype where floats are
+#' asked for, integers theirs; others become ambiguous, as R data are.
 #'
 #' @return An R array with `dim` equal to `shape(x)`, first axis fastest; a plain vector of length 1 for
 #'   a 0-d tensor. `as.vector()`, `as.double()`, `as.integer()`, `as.logical()` and `as.complex()` give
@@ -103,7 +103,8 @@ as.matrix.AnvilValue <- function(x, ...) {
 
 # A traced value as the vector of a mode, as base R's functions convert it.
 traced_vector <- function(x, mode, what) {
-  flat <- from_r(as_flat(x))
+  # A number stays one, as base R has no other.
+  flat <- if (ndims(x) == 0L) x else from_r(as_flat(x))
   # What is left of a factor are its codes, which are compared as numbers.
   if (!is.null(levels(flat))) flat <- .External(anvil_op, "identity", flat)
   is_complex <- inherits(dtype(x), "ComplexType")

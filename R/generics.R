@@ -18,9 +18,9 @@
 #' `x / y` of integers and booleans is their quotient as floats, of the dtype that the promotion rules give a
 #' float and them; `x %/% y` is the whole quotient rounded down, [nv_div()] the one rounded toward zero.
 #'
-#' Shapes meet as in R: they are equal, or one operand is 0-d, or 1-d and as long as the first axes of the
-#' other, down which it is recycled; see [nv_broadcast_to()]. What R would recycle in part, or with a warning,
-#' is an error.
+#' Shapes meet as in R: they are equal, or one operand is 0-d, or a vector of one element, or 1-d and as long
+#' as the first axes of the other, down which it is recycled; see [nv_broadcast_to()]. What R would recycle in
+#' part, or with a warning, is an error.
 #'
 #' Differences from R numbers: dtypes follow [common_dtype()]; `&`, `|` and `!` on integers are bitwise;
 #' integers divided by 0 with `%/%` give -1, or the largest value of an unsigned dtype, and `x %% 0L` is `x`,

@@ -76,7 +76,8 @@ nv_transpose <- function(operand, permutation = NULL) {
 #' @section Shapes of operands: In operators and in all elementwise functions (of two operands and more, such
 #' as [nv_add()], [nv_ifelse()] or [nv_clamp()]) shapes meet as in base R, and no further. Operands may have
 #' * equal shapes;
-#' * no axes: a number or 0-d tensor goes with any shape;
+#' * no axes, or one axis of one element: a number, a 0-d tensor or a vector of one element goes with any
+#'   shape;
 #' * one axis, as long as the first axes of the operand with the most axes: it is repeated along the others,
 #'   as R recycles a vector in column-major order. A vector of length 2 or 6 goes with a matrix of 2 rows and
 #'   3 columns, one of length 2, 6 or 24 with a tensor of shape `c(2, 3, 4)`. So in `x / sum(x, axes = 2)`

@@ -14,7 +14,8 @@
 #' of which its length must be a whole part.} \item{names}{The positions with these names, of a tensor that
 #' has kept those of its data: one name is as a number, several are as numbers.} \item{a 0-d tensor of
 #' integers}{One position that the program computes. The axis disappears.} \item{a 1-d tensor of integers,
-#' such as [nv_seq()] gives}{Several such positions. The axis stays.} }
+#' such as [nv_seq()] gives}{Several such positions. The axis stays.} \item{a tensor of floats}{As one
+#' of integers: they are truncated, as in R. The dtype must tell all positions of the axis apart.} }
 #'
 #' A position that the axis does not have is an error: of a number when the function is called or traced, of a
 #' tensor when the program has run. Programs pay for that with a flag, not with a branch for each element.
@@ -37,7 +38,8 @@
 #'
 #' How many elements a mask selects must be known when a function is traced: a mask is an R logical or a
 #' boolean tensor. With one that the program computes, `x[mask] <- value` assigns one number, as
-#' `x <- nv_ifelse(mask, value, x)` does; all else is an error.
+#' `x <- nv_ifelse(mask, value, x)` does, and so do `x[mask, ] <- value` and `x[mask, j] <- value` for a mask
+#' of rows; all else is an error.
 #'
 #' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0 or `NA`.
 #'

@@ -187,7 +187,9 @@ test_that("conversions of a traced value are traced values", {
   expect_identical(type(function(x) as.logical(x), m), "i1[4]")
   expect_identical(type(function(x) as.matrix(x), nv_tensor(1:3)), "i32[3, 1]")
   expect_identical(type(function(x) as.matrix(x), m), "f64[2, 2]")
-  expect_identical(type(function(x) as.numeric(x), nv_scalar(1, "f32")), "f32[1]")
+  expect_identical(type(function(x) as.numeric(x), nv_scalar(1, "f32")), "f32[]")
+  expect_identical(type(function(x) as.integer(x), nv_scalar(1, "f32")), "i32?[]")
+  expect_identical(type(function(x) as.vector(x), nv_tensor(1, "f32", shape = c(1, 1))), "f32[1]")
   for (f in list(as.vector, as.numeric, as.integer, as.logical)) {
     of <- user_env(function(x) as_mode(x), as_mode = f)
     expect_identical(as.vector(as_array(jit(of)(m))), f(as_array(m)))

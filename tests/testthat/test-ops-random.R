@@ -408,8 +408,8 @@ test_that("wrong parameters are refused, in the user's call", {
   arg(nv_rbinom(2, s, size = 2^31, dtype = "f64"), "at most 2147483647, the largest i32")
   e <- expect_error(nv_runif(integer(), s, min = nv_tensor(c(0, 0))), class = "anvil_error_shape")
   expect_match(conditionMessage(e), "Parameters of shape (2) do not meet draws of shape ()", fixed = TRUE)
-  expect_error(nv_rnorm(2, s, mean = nv_tensor(1)), class = "anvil_error_shape")
-  expect_error(nv_rnorm(2, s, sd = array(1, 1)), class = "anvil_error_shape")
+  expect_error(nv_rnorm(2, s, mean = nv_tensor(1:3)), class = "anvil_error_shape")
+  expect_identical(nv_rnorm(2, s, mean = nv_tensor(1), sd = array(2, 1)), nv_rnorm(2, s, mean = 1, sd = 2))
   expect_no_open_trace()
 })
 

@@ -132,11 +132,28 @@ test_that("NaN and infinities are repeated too", {
   expect_elements(x * nv_tensor(c(NaN, Inf), "f64"), c(NaN, Inf, NaN, Inf, NaN, Inf), "f64[2, 3]")
 })
 
+test_that("a vector of one element goes with any shape, as in R", {
+  one <- nv_tensor(2, "f64")
+  for (x in list(nv_tensor(c(1, 2, 3), "f64"), nv_tensor(matrix(1:6, 2), "f64"), one)) {
+    expect_identical(x - one, x - c(2))
+    expect_identical(one - x, 2 - x)
+    expect_identical(jit(function(x, y) nv_ifelse(x > y, y, x))(x, one), nv_ifelse(x > 2, 2, x))
+  }
+  expect_elements(one + nv_tensor(numeric(), "f64"), numeric(), "f64[0]")
+  expect_elements(one + one, 4, "f64[1]")
+  expect_equal(as_array(gradient(function(b) sum(b * 1:3))(one)$b), array(6))
+  # What people make numbers with.
+  f <- function(x) c(x * c(crossprod(x)), x / as.numeric(sqrt(sum(x^2))), x - quantile(x, 0.5))
+  expect_equal(as.vector(jit(f)(nv_tensor(1:3 + 0, "f64"))), unname(f(1:3 + 0)))
+  state <- function(x) nv_for(3L, x[1], function(i, s) s + as.numeric(x[1] > 0))
+  expect_elements(jit(state)(nv_tensor(c(1, 2), "f64")), 4, "f64[]")
+})
+
 test_that("what R recycles in part, for each column, or not at all is an error with advice", {
   x <- nv_tensor(1:6, shape = c(2, 3))
   advice <- list(
     list(c(3, 2), "t()"), list(3, "nv_broadcast_to(x, c(2, 3))"), list(c(2, 1), "nv_broadcast_tensors"),
-    list(c(1, 3), "nv_broadcast_tensors"), list(1, "nv_reshape(x, integer())"),
+    list(c(1, 3), "nv_broadcast_tensors"),
     list(c(1, 1), "nv_broadcast_to"), list(c(2, 3, 1), "nv_reshape"), list(0, "2 or 6, not 0"),
     list(4, "2 or 6, not 4"), list(12, "2 or 6, not 12"),
     list(c(6, 1), "nv_reshape"), list(c(4, 5), "nv_broadcast_to")
@@ -160,7 +177,7 @@ test_that("what R recycles in part, for each column, or not at all is an error w
     expect_error(nv_ifelse(y > 1L, 0L, x), class = "anvil_error_shape")
     expect_no_open_trace()
   }
-  for (lengths in list(c(2, 3), c(1, 3), c(2, 4), c(0, 1))) {
+  for (lengths in list(c(2, 3), c(4, 3), c(2, 4), c(0, 2))) {
     expect_error(nv_fill(1, lengths[1L]) + nv_fill(1, lengths[2L]), class = "anvil_error_shape")
   }
   # The advice holds.

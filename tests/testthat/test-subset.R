@@ -477,7 +477,7 @@ test_that("what is no subscript says so", {
   e <- expect_error(x[1, 2, 3, 4], class = "anvil_error_index")
   expect_identical(e[c("got", "rank")], list(got = 4, rank = 2))
   expect_identical(x[nv_tensor(c(TRUE, FALSE)), ], x[c(TRUE, FALSE), ])
-  expect_error(x[nv_scalar(1), ], class = "anvil_error_dtype", "nv_convert")
+  expect_error(x[nv_scalar(1i), ], class = "anvil_error_dtype", "nv_convert")
   expect_error(jit(function(x) x[x[, 1] > 1L, ])(x), class = "anvil_error_dtype", "nv_ifelse")
   expect_error(x[1, drop = NA], class = "anvil_error_arg", "drop")
   expect_nv(nv_subset(1:3, 1), 1, "i32", integer(), ambiguous = TRUE)

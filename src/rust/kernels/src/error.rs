@@ -520,9 +520,7 @@ fn meeting(lhs: &Shape, rhs: &Shape) -> String {
         let mut lengths: Vec<usize> = (1..=long.rank()).map(|axes| long[..axes].iter().product()).collect();
         lengths.dedup();
         let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
-        let advice = if *length == 1 {
-            "`nv_reshape(x, integer())` makes it 0-d, which goes with any shape".into()
-        } else if long.last() == Some(length) {
+        let advice = if long.last() == Some(length) {
             format!("`nv_broadcast_to(x, c({}))` lays it along the last axis instead", list(long))
         } else {
             "`nv_broadcast_to()` and `nv_reshape()` give it the shape that you mean".into()
@@ -566,7 +564,6 @@ mod tests {
             assert!(text.contains(what), "{text}");
         };
         says(&[2, 3], &[3], "as long as they are: 2 or 6, not 3.\ni `nv_broadcast_to(x, c(2, 3))` lays");
-        says(&[1], &[2, 3, 1], "2 or 6, not 1.\ni `nv_reshape(x, integer())`");
         says(&[4], &[2, 3], "2 or 6, not 4.\ni `nv_broadcast_to()` and `nv_reshape()`");
         says(&[2, 3], &[3, 2], "`t()`");
         says(&[2, 3], &[6, 1], "`nv_reshape()`");

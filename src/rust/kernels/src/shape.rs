@@ -32,6 +32,13 @@ impl Shape {
         Shape::try_new([size].into_iter().chain(self.0.iter().copied()).collect())
     }
 
+    /// The shape of a strip: so many elements along an axis, but no more than there are.
+    pub fn strip(&self, axis: Axis, size: usize) -> Shape {
+        let mut sizes = self.0.clone();
+        sizes[axis.0] = size.min(sizes[axis.0]);
+        Shape(sizes)
+    }
+
     /// A shape of these sizes.
     ///
     /// # Errors
@@ -80,8 +87,8 @@ impl Shape {
     }
 
     /// How many of the first axes of `other` a 0-d or 1-d operand of this shape fills, so that it is repeated
-    /// along the rest in column-major order, as R recycles vectors; `None` if it fills no whole number of
-    /// them.
+    /// along the rest in column-major order, as R recycles vectors; one element may fill none. `None` if it fills no
+    /// whole number of them.
     pub fn repeated_down(&self, other: &Shape) -> Option<usize> {
         match self.0[..] {
             [] => Some(0),
@@ -91,7 +98,8 @@ impl Shape {
                     filled *= size;
                     filled == length
                 };
-                other.0.iter().position(fits).map(|axis| axis + 1)
+                let filled = other.0.iter().position(fits).map(|axis| axis + 1);
+                filled.or((length == 1).then_some(0))
             }
             _ => None,
         }
@@ -210,7 +218,9 @@ mod tests {
             Shape::from([length]).repeated_down(&Shape::try_new(to.to_vec()).unwrap())
         };
         assert_eq!([2, 6, 24].map(|n| filled(n, &[2, 3, 4])), [Some(1), Some(2), Some(3)]);
-        assert_eq!([0, 1, 3, 4, 12, 48].map(|n| filled(n, &[2, 3, 4])), [None; 6]);
+        assert_eq!([0, 3, 4, 12, 48].map(|n| filled(n, &[2, 3, 4])), [None; 5]);
+        // One element goes with any shape.
+        assert_eq!([filled(1, &[2, 3, 4]), filled(1, &[0])], [Some(0), Some(0)]);
         // Of several ways the shortest: the elements are the same.
         assert_eq!([filled(3, &[3, 1]), filled(3, &[1, 3]), filled(1, &[1, 3])], [Some(1), Some(2), Some(1)]);
         assert_eq!([filled(0, &[3, 0]), filled(3, &[3, 0]), filled(0, &[0, 3])], [Some(2), Some(1), Some(1)]);

@@ -91,13 +91,13 @@ impl<'a> Applier<'a> {
         attrs.with_graphs(|graph| Ok(Arc::new(optimise(graph)?)))
     }
 
-    /// Repeats 0-d values to a shape, and 1-d ones that are as long as its first axes, which they fill in
-    /// column-major order.
+    /// Repeats 0-d values and those of one element to a shape, and 1-d ones that are as long as its first axes, which
+    /// they fill in column-major order.
     pub(super) fn recycle(&mut self, values: &mut [Value], to: &Shape) -> Result<()> {
         for value in values {
             let shape = self.shape(*value);
             let Some(filled) = shape.repeated_down(to).filter(|_| shape != *to) else { continue };
-            if filled > 1 {
+            if filled != shape.rank() {
                 let shape = Shape::try_new(to[..filled].to_vec())?;
                 *value =
                     self.builder.node1(Op::Reshape(Reshape { shape, order: Order::Column }), &[*value])?;

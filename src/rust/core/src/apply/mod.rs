@@ -13,6 +13,7 @@ mod einsum;
 mod elements;
 mod indexed;
 mod linalg;
+mod masked;
 mod matrices;
 mod order;
 mod positions;

@@ -193,6 +193,9 @@ impl Applier<'_> {
         if let [Subscript::Where(mask)] = *subscripts {
             return self.assign_where(x, mask, value);
         }
+        if let Some(out) = self.assign_along_masks(x, subscripts, value, mode)? {
+            return Ok(out);
+        }
         let to = self.ranked(x);
         let (picks, drops) = self.picks(x, subscripts, mode, false)?;
         let shape = self.shape(x);
@@ -230,23 +233,6 @@ impl Applier<'_> {
         };
         // Without the axes of size 1 that a number selects.
         Ok(vec![self.reshaped(out, shape)?])
-    }
-
-    /// `x` with a 0-d value where a mask holds.
-    fn assign_where(&mut self, x: Value, mask: Value, value: Value) -> Result<Vec<Value>> {
-        if self.aval(value).shape.size() != 1 {
-            return Err(Error::Arg {
-                arg: "value".into(),
-                expected: "one value, or a tensor of the shape of the mask in `nv_ifelse(mask, value, x)`"
-                    .into(),
-                got: format!("of shape {}", self.shape(value)),
-                hint: "How many elements a mask selects is not known while tracing.".into(),
-            });
-        }
-        let (number, shape, to) = (self.reshaped(value, Shape::scalar())?, self.shape(x), self.ranked(x));
-        let value = self.broadcast(number, &shape)?;
-        let value = self.cast(value, to)?;
-        Ok(vec![self.builder.node1(Op::Ternary(Ternary::Select), &[mask, value, x])?])
     }
 
     /// One pick for each axis, and whether the axis is dropped.
@@ -293,6 +279,7 @@ impl Applier<'_> {
             let got = format!("one of shape {shape}");
             return wrong(axis, "a tensor of at most 1 axis", got, "Make it 1-d with `nv_reshape()`.");
         }
+        let index = self.whole(index, axis, size)?;
         let counted = self.counting(index);
         let mut positions = self.positions(index, "nv_subset", &format!("subscript {axis}"), mode)?;
         let many = shape.rank() == 1;
@@ -325,6 +312,28 @@ impl Applier<'_> {
                 _ => (Pick::Window { start: positions, size: 1, safe }, true),
             },
         })
+    }
+
+    /// Positions that are floats as integers, truncated as in R. Not numbers are outside of any axis.
+    fn whole(&mut self, index: Value, axis: Axis, size: usize) -> Result<Value> {
+        let dtype = self.aval(index).dtype;
+        let (to, exact) = match dtype {
+            DType::F64 => (DType::I64, 1_u64 << 53),
+            DType::F32 => (DType::I32, 1 << 24),
+            DType::F16 => (DType::I32, 1 << 11),
+            DType::BF16 => (DType::I32, 1 << 8),
+            _ => return Ok(index),
+        };
+        if size as u64 > exact {
+            let expected = format!("integers, as {dtype} does not tell apart all of {size} positions");
+            return wrong(
+                axis,
+                &expected,
+                dtype.to_string(),
+                "Convert with `nv_convert()` what positions are made of.",
+            );
+        }
+        self.cast(index, Ranked { dtype: to, ambiguous: false })
     }
 
     /// The first number of a value that counts up, as `nv_seq()` does.

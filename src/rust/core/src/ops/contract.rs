@@ -326,7 +326,10 @@ pub enum Role {
 /// [`Error::ShapeMismatch`] if one has other axes, or is 1-d and not as long as the first axes.
 pub(crate) fn common_shape(function: &str, operands: &[&Aval]) -> Result<Option<Shape>> {
     let rank = operands.iter().map(|x| x.shape.rank()).max().unwrap_or(0);
-    let Some(at) = operands.iter().position(|x| x.shape.rank() == rank && rank > 0) else { return Ok(None) };
+    let mut longest = operands.iter().enumerate().filter(|(_, x)| x.shape.rank() == rank && rank > 0);
+    // Vectors of one element are repeated, too.
+    let several = longest.clone().find(|(_, x)| x.shape[..] != [1]);
+    let Some((at, _)) = several.or_else(|| longest.next()) else { return Ok(None) };
     let target = &operands[at].shape;
     match operands.iter().position(|x| x.shape != *target && x.shape.repeated_down(target).is_none()) {
         None => Ok(Some(target.clone())),
