@@ -105,9 +105,8 @@ print.AnvilPlan <- function(x, ...) {
     costs <- paste0(
       format_bytes(x$read[i]), " read, ", format_bytes(x$written[i]), " written",
       if (x$in_place[i]) " in place", ", ", duration(x$microseconds[i]),
-      if (x$threads[i]) ", shared by threads"
+      if (x$kind[i] %in% c("while", "scan")) " a repetition", if (x$threads[i]) ", shared by threads"
     )
-    if (x$kind[i] %in% c("while", "scan")) costs <- paste0(costs, " a repetition")
     if (x$native[i]) costs <- paste0(costs, ", in native code")
     blank <- strrep(" ", nchar(number))
     lines <- strwrap(what, width = width - nchar(indent) - nchar(number))

@@ -406,7 +406,8 @@ program_class("loop of an array", 2, function(g, large) {
   n <- if (large) whole_between(1000, 200000) else whole_between(5, 60)
   u <- local_name(g, "u")
   loop <- function(init, body, n = steps) bquote(nv_for(.(n), .(init), .(function_of(c("i", "u"), body))))
-  switch(pick(c("chain", "stencil", "inner part", "descent", "recurrent", "nested", "scan of rows")),
+  kinds <- c("chain", "stencil", "inner part", "descent", "recurrent", "nested", "scan of rows", "elements")
+  switch(pick(kinds),
     chain = {
       x <- add_input(g, n)
       loop(x, nested(g, function() kept(u, draw_chain(g, u, list(x), few(1, 8)))))
@@ -462,11 +463,23 @@ program_class("loop of an array", 2, function(g, large) {
       s <- local_name(g, "s")
       body <- nested(g, function() {
         new <- add_step(g, kept(s, draw_chain(g, s, list(z), few(1, 5))))
-        bquote(list(.(new), sum(.(new))))
+        bquote(list(.(new), .(pick(list(new, bquote(sum(.(new))))))))
       })
       init <- bquote(nv_fill(0, .(sides[2L]), .(g$dtype)))
       out <- add_step(g, bquote(nv_scan(.(function_of(c("s", "z"), body)), .(init), .(x))))
       bquote(list(.(out)$carry, .(out)$ys))
+    },
+    elements = {
+      k <- g$repeats <- if (large) whole_between(1000, 20000) else n
+      x <- add_input(g, k)
+      new <- pick(list(
+        quote(0.5 * u[i + 1L] + 0.4 * u[i]), quote(u[i + 1L] - 0.1 * nv_tanh(u[i])),
+        quote(pmax(u[i], u[i + 1L]))
+      ))
+      loop(x, bquote({
+        u[i + 1L] <- .(new)
+        u
+      }), k - 1L)
     }
   )
 })

@@ -2,7 +2,9 @@
 //! body updates in place ([`super::updates`]); nothing is allocated while a loop runs.
 
 use super::bound_plan::BoundPlan;
+use super::iterations::Iterations;
 use super::place::INPUTS;
+use super::reused::Reused;
 use super::run::{Executable, Output};
 use super::scalars::{self, Roles, Scalars};
 use super::scatter::Combiner;
@@ -17,9 +19,8 @@ use crate::kernels::memory::{self, AlignedBytes, Memory};
 use crate::ops::{self, Builder, Graph, Op, Region, Scan, Scatter, While};
 use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
-use std::cell::RefCell;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A compiled op with regions.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ enum Compiled {
     While(Box<Executable>, Box<Executable>, Carried),
     /// The body, the op, the carried values.
     Scan(Box<Executable>, Scan, Carried),
+    /// A loop whose iterations threads share.
+    Iterations(Box<Iterations>),
     /// A scatter by a function.
     Scatter(Box<Combiner>),
 }
@@ -48,7 +51,7 @@ pub struct Carried {
     arena: usize,
     /// The loop in native code, if it has few numbers.
     native: Option<Scalars>,
-    buffers: RefCell<Buffers>,
+    buffers: Reused<Buffers>,
 }
 
 /// The buffers of a loop, reused by the next run.
@@ -71,12 +74,12 @@ struct Buffers {
 ///
 /// # Errors
 /// Those of [`Executable::compile`].
-pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
+pub fn compile(op: &Op) -> Result<Option<Arc<dyn Control>>> {
     let program = |region: &Graph| Executable::region(region, 0, compile).map(Box::new);
     let body = |region: &Graph, carried| Executable::region(region, carried, compile).map(Box::new);
     let types = |region: &Region, values: &[Value]| values.iter().map(|&v| region.aval(v).clone()).collect();
     if let Some((op, region)) = op.get::<Scatter>().and_then(|op| Some((op, op.region()?))) {
-        return Ok(Some(Rc::new(Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)))));
+        return Ok(Some(Arc::new(Compiled::Scatter(Box::new(Combiner::compile(op, region, compile)?)))));
     }
     let Some(control) = op.control() else { return Ok(None) };
     let compiled = match control {
@@ -92,6 +95,9 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
             Compiled::While(cond, body, carried)
         }
         ops::Control::Scan(op) => {
+            if let Some(iterations) = Iterations::compile(op, compile)? {
+                return Ok(Some(Arc::new(Compiled::Iterations(Box::new(iterations)))));
+            }
             let body = body(&op.body, op.carried)?;
             let (state, rest) = op.body.inputs().split_at(op.carried);
             let of = |values: &[Value]| types(&op.body, values);
@@ -104,7 +110,7 @@ pub fn compile(op: &Op) -> Result<Option<Rc<dyn Control>>> {
         // It was replaced by its graph before.
         ops::Control::Custom(_) => return Ok(None),
     };
-    Ok(Some(Rc::new(compiled)))
+    Ok(Some(Arc::new(compiled)))
 }
 
 impl Control for Compiled {
@@ -112,7 +118,7 @@ impl Control for Compiled {
         match self {
             Compiled::If(_) => "if",
             Compiled::While(..) => "while",
-            Compiled::Scan(..) => "scan",
+            Compiled::Scan(..) | Compiled::Iterations(_) => "scan",
             Compiled::Scatter(_) => "scatter",
         }
     }
@@ -122,6 +128,7 @@ impl Control for Compiled {
             Compiled::If(branches) => vec![("true", branches[0].plan()), ("false", branches[1].plan())],
             Compiled::While(cond, body, _) => vec![("cond", cond.plan()), ("body", body.plan())],
             Compiled::Scan(body, ..) => vec![("body", body.plan())],
+            Compiled::Iterations(iterations) => vec![("body", iterations.body().plan())],
             Compiled::Scatter(combiner) => vec![("update", combiner.program().plan())],
         }
     }
@@ -131,6 +138,7 @@ impl Control for Compiled {
             Compiled::If(branches) => branches.iter().map(Executable::held_bytes).sum(),
             Compiled::While(cond, body, carried) => cond.held_bytes() + body.held_bytes() + carried.bytes(),
             Compiled::Scan(body, _, carried) => body.held_bytes() + carried.bytes(),
+            Compiled::Iterations(iterations) => iterations.bytes(),
             Compiled::Scatter(combiner) => combiner.bytes(),
         }
     }
@@ -141,6 +149,8 @@ impl Control for Compiled {
             Compiled::If(branches) => branches.iter().map(registers).max().unwrap_or(0),
             Compiled::While(cond, body, _) => registers(cond).max(registers(body)),
             Compiled::Scan(body, ..) => registers(body),
+            // They have their own.
+            Compiled::Iterations(_) => 0,
             Compiled::Scatter(combiner) => combiner.registers(),
         }
     }
@@ -150,13 +160,29 @@ impl Control for Compiled {
             Compiled::While(.., carried) | Compiled::Scan(.., carried) => {
                 carried.native.as_ref().map(|native| native.picoseconds)
             }
-            Compiled::If(_) | Compiled::Scatter(_) => None,
+            Compiled::If(_) | Compiled::Iterations(_) | Compiled::Scatter(_) => None,
+        }
+    }
+
+    fn repetitions(&self) -> usize {
+        match self {
+            Compiled::Scan(_, op, _) => op.length,
+            Compiled::Iterations(iterations) => iterations.length(),
+            Compiled::If(_) | Compiled::While(..) | Compiled::Scatter(_) => 1,
+        }
+    }
+
+    fn pieces(&self) -> usize {
+        match self {
+            Compiled::Iterations(iterations) => iterations.length(),
+            Compiled::If(_) | Compiled::While(..) | Compiled::Scan(..) | Compiled::Scatter(_) => 1,
         }
     }
 
     fn run(&self, operands: &[View], results: &mut [ViewMut], registers: &mut [u8]) {
         match self {
             Compiled::Scatter(combiner) => combiner.run(operands, &mut results[0], registers),
+            Compiled::Iterations(iterations) => iterations.run(operands, results),
             Compiled::If(branches) => {
                 let first = branches[0].graph().inputs().len();
                 let holds = operands[0].data[0] != 0;
@@ -194,9 +220,10 @@ const DIRECT: usize = 1 << 16;
 impl Carried {
     fn bytes(&self) -> usize {
         // The arena is that of the body.
-        let Buffers { state: [before, after], read, written, scratch, .. } = &*self.buffers.borrow();
-        let lists = [before, after, read, written];
-        lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>() + scratch.len()
+        self.buffers.sum(|Buffers { state: [before, after], read, written, scratch, .. }| {
+            let lists = [before, after, read, written];
+            lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>() + scratch.len()
+        })
     }
 
     fn new(types: [Vec<Aval>; 3], body: &Executable, roles: &Roles) -> Carried {
@@ -204,12 +231,11 @@ impl Carried {
         let time = slices.clone().map(|aval| SLICE + SLICED_ELEMENT * aval.shape.size()).sum::<usize>();
         let native = scalars::compile(body.graph(), roles, body.picoseconds() + time);
         let direct = roles.last && slices.map(Aval::bytes).sum::<usize>() >= DIRECT;
-        // Native code replaces the state by itself.
-        let updated = |i: usize| native.is_none() && body.donations()[i] == Some(i);
+        let updated = |i: usize| body.donations()[i] == Some(i);
         let in_place = (0..types[0].len()).map(updated).collect();
-        let (arena, buffers) = (body.scratch_bytes(), RefCell::default());
-        let carried = Carried { types, direct, in_place, arena, native, buffers };
-        carried.buffers.replace(carried.allocate());
+        let (arena, buffers) = (body.scratch_bytes(), Reused::default());
+        let mut carried = Carried { types, direct, in_place, arena, native, buffers };
+        carried.buffers = Reused::with_one(carried.allocate());
         carried
     }
 
@@ -228,20 +254,15 @@ impl Carried {
         }
     }
 
-    /// Runs a loop with its buffers. A loop that runs inside itself, from an interrupt handler of R, allocates
-    /// its own.
+    /// Runs a loop with its buffers.
     fn with(&self, run: impl FnOnce(&mut Buffers)) {
-        let mut own;
-        let mut held = self.buffers.try_borrow_mut().ok();
-        let buffers = match held.as_deref_mut() {
-            Some(buffers) => buffers,
-            None => {
-                own = self.allocate();
-                &mut own
-            }
-        };
-        buffers.arena.reserve(self.arena);
-        run(buffers)
+        self.buffers.with(
+            || self.allocate(),
+            |buffers| {
+                buffers.arena.reserve(self.arena);
+                run(buffers)
+            },
+        )
     }
 }
 
@@ -271,22 +292,24 @@ fn enter<'a>(
     memory.add_write(arena.as_mut_slice());
     memory.add_read(body.literals());
     let mut buffers = state.each_mut().map(|buffers| add_writes(&mut memory, buffers));
+    let only = buffers[0].clone();
     buffers.rotate_left(turn);
-    (memory, State { buffers, in_place: &carried.in_place })
+    (memory, State { buffers, only, in_place: &carried.in_place })
 }
 
 /// The numbers of the buffers of a loop's state, those that hold the values of now first.
 struct State<'c> {
     buffers: [Range<usize>; 2],
+    /// The only ones of values that are updated in place.
+    only: Range<usize>,
     in_place: &'c [bool],
 }
 
 impl State<'_> {
     /// The buffers of the carried values: of the state of now, or of the next.
     fn numbers(&self, which: usize) -> impl Iterator<Item = usize> + '_ {
-        let [first, other] = [&self.buffers[0], &self.buffers[which]];
-        let each = first.clone().zip(other.clone()).zip(self.in_place);
-        each.map(|((first, other), &same)| if same { first } else { other })
+        let each = self.only.clone().zip(self.buffers[which].clone()).zip(self.in_place);
+        each.map(|((only, other), &same)| if same { only } else { other })
     }
 }
 
@@ -340,7 +363,7 @@ fn repeat_while(
         if let Some(native) = native {
             let rest = for_body.iter().chain(for_cond);
             let go_on = [&mut go_on[..]].into_iter();
-            let done = run_native(native, buffers, turn, rest, go_on, 0..usize::MAX, false);
+            let done = run_native((native, carried), buffers, turn, rest, go_on, 0..usize::MAX, false);
             tries.count(done);
             if done > 0 {
                 continue;
@@ -384,7 +407,7 @@ fn scan(
         if let Some(native) = carried.native.as_ref().filter(|_| tries.are_worth_it()) {
             let stacks = stacks.iter_mut().map(|out| &mut *out.data);
             let reads = sliced.iter().chain(rest);
-            let done = run_native(native, buffers, turn, reads, stacks, step..until, op.reverse);
+            let done = run_native((native, carried), buffers, turn, reads, stacks, step..until, op.reverse);
             tries.count(done);
             step += done;
             if step == op.length {
@@ -473,7 +496,7 @@ impl Tries {
 /// Runs steps of a loop in native code, from the state of this turn, which it replaces; returns how many it
 /// has run before one that it cannot run, or that was the last.
 fn run_native<'b>(
-    native: &Scalars,
+    (native, carried): (&Scalars, &'b Carried),
     buffers: &'b mut Buffers,
     turn: usize,
     reads: impl Iterator<Item = &'b View<'b>> + Clone,
@@ -481,8 +504,10 @@ fn run_native<'b>(
     steps: Range<usize>,
     reverse: bool,
 ) -> usize {
-    let Buffers { state, scratch, .. } = buffers;
-    let state = state[turn].iter_mut().map(|buffer| Buffer::Write(buffer.as_mut_slice()));
+    let Buffers { state: [first, other], scratch, .. } = buffers;
+    let pairs = first.iter_mut().zip(other).zip(&carried.in_place);
+    let state = pairs.map(|((first, other), &same)| if same || turn == 0 { first } else { other });
+    let state = state.map(|buffer| Buffer::Write(buffer.as_mut_slice()));
     let reads = reads.map(|x| Buffer::Read(x.data));
     let writes = writes.map(Buffer::Write).chain([Buffer::Write(scratch.as_mut_slice())]);
     native.code.run(state.chain(reads).chain(writes), steps, reverse, native.work)

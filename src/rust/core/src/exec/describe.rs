@@ -33,6 +33,8 @@ pub struct Line {
     /// Estimated time in picoseconds on one core; for a loop that of one iteration, for a branch that of its
     /// slower region.
     pub picoseconds: usize,
+    /// How often a loop repeats its body, if that is known; else 1.
+    pub repetitions: usize,
     /// Number of pieces that threads share, at most; 1 if it runs on one core.
     pub pieces: usize,
     /// Whether it is a loop that native code runs as one function; the program of its body is for iterations
@@ -56,7 +58,11 @@ impl Executable {
 
     /// The estimated time of a run in picoseconds on one core.
     pub fn picoseconds(&self) -> usize {
-        self.lines().iter().filter(|line| !line.path.contains('.')).map(|line| STEP + line.picoseconds).sum()
+        self.lines()
+            .iter()
+            .filter(|line| !line.path.contains('.'))
+            .map(Line::total)
+            .fold(0, usize::saturating_add)
     }
 
     /// The steps of the program as text, a line each, and a last one with the sums.
@@ -78,6 +84,11 @@ impl Executable {
 }
 
 impl Line {
+    /// Its estimated time, with all repetitions.
+    fn total(&self) -> usize {
+        STEP.saturating_add(self.picoseconds.saturating_mul(self.repetitions))
+    }
+
     /// The description of the line.
     fn what(&self) -> String {
         if self.kind != "group" {
@@ -133,7 +144,8 @@ fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
             });
             write(program, &format!("{inside}."), lines);
             let own = |line: &&Line| line.path.matches('.').count() == inside.matches('.').count() + 1;
-            let sum: usize = lines[first + 1..].iter().filter(own).map(|line| STEP + line.picoseconds).sum();
+            let sum: usize =
+                lines[first + 1..].iter().filter(own).map(Line::total).fold(0, usize::saturating_add);
             lines[first].picoseconds = sum;
             // One region of a branch runs; the body of a loop is its last region.
             slowest = if lines[at].kind == "if" { sum.max(slowest) } else { sum };
@@ -169,6 +181,7 @@ fn line(step: &Step, path: String) -> Line {
         read,
         written,
         picoseconds: moved,
+        repetitions: 1,
         pieces: 1,
         native: false,
     };
@@ -181,7 +194,9 @@ fn line(step: &Step, path: String) -> Line {
         }
         // Its time is that of its regions, which read and write the slices of a repetition.
         Action::Control(control) => {
-            Line { kind: control.name().into(), native: control.native().is_some(), ..one }
+            let (native, repetitions) = (control.native().is_some(), control.repetitions());
+            let pieces = control.pieces();
+            Line { kind: control.name().into(), native, repetitions, pieces, ..one }
         }
         Action::Apply(op, _) => {
             let from: Vec<_> = step.operands.iter().map(|(aval, _)| aval.dtype).collect();

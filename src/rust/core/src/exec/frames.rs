@@ -17,7 +17,7 @@ use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::Layout;
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The place of a value in the result of an op.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ impl Frames {
         let frame = Frame { name: node.op.row().name, shape, layout };
         let operands = vec![(aval.clone(), around)];
         let is_any = frame.bytes(&aval) > 0;
-        is_any.then(|| Step { action: Action::Frame(Rc::new(frame)), operands, results: vec![(aval, span)] })
+        is_any.then(|| Step { action: Action::Frame(Arc::new(frame)), operands, results: vec![(aval, span)] })
     }
 
     /// The operand whose elements are in the frame of a node's result, if there is one.

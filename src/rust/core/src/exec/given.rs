@@ -8,6 +8,9 @@ pub enum Given<'a> {
     /// So many, the first, are carried by a loop: each is followed by the output of its number. Outputs stay
     /// in the engine.
     Carried(usize),
+    /// None: it is an iteration of a loop without a state. Outputs stay in the engine, and loops in it are not shared
+    /// between threads.
+    Iteration,
 }
 
 impl Given<'_> {
@@ -16,6 +19,7 @@ impl Given<'_> {
         match self {
             Given::Donated(inputs) => inputs.contains(&input),
             Given::Carried(count) => input < count && output == input,
+            Given::Iteration => false,
         }
     }
 

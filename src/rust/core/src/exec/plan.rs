@@ -40,7 +40,7 @@ use crate::stop;
 use crate::tensor::{Aval, Layout};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes from which a fresh output is stored past the caches: R frees results of earlier calls late, so its block is
 /// in no cache of a core. Filling 1 MB of such memory takes 30 us with stores, 11.5 past the caches, and reading it
@@ -160,7 +160,7 @@ impl<'a> Planner<'a> {
             Updates::of(graph, views, units, |v| self.frames.framed(v).is_some(), last_use, output_of, given);
         match given {
             Given::Donated(inputs) => self.donate(inputs),
-            Given::Carried(_) => {
+            Given::Carried(_) | Given::Iteration => {
                 self.updates.begun.iter().for_each(|&(input, k)| self.plan.donations[k] = Some(input));
             }
         }
@@ -437,7 +437,7 @@ impl<'a> Planner<'a> {
         for (_, span) in &results[stored..] {
             self.arena.release(span.range.start, span.range.len());
         }
-        push(&mut self.plan.steps, Step { action: Action::Tiles(Rc::new(program)), operands, results });
+        push(&mut self.plan.steps, Step { action: Action::Tiles(Arc::new(program)), operands, results });
     }
 
     /// Finds outputs that are a value beside the one in whose place it is computed, and whose places are not those

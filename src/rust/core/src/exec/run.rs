@@ -4,6 +4,7 @@ use super::bound_plan::BoundPlan;
 use super::given::Given;
 use super::place::INPUTS;
 use super::plan::plan;
+use super::reused::Reused;
 use super::step::{regions, Action, CompileControl, Plan, Step};
 use crate::error::Result;
 use crate::kernels::math::Level;
@@ -13,7 +14,7 @@ use crate::ops::Graph;
 use crate::passes;
 use crate::raised;
 use crate::tensor::Aval;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 /// The memory of one output.
 pub enum Output<'a> {
@@ -32,7 +33,7 @@ pub struct Executable {
     plan: Plan,
     may_share: bool,
     may_raise: bool,
-    held: RefCell<Held>,
+    held: Reused<Held>,
 }
 
 /// Memory that is reused by the next run, so that a warm call allocates nothing.
@@ -46,6 +47,8 @@ struct Held {
 thread_local! {
     /// Registers, which the programs on a thread share: their steps run one after the other.
     static REGISTERS: Cell<AlignedBytes> = const { Cell::new(AlignedBytes::new()) };
+    /// Registers of programs that run apart from that on this thread.
+    static APART: Cell<AlignedBytes> = const { Cell::new(AlignedBytes::new()) };
 }
 
 impl Executable {
@@ -53,6 +56,11 @@ impl Executable {
     /// carried by a loop: [`donations`](Executable::donations) says which are updated in place.
     pub(super) fn region(graph: &Graph, carried: usize, control: CompileControl) -> Result<Executable> {
         Executable::new(graph, Given::Carried(carried), control)
+    }
+
+    /// Compiles an iteration of a loop without a state.
+    pub(super) fn iteration(graph: &Graph, control: CompileControl) -> Result<Executable> {
+        Executable::new(graph, Given::Iteration, control)
     }
 
     /// Compiles a graph: verify, optimise, plan. `given` are the inputs whose memory may be reused, `control`
@@ -77,6 +85,11 @@ impl Executable {
         if let Some(parted) = passes::carries(&graph)? {
             graph = parted;
         }
+        if !matches!(given, Given::Iteration) {
+            if let Some(cut) = passes::strips(&graph, passes::Cuts::HERE)? {
+                graph = cut;
+            }
+        }
         if let Some(turned) = passes::rows(&graph)? {
             graph = turned;
         }
@@ -95,7 +108,7 @@ impl Executable {
         let plan = plan(&graph, given, control)?;
         let may_share = plan.steps.iter().any(may_share);
         let may_raise = graph.nodes().iter().any(|node| node.op.may_raise());
-        Ok(Executable { graph, plan, may_share, may_raise, held: RefCell::default() })
+        Ok(Executable { graph, plan, may_share, may_raise, held: Reused::default() })
     }
 
     /// The optimised graph.
@@ -164,16 +177,22 @@ impl Executable {
 
     /// As [`run`](Executable::run), without allocating lists, and with the registers of the caller. Donated
     /// inputs are empty; constants follow the inputs.
-    pub(super) fn run_each<'a>(
+    pub(super) fn run_each<'a, 'b>(
         &self,
         inputs: impl Iterator<Item = &'a [u8]>,
-        outputs: impl Iterator<Item = Output<'a>>,
+        outputs: impl Iterator<Item = Output<'b>>,
         registers: &mut [u8],
     ) {
-        let mut own = Held::default();
-        let mut held = self.held.try_borrow_mut().ok();
-        // A program that runs inside itself finds it borrowed, and allocates its own.
-        let Held { arena, bound, lists } = held.as_deref_mut().unwrap_or(&mut own);
+        self.held.with(Held::default, |held| self.run_with(held, inputs, outputs, registers));
+    }
+
+    fn run_with<'a, 'b>(
+        &self,
+        Held { arena, bound, lists }: &mut Held,
+        inputs: impl Iterator<Item = &'a [u8]>,
+        outputs: impl Iterator<Item = Output<'b>>,
+        registers: &mut [u8],
+    ) {
         arena.reserve(self.plan.arena);
         let mut memory = Memory::reusing(std::mem::take(lists));
         memory.add_write(arena.as_mut_slice());
@@ -202,6 +221,19 @@ impl Executable {
         bound.bind(&self.plan, &mut memory, 0..count, registers);
         bound.run(&self.plan, &mut memory, registers);
         *lists = memory.into_lists();
+    }
+
+    /// As [`run_each`](Executable::run_each), on whatever thread, with registers of its own.
+    pub(super) fn run_apart<'a, 'b>(
+        &self,
+        inputs: impl Iterator<Item = &'a [u8]>,
+        outputs: impl Iterator<Item = Output<'b>>,
+    ) {
+        let mut registers = APART.take();
+        registers.reserve(self.plan.registers);
+        self.run_each(inputs, outputs, registers.as_mut_slice());
+        streamed();
+        APART.set(registers);
     }
 
     /// The bytes of its literals.

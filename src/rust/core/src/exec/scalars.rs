@@ -3,12 +3,13 @@
 //!
 //! Slices, pads, reshapes and their like vanish: what they do to elements is found by running them on the
 //! numbers of elements. Elementwise ops and folds become ops on elements, in the order of the kernels, so that
-//! bits are those of all executors. Any other op on short values is called. A body with longer values, with
-//! effects or with branches stays with the tile VM, as does one that vectors are faster for; it also runs
-//! iterations that read out of range.
+//! bits are those of all executors. Any other op on short values is called. Longer values, and those of which windows
+//! are at computed positions, stay in memory, where windows of them are read and replaced ([`memory`]). A body that
+//! computes with longer values, with effects or with branches stays with the tile VM, as does one that vectors are
+//! faster for; it also runs iterations whose windows are out of range.
 
 use crate::dtype::DType;
-use crate::exec::vm::native::loops::{Block, Call, Carried, Load, Loop, Place, Step};
+use crate::exec::vm::native::loops::{Block, Call, Carried, Loop, Place, Step};
 use crate::exec::vm::native::{self, Chain, MicroOp, NativeLoop, Origin};
 use crate::graph::{self, Def, Value};
 use crate::kernels::cast;
@@ -18,7 +19,9 @@ use crate::ops::{DynamicSlice, DynamicUpdateSlice, Graph, Op};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
+
+mod memory;
 
 /// Elements of a value that is replaced, at most.
 const MAX_ELEMENTS: usize = SHORT;
@@ -86,9 +89,11 @@ type Node = graph::Node<Op>;
 #[derive(Clone)]
 enum Held {
     /// Its elements.
-    Elements(Rc<[usize]>),
-    /// A long one, in the buffer of an argument.
-    Whole(usize),
+    Elements(Arc<[usize]>),
+    /// In the buffer of an argument, as it is after so many replacements of windows.
+    Whole(usize, usize),
+    /// In the buffer of an argument once the update of this node is done there.
+    Updated(usize),
 }
 
 /// The native code of a loop with this body, whose plan takes about so many picoseconds; `None` if it has none,
@@ -110,12 +115,14 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
         scratch: 0,
         formulas: 0,
         longest: 0,
+        carried: roles.carried,
+        written: Written::default(),
         scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
     };
     to.looped.chain.width = 8;
     to.inputs(roles)?;
-    for node in body.nodes() {
-        to.node(node)?;
+    for number in 0..body.nodes().len() {
+        to.node(number)?;
         if to.looped.steps.len() > MAX_STEPS {
             return None;
         }
@@ -146,8 +153,43 @@ struct Lowering<'a> {
     formulas: usize,
     /// Elements of the longest result of a node.
     longest: usize,
+    /// The number of carried values: their arguments, the first, can be written.
+    carried: usize,
+    /// What was written to arguments so far.
+    written: Written,
     /// The number of the argument that is scratch memory: the last one.
     scratch_argument: usize,
+}
+
+/// What was written to arguments.
+#[derive(Default)]
+struct Written {
+    /// How often each was, if it was.
+    counts: Vec<usize>,
+    /// The step that comes after all that may leave an iteration: the first that writes.
+    first: Option<usize>,
+    /// For each element, the steps by which it is there.
+    made: Vec<usize>,
+}
+
+impl Written {
+    /// How often windows of an argument were replaced.
+    fn versions(&self, argument: usize) -> usize {
+        self.counts.get(argument).copied().unwrap_or(0)
+    }
+
+    /// Whether something was written.
+    fn any(&self) -> bool {
+        self.first.is_some()
+    }
+
+    fn count(&mut self, argument: usize) -> usize {
+        if self.counts.len() <= argument {
+            self.counts.resize(argument + 1, 0);
+        }
+        self.counts[argument] += 1;
+        self.counts[argument]
+    }
 }
 
 impl Lowering<'_> {
@@ -158,6 +200,7 @@ impl Lowering<'_> {
     /// A new element.
     fn element(&mut self, dtype: DType, origin: Origin) -> usize {
         self.chain().values.push(native::Value { dtype, origin });
+        self.written.made.push(self.looped.steps.len() + 1);
         self.looped.chain.values.len() - 1
     }
 
@@ -166,6 +209,7 @@ impl Lowering<'_> {
             return known;
         }
         let new = self.element(literal.dtype(), Origin::Literal(literal));
+        self.written.made[new] = 0;
         self.literals.insert(literal, new);
         new
     }
@@ -192,17 +236,18 @@ impl Lowering<'_> {
         for (argument, &input) in self.body.inputs().iter().enumerate() {
             let aval = self.body.aval(input).clone();
             let (size, width) = (aval.shape.size(), aval.dtype.bytes());
-            let short = is_native(aval.dtype) && size <= MAX_ELEMENTS;
+            let short = is_native(aval.dtype) && size <= MAX_ELEMENTS && !self.is_in_memory(argument, input);
             let held = if argument < roles.carried {
-                if !short {
-                    return None;
-                }
                 self.looped.arguments.push((aval.bytes(), true));
-                let elements: Rc<[usize]> =
+                if !short {
+                    self.held[input.index()] = Some(Held::Whole(argument, 0));
+                    continue;
+                }
+                let elements: Arc<[usize]> =
                     (0..size).map(|_| self.element(aval.dtype, Origin::Made)).collect();
                 Held::Elements(elements)
             } else if argument < roles.carried + roles.sliced {
-                if !short {
+                if !is_native(aval.dtype) || size > MAX_ELEMENTS {
                     return None;
                 }
                 self.looped.arguments.push((aval.bytes() * roles.length, false));
@@ -211,32 +256,47 @@ impl Lowering<'_> {
                 self.looped.arguments.push((aval.bytes(), false));
                 match short {
                     true => self.read(&aval, argument, 0, width, false)?,
-                    false => Held::Whole(argument),
+                    false => Held::Whole(argument, 0),
                 }
             };
             self.held[input.index()] = Some(held);
         }
+        self.written.made.fill(0);
         Some(())
     }
 
     /// What an operand is.
     fn operand(&mut self, v: Value) -> Option<Held> {
         if let Def::Literal(literal) = self.body.def(v) {
-            return is_native(literal.dtype()).then(|| Held::Elements(Rc::new([self.literal(literal)])));
+            return is_native(literal.dtype()).then(|| Held::Elements(Arc::new([self.literal(literal)])));
         }
-        self.held[v.index()].clone()
+        match self.held[v.index()].clone()? {
+            Held::Updated(number) => {
+                let held = self.put(&self.body.nodes()[number])?;
+                self.held[v.index()] = Some(held.clone());
+                Some(held)
+            }
+            // It is not there any more.
+            Held::Whole(argument, version) if version != self.written.versions(argument) => None,
+            held => Some(held),
+        }
     }
 
-    fn elements(&mut self, v: Value) -> Option<Rc<[usize]>> {
+    fn elements(&mut self, v: Value) -> Option<Arc<[usize]>> {
         match self.operand(v)? {
             Held::Elements(elements) => Some(elements),
-            Held::Whole(_) => None,
+            Held::Whole(..) | Held::Updated(_) => None,
         }
     }
 
-    fn node(&mut self, node: &Node) -> Option<()> {
+    fn node(&mut self, number: usize) -> Option<()> {
+        let node = &self.body.nodes()[number];
         if node.op.has_regions() || node.op.has_effect() {
             return None;
+        }
+        if node.op.get::<DynamicUpdateSlice>().is_some() && self.is_whole(node.operands[0]) {
+            self.held[node.results[0].index()] = Some(Held::Updated(number));
+            return Some(());
         }
         let results: Vec<Aval> = node.results.iter().map(|&v| self.body.aval(v).clone()).collect();
         if results.iter().any(|aval| !is_native(aval.dtype) || aval.shape.size() > MAX_ELEMENTS) {
@@ -252,7 +312,7 @@ impl Lowering<'_> {
     }
 
     /// The elements of the only result, if it need not be called for.
-    fn replaced(&mut self, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
+    fn replaced(&mut self, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         if node.results.len() > 1 {
             return None;
         }
@@ -304,7 +364,7 @@ impl Lowering<'_> {
     }
 
     /// Elements that the op makes of nothing.
-    fn constants(&mut self, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
+    fn constants(&mut self, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         node.op.source()?;
         let mut data = vec![0; result.bytes()];
         let out = ViewMut { dtype: result.dtype, shape: &result.shape, data: &mut data };
@@ -315,7 +375,7 @@ impl Lowering<'_> {
 
     /// The elements of the first operands in the order of the result's: the op itself moves their numbers.
     /// The operands after these are positions, which are known.
-    fn rearranged(&mut self, node: &Node, result: &Aval, moved: usize) -> Option<Rc<[usize]>> {
+    fn rearranged(&mut self, node: &Node, result: &Aval, moved: usize) -> Option<Arc<[usize]>> {
         let mut operands = vec![];
         for (i, &v) in node.operands.iter().enumerate() {
             operands.push(match self.body.def(v) {
@@ -341,35 +401,6 @@ impl Lowering<'_> {
         Some(made.into_iter().map(|v| v as usize).collect())
     }
 
-    /// A window of a long operand, which is in memory; that of a short one is called for.
-    fn window(&mut self, op: &DynamicSlice, node: &Node, result: &Aval) -> Option<Rc<[usize]>> {
-        let from = self.body.aval(node.operands[0]).clone();
-        let Held::Whole(argument) = self.operand(node.operands[0])? else { return None };
-        let width = from.dtype.bytes();
-        let mut starts = vec![];
-        for (axis, &start) in node.operands[1..].iter().enumerate() {
-            let dtype = self.body.aval(start).dtype;
-            if !matches!(dtype, DType::I32 | DType::I64) {
-                return None;
-            }
-            let most = i32::try_from(from.shape[axis] - op.sizes[axis]).ok()?;
-            let bytes = i32::try_from(from.shape.strides()[axis] * width).ok()?;
-            starts.push((self.elements(start)?[0], most, bytes));
-        }
-        // The distance of each element from the first.
-        let mut offsets = vec![0];
-        for (axis, &size) in op.sizes.iter().enumerate() {
-            let stride = from.shape.strides()[axis] * width;
-            offsets = (0..size).flat_map(|i| offsets.iter().map(move |at| at + i * stride)).collect();
-        }
-        let elements: Rc<[usize]> =
-            offsets.iter().map(|_| self.element(result.dtype, Origin::Made)).collect();
-        let offsets = offsets.into_iter().map(i32::try_from).collect::<Result<Vec<_>, _>>().ok()?;
-        let loaded = elements.iter().copied().zip(offsets).collect();
-        self.looped.steps.push(Step::Load(Load { argument, starts, elements: loaded }));
-        Some(elements)
-    }
-
     /// The folds of the elements along the axes that are not kept.
     fn folds(
         &mut self,
@@ -377,7 +408,7 @@ impl Lowering<'_> {
         operand: Value,
         result: &Aval,
         kept: &dyn Fn(&usize) -> bool,
-    ) -> Option<Rc<[usize]>> {
+    ) -> Option<Arc<[usize]>> {
         let (from, elements) = (self.body.aval(operand).clone(), self.elements(operand)?);
         let mut lines = vec![vec![]; result.shape.size()];
         for (i, &element) in elements.iter().enumerate() {
@@ -447,7 +478,8 @@ impl Lowering<'_> {
 
     /// Calls the op.
     fn call(&mut self, node: &Node, results: &[Aval]) -> Option<()> {
-        if self.calls.len() == MAX_CALLS {
+        // One that fails would leave what was written.
+        if self.calls.len() == MAX_CALLS || self.written.any() {
             return None;
         }
         let scratch = self.scratch_argument;
@@ -461,7 +493,8 @@ impl Lowering<'_> {
         for &v in &node.operands {
             let aval = self.body.aval(v).clone();
             operands.push(match self.operand(v)? {
-                Held::Whole(argument) => block(&aval, argument, 0),
+                Held::Whole(argument, _) => block(&aval, argument, 0),
+                Held::Updated(_) => return None,
                 Held::Elements(elements) => {
                     let (at, width) = (self.place(aval.bytes()), aval.dtype.bytes());
                     for (i, &element) in elements.iter().enumerate() {
@@ -491,6 +524,12 @@ impl Lowering<'_> {
         let (next, rest) = self.body.outputs().split_at(roles.carried);
         for (argument, (&from, &to)) in self.body.inputs().iter().zip(next).enumerate() {
             let width = self.body.aval(from).dtype.bytes();
+            if self.is_whole(from) {
+                match self.operand(to)? {
+                    Held::Whole(there, _) if there == argument => continue,
+                    Held::Whole(..) | Held::Elements(_) | Held::Updated(_) => return None,
+                }
+            }
             let (from, to) = (self.elements(from)?, self.elements(to)?);
             for (i, (&value, &next)) in from.iter().zip(&*to).enumerate() {
                 let place = Place { argument, offset: (i * width) as i32, moves: false };

@@ -5,6 +5,7 @@
 //! compiled for batches of some lengths, and a round runs on the shortest that holds it. A graph whose bits or
 //! effects might differ in a batch is run element by element.
 
+use super::reused::Reused;
 use super::run::{Executable, Output};
 use super::step::CompileControl;
 use crate::batch::{batch, repeat, stacked_type, Examples, Stacked};
@@ -19,7 +20,6 @@ use crate::ops::{Builder, Graph, Region, Scatter};
 use crate::passes::optimise;
 use crate::shape::Shape;
 use crate::tensor::{Aval, View, ViewMut};
-use std::cell::RefCell;
 
 /// Bytes that the program of a batch may hold.
 const HELD: usize = 1 << 20;
@@ -36,7 +36,7 @@ pub struct Combiner {
     /// Programs of as many of each as in [`LENGTHS`], or the first of them; empty if the graph must run element
     /// by element.
     many: Vec<Executable>,
-    buffers: RefCell<[AlignedBytes; 3]>,
+    buffers: Reused<[AlignedBytes; 3]>,
 }
 
 impl Combiner {
@@ -55,7 +55,7 @@ impl Combiner {
             }
             many.push(program);
         }
-        let buffers = RefCell::new(buffers(region.aval(region.inputs()[0])));
+        let buffers = Reused::with_one(buffers(region.aval(region.inputs()[0])));
         Ok(Combiner { op: op.clone(), one: Executable::region(region, 0, control)?, many, buffers })
     }
 
@@ -66,7 +66,7 @@ impl Combiner {
 
     /// Bytes that it allocates beside its operands and results.
     pub fn bytes(&self) -> usize {
-        let buffers: usize = self.buffers.borrow().iter().map(AlignedBytes::len).sum();
+        let buffers = self.buffers.sum(|buffers| buffers.iter().map(AlignedBytes::len).sum());
         buffers + self.one.held_bytes() + self.many.iter().map(Executable::held_bytes).sum::<usize>()
     }
 
@@ -77,17 +77,11 @@ impl Combiner {
 
     /// Runs it on dense operands.
     pub fn run(&self, operands: &[View], out: &mut ViewMut, registers: &mut [u8]) {
-        // A scatter that runs inside of itself, in an interrupt handler of R, gets buffers of its own.
-        let mut own;
-        let mut borrowed = self.buffers.try_borrow_mut().ok();
-        let buffers = match borrowed.as_deref_mut() {
-            Some(buffers) => buffers,
-            None => {
-                own = buffers(&Aval::known(out.dtype, Shape::scalar()));
-                &mut own
-            }
-        };
-        by_width!(out.dtype, T => self.rounds::<T>(operands, out, buffers, registers))
+        let own = Aval::known(out.dtype, Shape::scalar());
+        self.buffers.with(
+            || buffers(&own),
+            |buffers| by_width!(operands[0].dtype, T => self.rounds::<T>(operands, out, buffers, registers)),
+        )
     }
 
     fn rounds<T: Element>(

@@ -9,7 +9,7 @@ use crate::ops::{Op, Ready};
 use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
 use std::fmt::Debug;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The action of a step.
 #[derive(Clone, Debug)]
@@ -17,27 +17,27 @@ pub enum Action {
     /// Applies an op.
     Apply(Op, Prepared),
     /// Runs a group of nodes, tile by tile.
-    Tiles(Rc<Program>),
+    Tiles(Arc<Program>),
     /// Copies an operand of any layout into a dense output.
     Copy {
         /// Whether it is stored past the caches.
         past: bool,
     },
     /// Copies an operand of any layout into the frame of a dense output, around what is computed inside.
-    Frame(Rc<Frame>),
+    Frame(Arc<Frame>),
     /// Runs a branch or a loop, on dense operands.
-    Control(Rc<dyn Control>),
+    Control(Arc<dyn Control>),
 }
 
 /// An op, specialised to the shapes and layouts of its operands.
 #[derive(Clone)]
-pub struct Prepared(Rc<Ready>);
+pub struct Prepared(Arc<Ready>);
 
 impl Prepared {
     /// Specialises an op to operands in these places.
     pub fn new(op: &Op, operands: &[(Aval, Place)]) -> Prepared {
         let types: Vec<_> = operands.iter().map(|(aval, place)| (&aval.shape, &place.layout)).collect();
-        Prepared(Rc::new(op.prepared(&types)))
+        Prepared(Arc::new(op.prepared(&types)))
     }
 
     /// Computes the results.
@@ -108,7 +108,7 @@ impl Plan {
 }
 
 /// A branch or a loop: an op that runs programs of its own.
-pub trait Control: Debug {
+pub trait Control: Debug + Send + Sync {
     /// Name of the op.
     fn name(&self) -> &'static str;
 
@@ -124,12 +124,18 @@ pub trait Control: Debug {
     /// About how long a repetition takes in native code, in picoseconds; `None` for what has none.
     fn native(&self) -> Option<usize>;
 
+    /// How often it repeats what [`programs`](Control::programs) says, if that is known; else 1.
+    fn repetitions(&self) -> usize;
+
+    /// Iterations that threads share; 1 if they do not.
+    fn pieces(&self) -> usize;
+
     /// Runs it on dense operands, with so many bytes of registers at least.
     fn run(&self, operands: &[View], results: &mut [ViewMut], registers: &mut [u8]);
 }
 
 /// Compiles an op with regions; `None` for other ops.
-pub type CompileControl = fn(&Op) -> Result<Option<Rc<dyn Control>>>;
+pub type CompileControl = fn(&Op) -> Result<Option<Arc<dyn Control>>>;
 
 /// Bytes of branches and loops.
 pub fn regions(plan: &Plan) -> usize {

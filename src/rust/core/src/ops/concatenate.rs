@@ -1,7 +1,7 @@
 //! Concatenation along an axis.
 
 use super::attrs::Attrs;
-use super::contract::{Form, Linear, OpDef};
+use super::contract::{Form, Linear, OpDef, Strip};
 use super::derive::Var;
 use super::lower::{signature, Lowering};
 use super::rules::{Batch, Vjp};
@@ -137,6 +137,10 @@ impl OpDef for Concatenate {
 
     fn behind(&self, _size: usize) -> Option<Op> {
         Some(Concatenate { axis: self.axis.next() }.into())
+    }
+
+    fn strip(&self, axis: Axis, _size: usize, operands: &[&Aval]) -> Option<Strip> {
+        Strip::new(self.clone(), vec![Some(axis); operands.len()]).filter(|_| axis != self.axis)
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

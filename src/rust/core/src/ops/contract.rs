@@ -228,6 +228,13 @@ pub trait OpDef {
         None
     }
 
+    /// What makes a strip of its only result: `size` elements along this axis, and all along the others, if they are
+    /// made of the same strips of operands, by the same operations however many there are. `None` if they are not.
+    /// Elementwise ops are the same on strips of all operands.
+    fn strip(&self, _axis: Axis, _size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        None
+    }
+
     /// The lowering to StableHLO on operands of these types.
     fn lower(&self, operands: &[Aval]) -> Lowering<'_>;
 
@@ -374,6 +381,21 @@ pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form)
     op.copied().ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))
 }
 
+/// What makes a strip of a result.
+pub struct Strip {
+    /// The op.
+    pub op: Op,
+    /// For each operand, the axis along which it is a strip too; `None` for one that is whole.
+    pub axes: Vec<Option<Axis>>,
+}
+
+impl Strip {
+    /// One of an op whose operands are strips along these axes.
+    pub fn new(op: impl Into<Op>, axes: Vec<Option<Axis>>) -> Option<Strip> {
+        Some(Strip { op: op.into(), axes })
+    }
+}
+
 /// An operand that lies in the result as it is, with a frame around it.
 pub struct Framed {
     /// The operand.
@@ -441,7 +463,7 @@ impl Source {
 }
 
 /// A function that computes an op's results from its operands.
-pub(crate) type Ready = Box<dyn Fn(&[View], &mut [ViewMut])>;
+pub(crate) type Ready = Box<dyn Fn(&[View], &mut [ViewMut]) + Send + Sync>;
 
 /// Cheaper values for the results that are read; `None` if there are none.
 pub type Simplified = Option<Vec<Option<Value>>>;

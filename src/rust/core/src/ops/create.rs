@@ -1,7 +1,7 @@
 //! Ops without operands: one value everywhere, and counting.
 
 use super::attrs::{logical, vector, Attrs};
-use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Source};
+use super::contract::{simplified, Form, OpDef, Promotion, Simplified, Source, Strip};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::Vjp;
 use super::{written, BroadcastInDim, Builder, Graph, Op, Row};
@@ -76,6 +76,10 @@ impl OpDef for Fill {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn strip(&self, axis: Axis, size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        Strip::new(Fill { shape: self.shape.strip(axis, size), ..self.clone() }, vec![])
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
@@ -222,6 +226,11 @@ impl OpDef for Iota {
 
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
+    }
+
+    fn strip(&self, axis: Axis, size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        let op = Iota { shape: self.shape.strip(axis, size), ..self.clone() };
+        Strip::new(op, vec![]).filter(|_| axis != self.axis)
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

@@ -2,7 +2,7 @@
 
 use super::attrs::{logical, Attrs};
 use super::compare::Compare;
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Strip};
 use super::derive::Var;
 use super::lower::{Formula, Lowering};
 use super::rules::{Batch, Jvp, Vjp};
@@ -145,6 +145,10 @@ impl OpDef for Cumulative {
 
     fn behind(&self, _size: usize) -> Option<Op> {
         Some(Cumulative { axis: self.axis.next(), ..self.clone() }.into())
+    }
+
+    fn strip(&self, axis: Axis, _size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        Strip::new(self.clone(), vec![Some(axis)]).filter(|_| axis != self.axis)
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

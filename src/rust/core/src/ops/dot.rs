@@ -1,7 +1,7 @@
 //! Sums of products over shared axes: matrix products and their generalisation.
 
 use super::attrs::{logical, vector, Attrs};
-use super::contract::{Form, Linear, OpDef, Promotion, Ready};
+use super::contract::{Form, Linear, OpDef, Promotion, Ready, Strip};
 use super::derive::Var;
 use super::lower::{axes, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
@@ -174,6 +174,15 @@ impl OpDef for DotGeneral {
                 .chain([left + right + batching]);
             made.transposed(order.map(Axis).collect())
         })
+    }
+
+    /// Along a batching axis: along others, the kernel and with it the order of a sum depend on the size.
+    fn strip(&self, axis: Axis, _size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let [lhs, rhs] = &self.batching;
+        let rank = |i: usize| operands[i].shape.rank() - self.contracting[i].len() - lhs.len();
+        let first = if self.batch_last { rank(0) + rank(1) } else { 0 };
+        let number = axis.0.checked_sub(first)?;
+        Strip::new(self.clone(), vec![Some(*lhs.get(number)?), Some(*rhs.get(number)?)])
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {

@@ -2,7 +2,7 @@
 
 use super::attrs::{vector, Attrs};
 use super::check::Check;
-use super::contract::{simplified, Form, Framed, Linear, OpDef, Promotion, Role, Simplified};
+use super::contract::{simplified, Form, Framed, Linear, OpDef, Promotion, Role, Simplified, Strip};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Batched, Vjp};
@@ -85,6 +85,12 @@ pub(super) fn position<T: Element>(x: T) -> i64 {
     } else {
         wrapped
     }
+}
+
+/// The axes of strips of the first operands, so many; the others are starts. A window that is as large as the operand
+/// along the axis starts at 0 there, whatever is asked.
+fn strips(first: usize, axis: Axis, operands: &[&Aval]) -> Vec<Option<Axis>> {
+    (0..operands.len()).map(|i| (i < first).then_some(axis)).collect()
 }
 
 /// A window of the operand whose start is computed by the program. A window that does not fit is moved so
@@ -179,6 +185,13 @@ impl OpDef for DynamicSlice {
                 at.x(0).apply(Gather { windows, slice_sizes, indices_are_sorted: false, check }, &[indices])
             }
         })
+    }
+
+    fn strip(&self, axis: Axis, size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let all = self.sizes[axis.0] == operands[0].shape[axis.0];
+        let mut op = self.clone();
+        op.sizes[axis.0] = size;
+        Strip::new(op, strips(1, axis, operands)).filter(|_| all)
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
@@ -316,6 +329,11 @@ impl OpDef for DynamicUpdateSlice {
             };
             x.apply(scatter, &[indices, update])
         })
+    }
+
+    fn strip(&self, axis: Axis, _size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let all = operands[1].shape[axis.0] == operands[0].shape[axis.0];
+        Strip::new(self.clone(), strips(2, axis, operands)).filter(|_| all)
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {

@@ -2,7 +2,7 @@
 //! can be.
 
 use super::attrs::{vector, Attrs};
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Strip};
 use super::lower::{axes, op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Vjp};
 use super::{written, Builder, Op, Row};
@@ -144,6 +144,16 @@ impl OpDef for Reshape {
         Some(Reshape { shape, ..*self }.into())
     }
 
+    /// Along an axis that the operand has too, with as many elements before it.
+    fn strip(&self, axis: Axis, size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let from = &operands[0].shape;
+        let before = |shape: &Shape, i: usize| shape[..i].iter().product::<usize>();
+        let same =
+            |&i: &usize| from[i] == self.shape[axis.0] && before(from, i) == before(&self.shape, axis.0);
+        let of = (0..from.rank()).find(same).filter(|_| self.order == Order::Column)?;
+        Strip::new(Reshape { shape: self.shape.strip(axis, size), ..*self }, vec![Some(Axis(of))])
+    }
+
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
         let same = self.order == Order::Row;
         op_if(same, signature("stablehlo.reshape", ""), Formula::Reshape(self))
@@ -282,6 +292,10 @@ impl OpDef for Transpose {
             let last = Axis(self.permutation.len());
             at.whole(0).transposed(self.permutation.iter().copied().chain([last]).collect())
         })
+    }
+
+    fn strip(&self, axis: Axis, _size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        Strip::new(self.clone(), vec![Some(self.permutation[axis.0])])
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
@@ -466,6 +480,12 @@ impl OpDef for BroadcastInDim {
                 Err(error) => at.x(0).failed(error),
             }
         })
+    }
+
+    fn strip(&self, axis: Axis, size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let of = self.axes.iter().position(|&to| to == axis).filter(|&i| operands[0].shape[i] != 1);
+        let shape = self.shape.strip(axis, size);
+        Strip::new(BroadcastInDim { shape, axes: self.axes.clone() }, vec![of.map(Axis)])
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

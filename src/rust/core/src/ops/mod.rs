@@ -42,6 +42,7 @@ mod retype;
 pub mod rules;
 pub mod scatter;
 mod scatter_sums;
+mod scatter_window;
 pub mod slice;
 pub mod sort;
 pub mod special;
@@ -62,7 +63,7 @@ use std::borrow::Cow;
 
 pub use check::{Check, Mode, Site};
 pub(crate) use contract::{arity, common_shape, Ready};
-pub use contract::{Cost, Linear, OpDef, Promotion, Role, Source, Sums, WholeKernel};
+pub use contract::{Cost, Linear, OpDef, Promotion, Role, Source, Strip, Sums, WholeKernel};
 pub use control::{Control, Region};
 pub use custom::Derivative;
 pub use derive::{Math, Slope, Var};

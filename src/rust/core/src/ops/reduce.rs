@@ -3,7 +3,7 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::compare::Compare;
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Strip};
 use super::convert::Convert;
 use super::derive::Var;
 use super::layout::{Order, Reshape};
@@ -180,6 +180,13 @@ impl OpDef for Reduction {
 
     fn behind(&self, _size: usize) -> Option<Op> {
         Some(Reduction { axes: self.axes.iter().map(|axis| axis.next()).collect(), ..self.clone() }.into())
+    }
+
+    /// Each result is made of its elements alone.
+    fn strip(&self, axis: Axis, _size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let mut kept = (0..operands[0].shape.rank()).map(Axis).filter(|axis| !self.axes.contains(axis));
+        let of = if self.drop { kept.nth(axis.0) } else { kept.find(|&kept| kept == axis) };
+        Strip::new(self.clone(), vec![Some(of?)])
     }
 
     /// StableHLO's reduction keeps no axis, and adds 16-bit floats without widening.

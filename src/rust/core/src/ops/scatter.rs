@@ -4,7 +4,7 @@ use super::attrs::{logical, Attrs};
 use super::binary::Binary;
 use super::check::Check;
 use super::compare::Compare;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Sums};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Simplified, Sums};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
@@ -279,6 +279,10 @@ impl OpDef for Scatter {
 
     fn raises(&self) -> bool {
         self.check.raises()
+    }
+
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        self.as_slice(b, operands)
     }
 }
 

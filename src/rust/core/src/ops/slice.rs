@@ -1,7 +1,7 @@
 //! Slices at positions known while tracing, reversal, padding. Slices and reversals are views.
 
 use super::attrs::{vector, Attr, Attrs};
-use super::contract::{Form, Framed, Linear, OpDef, Promotion, Role};
+use super::contract::{Form, Framed, Linear, OpDef, Promotion, Role, Strip};
 use super::derive::Var;
 use super::lower::{axes, list, signature, Lowering};
 use super::rules::{Batch, Vjp};
@@ -144,6 +144,14 @@ impl OpDef for StaticSlice {
         Some(op.into())
     }
 
+    fn strip(&self, axis: Axis, size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let i = axis.0;
+        let all = self.start[i] == 0 && self.limit[i] == operands[0].shape[i] && self.stride[i] == 1;
+        let mut op = self.clone();
+        op.limit[i] = size;
+        Strip::new(op, vec![Some(axis)]).filter(|_| all)
+    }
+
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
         let range = |i: usize| match self.stride[i] {
             1 => format!("{}:{}", self.start[i], self.limit[i]),
@@ -247,6 +255,10 @@ impl OpDef for Reverse {
 
     fn behind(&self, _size: usize) -> Option<Op> {
         Some(Reverse { axes: self.axes.iter().map(|axis| axis.next()).collect() }.into())
+    }
+
+    fn strip(&self, axis: Axis, _size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        Strip::new(self.clone(), vec![Some(axis)]).filter(|_| !self.axes.contains(&axis))
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {
@@ -441,6 +453,12 @@ impl OpDef for Pad {
         op.high.insert(0, 0);
         op.interior.insert(0, 0);
         Some(op.into())
+    }
+
+    fn strip(&self, axis: Axis, _size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        let i = axis.0;
+        let none = self.low[i] == 0 && self.high[i] == 0 && self.interior[i] == 0;
+        Strip::new(self.clone(), vec![Some(axis), None]).filter(|_| none)
     }
 
     fn lower(&self, _operands: &[Aval]) -> Lowering<'_> {

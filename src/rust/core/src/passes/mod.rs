@@ -17,6 +17,7 @@ mod regions;
 mod rewrite;
 mod rows;
 mod slices;
+mod strips;
 mod transposes;
 mod views;
 
@@ -31,6 +32,7 @@ pub use pads::pads;
 pub use rewrite::{accurate, Stage};
 pub use rows::rows;
 pub use slices::{slices, SHORT};
+pub use strips::{strips, Cuts};
 pub use transposes::transposes;
 pub use views::Views;
 

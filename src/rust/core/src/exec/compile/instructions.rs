@@ -14,7 +14,7 @@ use crate::passes::Views;
 use crate::shape::Shape;
 use crate::tensor::{Aval, Layout};
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 /// The estimated times in picoseconds on one core of a byte that is loaded for another view of its memory, and of
@@ -298,7 +298,7 @@ impl Compiler<'_> {
     }
 
     /// Chooses registers and makes the instructions.
-    fn assemble(mut self, streams: usize, phases: usize) -> Rc<Code> {
+    fn assemble(mut self, streams: usize, phases: usize) -> Arc<Code> {
         let each = std::mem::take(&mut self.each);
         let each = match chains::join(each, &self.values) {
             Ok(items) => items,
@@ -427,7 +427,7 @@ impl Compiler<'_> {
             _ => Walk::Tiles,
         };
         let binding = OnceLock::new();
-        Rc::new(Code { before, each, registers: all, constants, cut, walk, binding })
+        Arc::new(Code { before, each, registers: all, constants, cut, walk, binding })
     }
 }
 

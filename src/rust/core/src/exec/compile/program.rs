@@ -3,7 +3,7 @@
 use crate::exec::schedule::Finish;
 use crate::exec::vm::{Bound, Code, Walk};
 use crate::kernels::threads::pool::WORTH_SHARING;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same
 /// time.
@@ -15,7 +15,7 @@ const MAX_PIECES: usize = 256;
 /// A group, ready to run. Its operands and results are those of its step, in order.
 #[derive(Debug)]
 pub struct Program {
-    pub(super) code: Rc<Code>,
+    pub(super) code: Arc<Code>,
     /// The load of each operand.
     pub(super) loads: Vec<Load>,
     /// For each result, whether it is stored when the tile is done, so that it may lie where an operand does.

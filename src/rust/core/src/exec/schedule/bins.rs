@@ -5,9 +5,11 @@ use super::asked::{Access, Asked};
 use super::map;
 use super::node::{Body, Finish, NodePlan, Schedule};
 use crate::exec::vm::Cut;
+use crate::kernels::elementwise::Pair;
 use crate::kernels::memory::bins::Bins;
 use crate::ops::Sums;
 use crate::tensor::Literal;
+use std::fmt;
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
@@ -40,7 +42,19 @@ pub fn body(at: &Asked) -> Body {
     Body::Kernel(Box::new(move || (sums.kernel)(before)))
 }
 
-impl Finish for Sums {
+/// What is left of sums when tiles have added up their parts.
+struct Parts {
+    bins: Bins,
+    by: Pair,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bins.fmt(f)
+    }
+}
+
+impl Finish for Parts {
     fn finish(&self, partials: &[u8], out: &mut [u8]) {
         self.bins.finish(partials, out, &self.by);
     }
@@ -50,5 +64,5 @@ impl Finish for Sums {
 pub fn partial(at: &Asked) -> (Box<dyn Finish>, usize) {
     let (sums, _) = sums(at).expect("sums have this schedule");
     let bytes = sums.bins.lanes * at.result().dtype.bytes();
-    (Box::new(sums), bytes)
+    (Box::new(Parts { bins: sums.bins, by: sums.by }), bytes)
 }

@@ -143,7 +143,7 @@ pub enum Body {
 }
 
 /// What combines the partial results of tiles.
-pub trait Finish: fmt::Debug {
+pub trait Finish: fmt::Debug + Send + Sync {
     /// Makes the result.
     fn finish(&self, partials: &[u8], out: &mut [u8]);
 }

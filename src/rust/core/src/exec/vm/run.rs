@@ -8,7 +8,7 @@ use super::{across, chained, lines, product_blocks};
 use crate::kernels::memory::{AlignedBytes, Lent, Streams};
 use crate::kernels::threads::{pool, threads};
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Pieces of a program for each thread, at most.
 const MAX_PIECES_PER_THREAD: usize = 8;
@@ -51,7 +51,7 @@ impl Code {
 /// A bound tile program: the addresses of all that it reads and writes are resolved again only when buffers
 /// have moved.
 pub struct Bound {
-    code: Rc<Code>,
+    code: Arc<Code>,
     pieces: usize,
     tiles: usize,
     /// Whether it runs on this thread as a list of calls, and not in pieces each of which has registers and
@@ -71,6 +71,10 @@ pub struct Bound {
     registers: *mut u8,
 }
 
+// SAFETY: addresses are those of memory and registers that are checked to be lent whenever it runs, of its own
+// constants, and of instructions of `code`.
+unsafe impl Send for Bound {}
+
 impl fmt::Debug for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Bound")
@@ -79,7 +83,7 @@ impl fmt::Debug for Bound {
 
 impl Bound {
     /// An unbound program that threads share in so many pieces.
-    pub fn new(code: Rc<Code>, pieces: usize) -> Bound {
+    pub fn new(code: Arc<Code>, pieces: usize) -> Bound {
         let is_one = match &code.walk {
             Walk::Tiles => true,
             Walk::Blocks(blocks) => product_blocks::is_one(blocks, &code),

@@ -12,7 +12,7 @@ use crate::kernels::threads::pool;
 use crate::kernels::wide::wide;
 use crate::tensor::{View, ViewMut};
 use num_complex::Complex;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// What is transformed to what.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,14 +33,14 @@ pub enum Kind {
 pub struct Transforms {
     kind: Kind,
     size: usize,
-    single: OnceCell<Transform<f32>>,
-    double: OnceCell<Transform<f64>>,
+    single: OnceLock<Transform<f32>>,
+    double: OnceLock<Transform<f64>>,
 }
 
 impl Transforms {
     /// As [`Transform::new`].
     pub fn new(kind: Kind, size: usize) -> Transforms {
-        Transforms { kind, size, single: OnceCell::new(), double: OnceCell::new() }
+        Transforms { kind, size, single: OnceLock::new(), double: OnceLock::new() }
     }
 
     /// As [`Transform::run`].

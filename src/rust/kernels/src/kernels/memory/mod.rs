@@ -23,6 +23,7 @@ use apart::{are_apart, overlap, Placed};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Part of a buffer, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,11 +46,13 @@ impl Buffer {
     const ABSENT: Buffer = Buffer { pointer: std::ptr::null_mut(), len: 0, writable: false };
 }
 
-/// A number that this thread has not had before.
+/// A number that no thread has had before: each counts from a multiple of its own.
 #[inline]
 fn unique() -> u64 {
+    const NUMBERS: u64 = 1 << 40;
+    static THREADS: AtomicU64 = AtomicU64::new(0);
     thread_local! {
-        static LAST: Cell<u64> = const { Cell::new(0) };
+        static LAST: Cell<u64> = Cell::new(THREADS.fetch_add(1, Relaxed) * NUMBERS);
     }
     LAST.with(|last| {
         last.set(last.get() + 1);
@@ -60,7 +63,7 @@ fn unique() -> u64 {
 /// Buffers of one run. Each is borrowed for `'a`; a writable one exclusively. It stays on its thread.
 pub struct Memory<'a> {
     lists: Lists,
-    /// No other memory of the thread has the same.
+    /// No other memory has the same.
     id: u64,
     borrow: PhantomData<&'a mut [u8]>,
 }
@@ -70,6 +73,9 @@ pub struct Memory<'a> {
 pub struct Lists {
     buffers: Vec<Buffer>,
 }
+
+// SAFETY: addresses in a list that is kept are cleared, unread, when a memory reuses it.
+unsafe impl Send for Lists {}
 
 impl std::fmt::Debug for Lists {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -174,6 +180,9 @@ struct Bound {
     /// Whether all that it writes is absent.
     absent: bool,
 }
+
+// SAFETY: addresses are those of a memory that is lent, and checked to be, whenever they are used.
+unsafe impl Send for Table {}
 
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,5 +1,6 @@
 //! The number of threads, and the pool.
 
+pub mod parts;
 mod placement;
 pub mod pool;
 

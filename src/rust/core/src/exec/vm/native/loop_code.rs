@@ -5,7 +5,7 @@ use super::chain::{Chain, MicroOp, Op, Origin};
 use super::coverage::is_integer;
 use super::emit::{Emitter, Lanes, Location, REGISTERS};
 use super::expansion::Expansion;
-use super::loops::{Carried, Load, Loop, Place, Step, LEAST};
+use super::loops::{Carried, Loop, Place, Step, Window, LEAST};
 use super::machine::{
     Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, LOADED, NARROW_REGISTERS, ROOM, STORE,
 };
@@ -65,7 +65,12 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
                 reads.extend([mask, &op.result].into_iter().chain(&op.operands).map(|&v| (at, v)));
             }
             Step::Store(v, _) => reads.push((at, *v)),
+            Step::Check(numbers) => reads.extend(numbers.iter().map(|&(v, _)| (at, v))),
             Step::Load(load) => reads.extend(load.starts.iter().map(|&(v, ..)| (at, v))),
+            Step::Put(put) => {
+                reads.extend(put.starts.iter().map(|&(v, ..)| (at, v)));
+                reads.extend(put.elements.iter().map(|&(v, _)| (at, v)));
+            }
             Step::Call(_) => {}
         }
     }
@@ -242,7 +247,16 @@ impl LoopEmitter<'_> {
                     self.emitter.store_placed(*v, *place);
                     self.emitter.free_after(at);
                 }
+                Step::Check(numbers) => {
+                    for &(v, most) in numbers {
+                        self.number(v);
+                        let outside = self.emitter.assembler.if_outside(most);
+                        self.exits.push(outside);
+                    }
+                    self.emitter.free_after(at);
+                }
                 Step::Load(load) => self.load(at, load),
+                Step::Put(put) => self.put(at, put),
                 Step::Call(site) => self.call(at, *site),
             }
         }
@@ -300,20 +314,44 @@ impl LoopEmitter<'_> {
         }
     }
 
-    fn load(&mut self, at: usize, load: &Load) {
-        for (i, &(v, most, bytes)) in load.starts.iter().enumerate() {
-            self.emitter.locked = [false; REGISTERS];
-            let register = self.emitter.register(v);
-            match self.emitter.chain.values[v].dtype.bytes() {
-                8 => self.emitter.assembler.long_position(register),
-                _ => self.emitter.assembler.position(register),
+    /// Moves a number to the register of positions.
+    fn number(&mut self, v: usize) {
+        self.emitter.locked = [false; REGISTERS];
+        let register = self.emitter.register(v);
+        match self.emitter.chain.values[v].dtype.bytes() {
+            8 => self.emitter.assembler.long_position(register),
+            _ => self.emitter.assembler.position(register),
+        }
+    }
+
+    /// Computes the address of a window.
+    fn address(&mut self, window: &Window) {
+        for (i, &(v, most, bytes)) in window.starts.iter().enumerate() {
+            self.number(v);
+            if !window.checked {
+                let outside = self.emitter.assembler.if_outside(most);
+                self.exits.push(outside);
             }
-            let outside = self.emitter.assembler.if_outside(most);
-            self.exits.push(outside);
             self.emitter.assembler.stride(bytes, i > 0);
         }
-        let base = self.emitter.base(load.argument);
+        let base = self.emitter.base(window.argument);
         self.emitter.assembler.add_base(base);
+    }
+
+    fn put(&mut self, at: usize, put: &Window) {
+        self.address(put);
+        for &(v, offset) in &put.elements {
+            self.emitter.locked = [false; REGISTERS];
+            let dtype = self.emitter.chain.values[v].dtype;
+            let register = self.emitter.register(v);
+            self.emitter.width = width(dtype);
+            self.emitter.store(register, Source::At { base: COMPUTED, offset }, dtype, false);
+        }
+        self.emitter.free_after(at);
+    }
+
+    fn load(&mut self, at: usize, load: &Window) {
+        self.address(load);
         self.emitter.free_after(at);
         for &(v, offset) in &load.elements {
             if self.emitter.uses[v].is_empty() {

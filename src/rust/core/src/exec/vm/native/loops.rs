@@ -34,21 +34,27 @@ pub enum Step {
     Instead(usize, MicroOp),
     /// Stores an element.
     Store(usize, Place),
+    /// Leaves the loop if one of some elements, a number, is negative or above the other number.
+    Check(Vec<(usize, i32)>),
     /// Loads elements at a position that is computed.
-    Load(Load),
+    Load(Window),
+    /// Stores elements at a position that is computed.
+    Put(Window),
     /// Calls the function of a number, on elements that were stored before; those that it makes are then in
     /// memory.
     Call(usize),
 }
 
-/// Elements at a computed position. The loop is left if a number is out of range.
+/// Elements at a computed position.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub struct Window {
     /// Number of the argument.
     pub argument: usize,
     /// For each axis, the element with the number, the largest that is in range, and the bytes between two.
     pub starts: Vec<(usize, i32, i32)>,
-    /// The elements that are loaded, and their distance from the position in bytes.
+    /// Whether numbers were checked before; else the loop is left if one is out of range.
+    pub checked: bool,
+    /// The elements, and their distance from the position in bytes.
     pub elements: Vec<(usize, i32)>,
 }
 
@@ -105,7 +111,7 @@ pub struct Call {
     /// What it writes, which no operand is part of.
     pub results: Vec<Block>,
     /// The function.
-    pub run: Box<dyn Fn(&[View], &mut [ViewMut])>,
+    pub run: Box<dyn Fn(&[View], &mut [ViewMut]) + Send + Sync>,
 }
 
 impl fmt::Debug for Call {

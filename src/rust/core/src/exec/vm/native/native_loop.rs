@@ -19,43 +19,37 @@ mod code {
     use crate::stop;
     use crate::tensor::{View, ViewMut};
     use std::any::Any;
-    use std::cell::{Cell, OnceCell, RefCell};
+    use std::cell::Cell;
     use std::ops::Range;
     use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::sync::OnceLock;
+
+    thread_local! {
+        /// What a function that native code called unwinds with: the frames of native code cannot be unwound.
+        static PAYLOAD: Cell<Option<Box<dyn Any + Send>>> = const { Cell::new(None) };
+        /// Lists of views that calls reuse.
+        static VIEWS: Cell<Lists> = const { Cell::new(Lists(vec![], vec![])) };
+        /// The addresses of arguments, a list that loops reuse.
+        static ADDRESSES: Cell<Vec<*mut u8>> = const { Cell::new(vec![]) };
+    }
 
     /// The code of a loop.
     #[derive(Debug)]
     pub struct NativeLoop {
         pages: Pages,
         /// That for tiny numbers, once there were some.
-        for_tiny: OnceCell<Option<Pages>>,
+        for_tiny: OnceLock<Option<Pages>>,
         /// Whether there were some when that was asked last.
-        tiny: Cell<bool>,
+        tiny: AtomicBool,
         looped: Loop,
-        /// The code has the address of each.
-        callees: Vec<Callee>,
-        /// Reused by each run.
-        addresses: RefCell<Vec<*mut u8>>,
-    }
-
-    /// A function that native code calls.
-    struct Callee {
-        call: Call,
-        /// What it unwinds with: the frames of native code cannot be unwound.
-        payload: Cell<Option<Box<dyn Any + Send>>>,
-        /// Lists that are reused.
-        lists: Cell<Lists>,
+        /// The functions that it calls. The code has the address of each.
+        calls: Vec<Call>,
     }
 
     /// The views of a call.
     #[derive(Default)]
     struct Lists(Vec<View<'static>>, Vec<ViewMut<'static>>);
-
-    impl std::fmt::Debug for Callee {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            self.call.fmt(f)
-        }
-    }
 
     impl Block {
         /// Its bytes.
@@ -74,13 +68,12 @@ mod code {
     macro_rules! functions {
         ($convention:literal) => {
             /// Calls a function; 0 if it unwound.
-            unsafe extern $convention fn enter(callee: *const Callee, arguments: *const *mut u8) -> u32 {
-                // SAFETY: the loop holds its callees, and passes its own arguments.
-                let callee = unsafe { &*callee };
-                // SAFETY: the callee outlives the call, after which no view is left.
-                let call: &'static Call = unsafe { &*std::ptr::from_ref(&callee.call) };
+            unsafe extern $convention fn enter(call: *const Call, arguments: *const *mut u8) -> u32 {
+                // SAFETY: the loop holds what it calls, and passes its own arguments; after the call no view is
+                // left.
+                let call: &'static Call = unsafe { &*call };
                 let run = || {
-                    let Lists(mut operands, mut results) = callee.lists.take();
+                    let Lists(mut operands, mut results) = VIEWS.take();
                     operands.extend(call.operands.iter().map(|block| View {
                         dtype: block.aval.dtype,
                         shape: &block.aval.shape,
@@ -97,12 +90,12 @@ mod code {
                     (call.run)(&operands, &mut results);
                     operands.clear();
                     results.clear();
-                    callee.lists.set(Lists(operands, results));
+                    VIEWS.set(Lists(operands, results));
                 };
                 match catch_unwind(AssertUnwindSafe(run)) {
                     Ok(()) => 1,
                     Err(payload) => {
-                        callee.payload.set(Some(payload));
+                        PAYLOAD.set(Some(payload));
                         0
                     }
                 }
@@ -112,9 +105,8 @@ mod code {
     with_convention!(functions);
 
     /// The code of a loop that calls these functions, which stay where they are.
-    fn pages(looped: &Loop, callees: &[Callee], tiny: bool) -> Option<Pages> {
-        let sites: Vec<usize> =
-            callees.iter().map(|callee| std::ptr::from_ref::<Callee>(callee) as usize).collect();
+    fn pages(looped: &Loop, calls: &[Call], tiny: bool) -> Option<Pages> {
+        let sites: Vec<usize> = calls.iter().map(|call| std::ptr::from_ref::<Call>(call) as usize).collect();
         Pages::new(&emit(looped, enter as *const () as usize, &sites, tiny)?)
     }
 
@@ -127,25 +119,15 @@ mod code {
             if !machine::is_here() {
                 return None;
             }
-            let callee = |call| Callee { call, payload: Cell::default(), lists: Cell::default() };
             // The list does not change any more, and stays where it is.
-            let callees: Vec<Callee> = calls.into_iter().map(callee).collect();
-            let pages = pages(&looped, &callees, false)?;
-            let addresses = RefCell::new(Vec::with_capacity(looped.arguments.len().max(LEAST)));
-            Some(NativeLoop {
-                pages,
-                for_tiny: OnceCell::new(),
-                tiny: Cell::new(false),
-                looped,
-                callees,
-                addresses,
-            })
+            let pages = pages(&looped, &calls, false)?;
+            Some(NativeLoop { pages, for_tiny: OnceLock::new(), tiny: AtomicBool::new(false), looped, calls })
         }
 
         /// The function of the loop: that for tiny numbers, if there are some.
         fn function(&self) -> LoopFunction {
-            let other = || self.for_tiny.get_or_init(|| pages(&self.looped, &self.callees, true)).as_ref();
-            let pages = self.tiny.get().then(other).flatten().unwrap_or(&self.pages);
+            let other = || self.for_tiny.get_or_init(|| pages(&self.looped, &self.calls, true)).as_ref();
+            let pages = self.tiny.load(Relaxed).then(other).flatten().unwrap_or(&self.pages);
             // SAFETY: the pages hold such a function, for this processor.
             unsafe { std::mem::transmute(pages.at(0)) }
         }
@@ -165,10 +147,7 @@ mod code {
         ) -> usize {
             let Loop { arguments, length, test, .. } = &self.looped;
             assert!(steps.end <= *length, "steps outside of a loop");
-            // A loop that runs inside itself has a list of its own.
-            let mut held = self.addresses.try_borrow_mut();
-            let mut own = vec![];
-            let addresses = held.as_deref_mut().unwrap_or(&mut own);
+            let mut addresses = ADDRESSES.take();
             addresses.clear();
             for (buffer, &(bytes, written)) in buffers.zip(arguments) {
                 let (address, len) = match buffer {
@@ -200,7 +179,7 @@ mod code {
                 // SAFETY: each argument has its bytes, which are borrowed; places are within them, as whoever
                 // made the loop says, for the steps that were checked.
                 let left = unsafe { function(addresses.as_ptr(), count, index) };
-                if let Some(payload) = self.callees.iter().find_map(|callee| callee.payload.take()) {
+                if let Some(payload) = PAYLOAD.take() {
                     resume_unwind(payload);
                 }
                 step += count - left;
@@ -210,9 +189,10 @@ mod code {
                     break;
                 }
                 if !is_last {
-                    self.tiny.set(met_tiny());
+                    self.tiny.store(met_tiny(), Relaxed);
                 }
             }
+            ADDRESSES.set(addresses);
             step - steps.start
         }
     }

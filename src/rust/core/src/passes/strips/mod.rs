@@ -1,0 +1,308 @@
+//! Loops whose iterations compute the elements along an axis independently of one another, such as paths of a
+//! simulation, series or examples, become independent loops on *strips* of these, which threads share. A strip goes
+//! through all iterations before the next one does: its state stays in a cache, and what it reads and writes of long
+//! values too.
+//!
+//! The loop on strips is a loop without a state, whose iterations are strips: values whose strips are contiguous are
+//! sliced, of others it copies its strip. Only the engine runs this pass.
+
+mod axes;
+
+use super::{optimise, rebuilt};
+use crate::dtype::{DType, Ranked};
+use crate::error::{Error, Result};
+use crate::graph::{Def, Value};
+use crate::kernels::threads::pool::WORTH_SHARING;
+use crate::ops::layout::Order;
+use crate::ops::{
+    Binary, Builder, Check, Concatenate, Control, DynamicSlice, Graph, Iota, Reshape, Scan, StaticSlice,
+    Transpose,
+};
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Literal};
+use axes::{readers, strip, Axes};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What decides whether and how loops are cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Cuts {
+    /// Picoseconds, estimated, from which on a loop is worth it.
+    pub worth: usize,
+    /// Picoseconds that an iteration of a strip takes, at least: to begin one takes some tens of nanoseconds for each
+    /// step of the body.
+    pub iteration: usize,
+    /// Bytes of a strip, at most, unless iterations were shorter: a part of a core's second cache.
+    pub cache: usize,
+    /// Elements that an iteration may compute for each strip anew.
+    pub whole: usize,
+}
+
+impl Cuts {
+    /// Those of the engine (measured on an AMD EPYC, Zen 5).
+    pub const HERE: Cuts =
+        Cuts { worth: 2 * WORTH_SHARING, iteration: 400_000, cache: 1 << 19, whole: 1 << 6 };
+}
+
+/// Strips of a loop, if its bytes do not ask for more: enough for threads to end at about the same time.
+const SHARES: usize = 16;
+
+/// Elements of a strip are a multiple of this many, unless all strips are of one size: those of a cache line of bytes.
+const LINE: usize = 64;
+
+/// Estimated picoseconds to read or write a byte of a state or a slice.
+const BYTE: usize = 10;
+
+/// How much shorter than they should be iterations may be if a strip fits into the cache then.
+const SHORTER: usize = 4;
+
+/// Iterations of a loop that is worth it, at least.
+const MIN_LENGTH: usize = 4;
+
+/// The graph with loops on strips; `None` if there are none.
+///
+/// # Errors
+/// Those of [`Builder::node`]; one would be a bug of the pass.
+pub fn strips(graph: &Graph, cuts: Cuts) -> Result<Option<Graph>> {
+    let mut found = false;
+    let made = rebuilt(graph, |b, number, operands| {
+        let op = &graph.nodes()[number].op;
+        let Some(Control::Scan(op)) = op.control() else { return Ok(None) };
+        let effect = graph.nodes()[number].op.has_effect();
+        if effect || op.carried == 0 || op.length < MIN_LENGTH {
+            return Ok(None);
+        }
+        let made = cut(b, op, operands, cuts)?;
+        found |= made.is_some();
+        Ok(made)
+    })?;
+    match found {
+        true => optimise(&made).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// The results of a loop by one on strips, if that is worth it.
+fn cut(b: &mut Builder, op: &Scan, operands: &[Value], cuts: Cuts) -> Result<Option<Vec<Value>>> {
+    let (body, extra) = counted(&op.body)?;
+    let readers = readers(&body);
+    for &seed in &body.inputs()[..op.carried] {
+        let shape = &body.aval(seed).shape;
+        for axis in (0..shape.rank()).rev().filter(|&axis| shape[axis] > 1) {
+            let Some(axes) = Axes::of(&body, op.carried, &readers, (seed, Axis(axis))) else { continue };
+            let Some(size) = size(op, &body, &axes, cuts) else { continue };
+            let mut operands = operands.to_vec();
+            for iota in extra {
+                operands.push(b.node1(iota, &[])?);
+            }
+            let op = Scan { body: Arc::new(body.clone()), ..op.clone() };
+            return Loop { op: &op, axes: &axes, operands: &operands }.on_strips(b, size).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The body with more inputs for what counts along an axis, which is not the same for all strips; and what makes these.
+fn counted(body: &Graph) -> Result<(Graph, Vec<Iota>)> {
+    let mut found: Vec<(Iota, Value)> = vec![];
+    let made = rebuilt(body, |b, number, _| {
+        let Some(op) = body.nodes()[number].op.get::<Iota>() else { return Ok(None) };
+        if op.shape.size() <= 1 {
+            return Ok(None);
+        }
+        let input = b.input(Aval::new(op.to, op.shape.clone()));
+        found.push((op.clone(), input));
+        Ok(Some(vec![input]))
+    })?;
+    Ok((made, found.into_iter().map(|(op, _)| op).collect()))
+}
+
+/// Elements of a strip; `None` if strips are not worth it.
+fn size(op: &Scan, body: &Graph, axes: &Axes, cuts: Cuts) -> Option<usize> {
+    let bytes = |values: &[Value]| -> usize {
+        values.iter().filter(|&&v| axes.get(v).is_some()).map(|&v| body.aval(v).bytes()).sum()
+    };
+    let (inputs, outputs) = (body.inputs(), body.outputs());
+    let (state, rest) = inputs.split_at(op.carried);
+    let (sliced, rest) = rest.split_at(op.sliced);
+    let (state, slices) = (2 * bytes(state), bytes(sliced) + bytes(&outputs[op.carried..]));
+    let (whole, computed) = axes.costs();
+    let iteration = computed.saturating_add((state + slices).saturating_mul(BYTE));
+    if whole > cuts.whole || iteration.saturating_mul(op.length) < cuts.worth {
+        return None;
+    }
+    let n = axes.size;
+    let share = |part: usize, of: usize| (n as u128 * part as u128).div_ceil(of.max(1) as u128) as usize;
+    let all = slices.saturating_mul(op.length).saturating_add(state + bytes(rest));
+    let (cached, full) = (share(cuts.cache, all), share(cuts.iteration, iteration));
+    let size = cached.min(n.div_ceil(SHARES)).max(full.min(cached.max(full / SHORTER))).max(1);
+    let count = n / size;
+    if count < 2 {
+        return None;
+    }
+    // Strips of one size if there are about as many.
+    let equal = (count / 2 + 1..=count).rev().find(|count| n % count == 0);
+    Some(equal.map_or_else(|| size.next_multiple_of(LINE), |count| n / count)).filter(|size| 2 * size <= n)
+}
+
+/// A loop whose values are strips along these axes.
+struct Loop<'a> {
+    op: &'a Scan,
+    axes: &'a Axes<'a>,
+    operands: &'a [Value],
+}
+
+impl Loop<'_> {
+    /// The axis along which an operand is a strip: one that is sliced has an axis more.
+    fn of_operand(&self, i: usize) -> Option<Axis> {
+        let is_sliced = (self.op.carried..self.op.carried + self.op.sliced).contains(&i);
+        self.outside(self.axes.get(self.op.body.inputs()[i])?, is_sliced)
+    }
+
+    fn of_result(&self, i: usize) -> Option<Axis> {
+        self.outside(self.axes.get(self.op.body.outputs()[i])?, i >= self.op.carried)
+    }
+
+    fn outside(&self, axis: Axis, is_sliced: bool) -> Option<Axis> {
+        Some(if is_sliced && !self.op.last { axis.next() } else { axis })
+    }
+
+    /// The results, by strips of this size and what is left.
+    fn on_strips(&self, b: &mut Builder, size: usize) -> Result<Vec<Value>> {
+        let count = self.axes.size / size;
+        let mut results = self.all(b, size, count)?;
+        let rest = self.axes.size - count * size;
+        if rest > 0 {
+            let mut operands = self.operands.to_vec();
+            for (i, v) in operands.iter_mut().enumerate() {
+                if let Some(axis) = self.of_operand(i) {
+                    *v = part(b, *v, axis, count * size..self.axes.size)?;
+                }
+            }
+            let last = b.node(self.strip(rest)?, &operands)?;
+            for (i, v) in results.iter_mut().enumerate() {
+                if let Some(axis) = self.of_result(i) {
+                    *v = b.node1(Concatenate { axis }, &[*v, last[i]])?;
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    /// The loop on a strip of this size.
+    fn strip(&self, size: usize) -> Result<Scan> {
+        let body = &self.op.body;
+        let mut b = Builder::default();
+        let mut new: Vec<Value> = vec![];
+        let mut made = vec![];
+        for v in body.values() {
+            let aval = body.aval(v);
+            new.push(match body.def(v) {
+                Def::Input(_) => {
+                    let axis = self.axes.get(v);
+                    let shape = axis.map_or_else(|| aval.shape.clone(), |axis| aval.shape.strip(axis, size));
+                    b.input(Aval { shape, ..aval.clone() })
+                }
+                Def::Literal(literal) => b.literal(literal, aval.ambiguous),
+                Def::Constant(_) => {
+                    return Err(Error::Internal { detail: "constants belong to the outermost graph".into() });
+                }
+                Def::Result(number, k) => {
+                    if k == 0 {
+                        let node = &body.nodes()[number];
+                        let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
+                        let op = match self.axes.get(v) {
+                            Some(axis) => strip(body, node, axis, size).map(|(op, _)| op),
+                            None => Some(node.op.clone()),
+                        };
+                        made = b.node(op.expect("its axes were found by its strips"), &operands)?;
+                    }
+                    made[k]
+                }
+            });
+        }
+        let outputs = body.outputs().iter().map(|v| new[v.index()]).collect();
+        Ok(Scan { body: Arc::new(b.finish(outputs)), ..self.op.clone() })
+    }
+
+    /// The results of the loop on so many strips of this size.
+    fn all(&self, b: &mut Builder, size: usize, count: usize) -> Result<Vec<Value>> {
+        let end = size * count;
+        let (mut region, mut inputs) = (Builder::default(), vec![None; self.operands.len()]);
+        let mut given = vec![];
+        // Strips along the last axis are slices.
+        for (i, &v) in self.operands.iter().enumerate() {
+            let aval = b.graph().aval(v).clone();
+            let last = Axis(aval.shape.rank().saturating_sub(1));
+            if self.of_operand(i) != Some(last) {
+                continue;
+            }
+            let all = part(b, v, last, 0..end)?;
+            let strip = aval.shape.strip(last, size);
+            given.push(b.node1(reshape(strip.with_last(count)?), &[all])?);
+            inputs[i] = Some(region.input(Aval { shape: strip, ..aval }));
+        }
+        // Others are copied from where they start.
+        let number = Ranked { dtype: DType::I64, ambiguous: false };
+        let counter = Iota { axis: Axis(0), to: number, shape: Shape::try_new(vec![count])?, start: 0 };
+        given.push(b.node1(counter, &[])?);
+        let at = region.input(Aval::new(number, Shape::scalar()));
+        let [zero, factor] = [0, size as i64].map(|x| region.literal(Literal::new(x), None));
+        let start = region.node1(Binary::mul, &[at, factor])?;
+        let sliced = given.len();
+        for (i, &v) in self.operands.iter().enumerate() {
+            if inputs[i].is_some() {
+                continue;
+            }
+            let aval = b.graph().aval(v).clone();
+            given.push(v);
+            let mut input = region.input(aval.clone());
+            if let Some(axis) = self.of_operand(i) {
+                let starts = (0..aval.shape.rank()).map(|i| if i == axis.0 { start } else { zero });
+                let operands: Vec<Value> = std::iter::once(input).chain(starts).collect();
+                let sizes = aval.shape.strip(axis, size).to_vec();
+                input = region.node1(DynamicSlice { sizes, check: Check::Silent }, &operands)?;
+            }
+            inputs[i] = Some(input);
+        }
+        let inputs: Vec<Value> = inputs.into_iter().flatten().collect();
+        let outputs = region.node(self.strip(size)?, &inputs)?;
+        let body = Arc::new(optimise(&region.finish(outputs))?);
+        let made = b.node(
+            Scan { body, carried: 0, sliced, length: count, reverse: false, last: true, checkpoint: false },
+            &given,
+        )?;
+        made.into_iter().enumerate().map(|(i, v)| unstacked(b, v, self.of_result(i))).collect()
+    }
+}
+
+/// Strips that are stacked along a new last axis, side by side along theirs; the first, if all are the same.
+fn unstacked(b: &mut Builder, stacked: Value, axis: Option<Axis>) -> Result<Value> {
+    let shape = b.graph().aval(stacked).shape.clone();
+    let last = shape.rank() - 1;
+    let Some(axis) = axis else {
+        let first = part(b, stacked, Axis(last), 0..1)?;
+        return b.node1(reshape(shape.without(&[Axis(last)])), &[first]);
+    };
+    let order: Vec<Axis> = (0..=axis.0).chain([last]).chain(axis.0 + 1..last).map(Axis).collect();
+    let moved = match order.is_sorted() {
+        true => stacked,
+        false => b.node1(Transpose { permutation: order }, &[stacked])?,
+    };
+    let mut sizes = shape[..last].to_vec();
+    sizes[axis.0] *= shape[last];
+    b.node1(reshape(Shape::try_new(sizes)?), &[moved])
+}
+
+fn reshape(shape: Shape) -> Reshape {
+    Reshape { shape, order: Order::Column }
+}
+
+/// The elements in this range along an axis.
+fn part(b: &mut Builder, v: Value, axis: Axis, range: Range<usize>) -> Result<Value> {
+    let shape = b.graph().aval(v).shape.clone();
+    match range.len() == shape[axis.0] {
+        true => Ok(v),
+        false => b.node1(StaticSlice::along(&shape, axis, range), &[v]),
+    }
+}
