@@ -23,7 +23,12 @@ trace_with <- function(f, args, name, nested, prepare, finish = identity) {
 # The graph that f records for these arguments, in the open trace.
 record_call <- function(f, args, trace, finish) {
   force(args)
+  # Functions of base R, such as table(), change it, and leave it so if what they then call fails.
+  warn <- getOption("warn")
+  done <- FALSE
+  on.exit(if (!done) options(warn = warn))
   out <- withCallingHandlers(call_function(f, args), error = refuse_condition)
+  done <- TRUE
   graph <- .Call(anvil_trace_finish, trace, finish(out))
   class(graph) <- "AnvilGraph"
   graph

@@ -500,3 +500,9 @@ test_that("a traced value without its class is one still where it is returned", 
   expect_equal(as.vector(bare[[3L]][[1L]]), c(1, 2, 3, 4))
   expect_error(jit(function(x) unclass(x) + 1)(x), class = "anvil_error_concrete")
 })
+
+test_that("what base R changes before a traced value fails is as it was", {
+  before <- getOption("warn")
+  expect_error(jit(function(x) table(x > 0))(nv_tensor(c(3, 1, 2))), class = "anvil_error_concrete")
+  expect_identical(getOption("warn"), before)
+})
