@@ -19,7 +19,7 @@ pmin.AnvilValue <- function(..., na.rm = FALSE) extremes(list(...), na.rm, nv_mi
 as_vector <- function(x) if (ndims(x) < 2L) x else nv_flatten(x)
 
 # As in R, the result has the shape of the first argument if that has as many elements, and is a vector
-# otherwise.
+# otherwise. Of one element, it has that of the first argument with axes.
 extremes <- function(values, na.rm, op) {
   check_flag("na.rm", na.rm)
   # What a loop calls most costs no more than the op.
@@ -36,6 +36,7 @@ extremes <- function(values, na.rm, op) {
   sizes_of <- function(x) dim(x) %||% if (!is_value(x) && length(x) != 1L) length(x)
   first <- sizes_of(values[[1L]])
   sizes <- if (sizes[1L] == n && length(first)) first else if (n != 1L) n
+  of_one <- if (n == 1L) Find(length, lapply(values, sizes_of))
   values <- lapply(seq_along(values), function(i) fitted_to(values[[i]], sizes, paste0("..", i)))
   # NaN of one argument is left out.
   combine <- function(a, b) {
@@ -43,7 +44,8 @@ extremes <- function(values, na.rm, op) {
     if (!na.rm || !is_inexact(out)) return(out)
     nv_ifelse(is.na(a), b + 0 * nv_ifelse(nv_is_nan(out), 0, out), nv_ifelse(is.na(b), a, out))
   }
-  Reduce(combine, values)
+  out <- Reduce(combine, values)
+  if (is.null(of_one)) out else nv_reshape(out, of_one)
 }
 
 # Whether an op takes a value as it is next to one of that shape: a number, or a tensor of the shape.

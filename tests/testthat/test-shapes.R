@@ -142,6 +142,10 @@ test_that("a vector of one element goes with any shape, as in R", {
   expect_elements(one + nv_tensor(numeric(), "f64"), numeric(), "f64[0]")
   expect_elements(one + one, 4, "f64[1]")
   expect_equal(as_array(gradient(function(b) sum(b * 1:3))(one)$b), array(6))
+  # Of one element each, the result has the axes of the first that has some.
+  for (y in list(pmax(0.5, one), pmax(one, one, 0.5), pmin(3, one, one))) expect_elements(y, 2, "f64[1]")
+  expect_elements(pmin(nv_tensor(matrix(5), "f64"), one), 2, "f64[1, 1]")
+  expect_elements(jit(function(s) nv_for(3L, s, function(i, s) pmax(s, s * 2, 0.5)))(one), 16, "f64[1]")
   # What people make numbers with.
   f <- function(x) c(x * c(crossprod(x)), x / as.numeric(sqrt(sum(x^2))), x - quantile(x, 0.5))
   expect_equal(as.vector(jit(f)(nv_tensor(1:3 + 0, "f64"))), unname(f(1:3 + 0)))

@@ -20,7 +20,7 @@ use common::{disagreement, first_difference, random_inputs, Rng};
 use loops::{float, plain, region, to_float};
 
 /// Cuts by which each loop that can be cut is cut into as many strips as it can.
-const ALL: Cuts = Cuts { worth: 0, iteration: 0, cache: 0, whole: 64 };
+const ALL: Cuts = Cuts { worth: 0, iteration: 0, cache: 0, whole: 64, moved: 0 };
 
 fn shape(sizes: &[usize]) -> Shape {
     Shape::try_new(sizes.to_vec()).unwrap()
@@ -130,16 +130,59 @@ fn loops_on_strips_give_what_loops_on_all_elements_give() {
 }
 
 #[test]
-fn long_loops_are_cut_and_shared() {
-    // Sizes with divisors, and without.
-    for n in [6_000, 6_007] {
-        for first in [false, true] {
-            let graph = looped(n, 2, 6, first, false);
-            let program = Executable::compile(&graph, &[]).unwrap();
-            assert!(counts(program.graph()).iter().any(|&count| count > 1), "{n} {}", program.graph());
-            let inputs = random_inputs(&mut Rng::new(n as u64), &graph);
-            assert_eq!(disagreement(&graph, &inputs, &[], &[]), None, "{n} {first}");
+fn transposes_around_loops_on_strips_stay_outside() {
+    // Slices along the last axis of an input, and results that are read so, as in batches: only strips are moved.
+    for (n, k) in [(48, 2), (97, 3)] {
+        let looped = looped(n, k, 5, true, false);
+        let mut b = Builder::default();
+        let mut x: Vec<Value> = vec![];
+        for (i, &v) in looped.inputs().iter().enumerate() {
+            let aval = looped.aval(v).clone();
+            let back = |b: &mut Builder| {
+                let sizes = aval.shape.iter().rev().copied().collect::<Vec<_>>();
+                let input = b.input(float(&sizes));
+                let permutation = (0..sizes.len()).rev().map(Axis).collect();
+                b.node1(Transpose { permutation }, &[input]).unwrap()
+            };
+            x.push(if i % 2 == 0 { back(&mut b) } else { b.input(aval) });
         }
+        let results = b.inline(&looped, &x).unwrap();
+        let turned = results.into_iter().map(|v| {
+            let rank = b.graph().aval(v).shape.rank();
+            b.node1(Transpose { permutation: (0..rank).rev().map(Axis).collect() }, &[v]).unwrap()
+        });
+        let turned = turned.collect();
+        let graph = optimise(&b.finish(turned)).unwrap();
+        let made = strips(&graph, ALL).unwrap().unwrap_or_else(|| panic!("no strips\n{graph}"));
+        let inputs = random_inputs(&mut Rng::new(n as u64), &graph);
+        assert_eq!(disagreement(&made, &inputs, &[], &[0]), None, "{n} {k}\n{made}");
+        let bytes: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
+        let want = evaluate(&graph, &bytes, &[]).unwrap();
+        for (got, want) in evaluate(&made, &bytes, &[]).unwrap().iter().zip(&want) {
+            assert_eq!(first_difference(DType::F64, got.as_slice(), want.as_slice()), None, "{made}");
+        }
+    }
+}
+
+#[test]
+fn long_loops_are_cut_and_shared() {
+    // Sizes with divisors, and without; strips along the last axis and along another.
+    for sizes in [&[6_000][..], &[6_007], &[3, 3_000], &[3_001, 2]] {
+        let body = region(&[float(sizes)], |b, x| {
+            let sine = plain(b, "sin", x);
+            vec![plain(b, "mul", &[sine, x[0]])]
+        });
+        let op =
+            Scan { body, carried: 1, sliced: 0, length: 20, reverse: false, last: false, checkpoint: false };
+        let mut b = Builder::default();
+        let x = b.input(float(sizes));
+        let results = b.node(op, &[x]).unwrap();
+        let graph = b.finish(results);
+        let program = Executable::compile(&graph, &[]).unwrap();
+        assert!(counts(program.graph()).iter().any(|&count| count > 1), "{sizes:?} {}", program.graph());
+        assert!(program.lines().iter().any(|line| line.kind == "scan" && line.pieces > 1), "{sizes:?}");
+        let inputs = random_inputs(&mut Rng::new(sizes[0] as u64), &graph);
+        assert_eq!(disagreement(&graph, &inputs, &[], &[]), None, "{sizes:?}");
     }
 }
 
@@ -180,4 +223,76 @@ fn loops_whose_elements_meet_are_not_cut() {
         b.node1(Reshape { shape: shape(&[100]), order: Order::Column }, &[matrix]).unwrap()
     };
     assert!(!is_cut(&of_state(in_rows)));
+}
+
+/// A loop of a vector of `n` elements around one over `m` slices of what is captured, whose own state is the vector and
+/// one beside it, and what it stacks; along the last axis if `last`.
+fn nested(n: usize, m: usize, last: bool) -> Graph {
+    let stacked = if last { [n, m] } else { [m, n] };
+    let inner = region(&[float(&[n]), float(&[]), float(&[n]), float(&[n])], |b, x| {
+        let [state, count, slice, other] = *x else { unreachable!() };
+        let product = plain(b, "mul", &[state, slice]);
+        let repeated = b.node1(BroadcastInDim { shape: shape(&[n]), axes: vec![] }, &[count]).unwrap();
+        let sum = plain(b, "add", &[product, repeated]);
+        let sum = plain(b, "sub", &[sum, other]);
+        let half = b.literal(Literal::new(0.5), None);
+        let count = plain(b, "mul", &[count, half]);
+        let y = plain(b, "cos", &[sum]);
+        vec![y, count, sum]
+    });
+    let types = [float(&[n]), float(&stacked), float(&[n])];
+    let body = region(&types, |b, x| {
+        let [state, along, other] = *x else { unreachable!() };
+        let one = b.literal(Literal::new(1.0), None);
+        let op =
+            Scan { body: inner, carried: 2, sliced: 1, length: m, reverse: true, last, checkpoint: false };
+        let made = b.node(op, &[state, one, along, other]).unwrap();
+        let axis = Axis(usize::from(last));
+        let most = Reduction { fold: Fold::Max, axes: vec![axis], drop: true };
+        let most = b.node1(most, &[made[2]]).unwrap();
+        let next = plain(b, "add", &[made[0], most]);
+        vec![plain(b, "sin", &[next]), made[2]]
+    });
+    let op = Scan { body, carried: 1, sliced: 0, length: 4, reverse: false, last: false, checkpoint: false };
+    let mut b = Builder::default();
+    let x: Vec<Value> = types.iter().map(|aval| b.input(aval.clone())).collect();
+    let results = b.node(op, &x).unwrap();
+    b.finish(results)
+}
+
+#[test]
+fn loops_in_loops_are_cut_with_them() {
+    for (n, m) in [(48, 3), (97, 5)] {
+        for last in [false, true] {
+            let graph = optimise(&nested(n, m, last)).unwrap();
+            let made = strips(&graph, ALL).unwrap().unwrap_or_else(|| panic!("no strips\n{graph}"));
+            assert!(counts(&made).iter().any(|&count| count > 1), "{made}");
+            let inputs = random_inputs(&mut Rng::new(n as u64), &graph);
+            assert_eq!(disagreement(&made, &inputs, &[], &[0]), None, "{n} {m} {last}\n{made}");
+            let bytes: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
+            let want = evaluate(&graph, &bytes, &[]).unwrap();
+            for (got, want) in evaluate(&made, &bytes, &[]).unwrap().iter().zip(&want) {
+                assert_eq!(first_difference(DType::F64, got.as_slice(), want.as_slice()), None, "{made}");
+            }
+        }
+    }
+    // Slices that are along the axis of the strips are not cut.
+    let inner = region(&[float(&[]), float(&[])], |b, x| {
+        let sum = plain(b, "add", x);
+        vec![sum, sum]
+    });
+    let over = |b: &mut Builder, x: Value| {
+        let zero = b.literal(Literal::new(0.0), None);
+        let op = Scan {
+            body: inner,
+            carried: 1,
+            sliced: 1,
+            length: 100,
+            reverse: false,
+            last: false,
+            checkpoint: false,
+        };
+        b.node(op, &[zero, x]).unwrap()[1]
+    };
+    assert!(strips(&optimise(&of_state(over)).unwrap(), ALL).unwrap().is_none());
 }

@@ -32,10 +32,13 @@ pub fn slices(graph: &Graph) -> Result<Option<Graph>> {
     optimise(&made).map(Some)
 }
 
-/// The op if it is a loop with long slices along the first axis.
+/// The op if it is a loop with long slices along the first axis, or one around loops and without a state: threads share
+/// its iterations.
 fn long(op: &Op) -> Option<&Scan> {
     let Some(Control::Scan(op)) = op.control() else { return None };
-    let long = op.slices().any(|slice| slice.shape.size() > SHORT);
+    let is_loop = |op: &Op| matches!(op.control(), Some(Control::Scan(_) | Control::While(_)));
+    let shared = op.carried == 0 && op.body.nodes().iter().any(|node| is_loop(&node.op));
+    let long = shared || op.slices().any(|slice| slice.shape.size() > SHORT);
     (!op.last && op.length > 1 && long).then_some(op)
 }
 

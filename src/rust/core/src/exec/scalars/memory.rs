@@ -15,13 +15,13 @@ use crate::tensor::Aval;
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// Whether an input that is short enough for registers stays in memory: all that is done with it is to read and
-    /// replace windows, some of them at computed positions.
+    /// Whether an input that is short enough for registers stays in memory: all that is done with it is to read
+    /// windows, and if it is carried, to replace them, some at computed positions.
     pub(super) fn is_in_memory(&self, argument: usize, v: Value) -> bool {
-        let mut computed = false;
-        self.has_windows(v, &mut computed)
+        let (mut computed, is_carried) = (false, argument < self.carried);
+        self.has_windows(v, is_carried, &mut computed)
             && computed
-            && (argument >= self.carried || self.becomes(v, argument))
+            && (!is_carried || self.becomes(v, argument))
     }
 
     /// Whether a carried value is the next one but for windows.
@@ -35,7 +35,10 @@ impl Lowering<'_> {
         next == v
     }
 
-    fn has_windows(&self, v: Value, computed: &mut bool) -> bool {
+    fn has_windows(&self, v: Value, is_carried: bool, computed: &mut bool) -> bool {
+        if self.body.outputs()[self.carried..].contains(&v) {
+            return false;
+        }
         self.body.nodes().iter().filter(|node| node.operands.contains(&v)).all(|node| {
             let is_update = node.op.get::<DynamicUpdateSlice>().is_some();
             if node.operands[0] != v || !is_update && node.op.get::<DynamicSlice>().is_none() {
@@ -45,7 +48,7 @@ impl Lowering<'_> {
             *computed |= starts.iter().any(|&v| self.body.literal(v).is_none());
             !parts.contains(&v)
                 && !starts.contains(&v)
-                && (!is_update || self.has_windows(node.results[0], computed))
+                && (!is_update || is_carried && self.has_windows(node.results[0], is_carried, computed))
         })
     }
 

@@ -20,7 +20,7 @@ use crate::ops::{
 };
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
-use axes::{readers, strip, Axes};
+use axes::{before, strip, Axes, Bodies, Place};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,12 +36,14 @@ pub struct Cuts {
     pub cache: usize,
     /// Elements that an iteration may compute for each strip anew.
     pub whole: usize,
+    /// How many times longer than to move results a loop takes, at least.
+    pub moved: usize,
 }
 
 impl Cuts {
     /// Those of the engine (measured on an AMD EPYC, Zen 5).
     pub const HERE: Cuts =
-        Cuts { worth: 2 * WORTH_SHARING, iteration: 400_000, cache: 1 << 19, whole: 1 << 6 };
+        Cuts { worth: 2 * WORTH_SHARING, iteration: 400_000, cache: 1 << 19, whole: 1 << 6, moved: 3 };
 }
 
 /// Strips of a loop, if its bytes do not ask for more: enough for threads to end at about the same time.
@@ -53,8 +55,14 @@ const LINE: usize = 64;
 /// Estimated picoseconds to read or write a byte of a state or a slice.
 const BYTE: usize = 10;
 
+/// Those to read and write a byte of a result in memory once more.
+const MOVED: usize = 150;
+
 /// How much shorter than they should be iterations may be if a strip fits into the cache then.
 const SHORTER: usize = 4;
+
+/// Picoseconds that an iteration computes on strips for each element that it computes for each strip anew, at least.
+const WHOLE: usize = 100_000;
 
 /// Iterations of a loop that is worth it, at least.
 const MIN_LENGTH: usize = 4;
@@ -72,7 +80,8 @@ pub fn strips(graph: &Graph, cuts: Cuts) -> Result<Option<Graph>> {
         if effect || op.carried == 0 || op.length < MIN_LENGTH {
             return Ok(None);
         }
-        let made = cut(b, op, operands, cuts)?;
+        let orders = graph.nodes()[number].results.iter().map(|&v| order_of_readers(graph, v)).collect();
+        let made = cut(b, op, operands, orders, cuts)?;
         found |= made.is_some();
         Ok(made)
     })?;
@@ -82,21 +91,41 @@ pub fn strips(graph: &Graph, cuts: Cuts) -> Result<Option<Graph>> {
     }
 }
 
-/// The results of a loop by one on strips, if that is worth it.
-fn cut(b: &mut Builder, op: &Scan, operands: &[Value], cuts: Cuts) -> Result<Option<Vec<Value>>> {
+/// The order of axes in which alone a value is read.
+fn order_of_readers(graph: &Graph, v: Value) -> Option<Vec<Axis>> {
+    let mut orders = graph
+        .nodes()
+        .iter()
+        .filter(|node| node.operands.contains(&v))
+        .map(|node| node.op.get::<Transpose>().map(|op| &op.permutation));
+    let first = orders.next()??;
+    let alone = orders.all(|order| order == Some(first)) && !graph.outputs().contains(&v);
+    alone.then(|| first.clone())
+}
+
+/// The results of a loop by one on strips, if that is worth it; `orders` are those in which they are read, where it is
+/// another one.
+fn cut(
+    b: &mut Builder,
+    op: &Scan,
+    operands: &[Value],
+    orders: Vec<Option<Vec<Axis>>>,
+    cuts: Cuts,
+) -> Result<Option<Vec<Value>>> {
     let (body, extra) = counted(&op.body)?;
-    let readers = readers(&body);
+    let bodies = Bodies::of(&body, op.carried);
     for &seed in &body.inputs()[..op.carried] {
         let shape = &body.aval(seed).shape;
         for axis in (0..shape.rank()).rev().filter(|&axis| shape[axis] > 1) {
-            let Some(axes) = Axes::of(&body, op.carried, &readers, (seed, Axis(axis))) else { continue };
-            let Some(size) = size(op, &body, &axes, cuts) else { continue };
-            let mut operands = operands.to_vec();
-            for iota in extra {
-                operands.push(b.node1(iota, &[])?);
-            }
+            let Some(axes) = Axes::of(&bodies, (seed, Axis(axis))) else { continue };
             let op = Scan { body: Arc::new(body.clone()), ..op.clone() };
-            return Loop { op: &op, axes: &axes, operands: &operands }.on_strips(b, size).map(Some);
+            let mut looped =
+                Loop { op: &op, bodies: &bodies, axes: &axes, operands: operands.to_vec(), orders: &orders };
+            let Some(size) = looped.size(cuts) else { continue };
+            for iota in extra {
+                looped.operands.push(b.node1(iota, &[])?);
+            }
+            return looped.on_strips(b, size).map(Some);
         }
     }
     Ok(None)
@@ -117,54 +146,86 @@ fn counted(body: &Graph) -> Result<(Graph, Vec<Iota>)> {
     Ok((made, found.into_iter().map(|(op, _)| op).collect()))
 }
 
-/// Elements of a strip; `None` if strips are not worth it.
-fn size(op: &Scan, body: &Graph, axes: &Axes, cuts: Cuts) -> Option<usize> {
-    let bytes = |values: &[Value]| -> usize {
-        values.iter().filter(|&&v| axes.get(v).is_some()).map(|&v| body.aval(v).bytes()).sum()
-    };
-    let (inputs, outputs) = (body.inputs(), body.outputs());
-    let (state, rest) = inputs.split_at(op.carried);
-    let (sliced, rest) = rest.split_at(op.sliced);
-    let (state, slices) = (2 * bytes(state), bytes(sliced) + bytes(&outputs[op.carried..]));
-    let (whole, computed) = axes.costs();
-    let iteration = computed.saturating_add((state + slices).saturating_mul(BYTE));
-    if whole > cuts.whole || iteration.saturating_mul(op.length) < cuts.worth {
-        return None;
-    }
-    let n = axes.size;
-    let share = |part: usize, of: usize| (n as u128 * part as u128).div_ceil(of.max(1) as u128) as usize;
-    let all = slices.saturating_mul(op.length).saturating_add(state + bytes(rest));
-    let (cached, full) = (share(cuts.cache, all), share(cuts.iteration, iteration));
-    let size = cached.min(n.div_ceil(SHARES)).max(full.min(cached.max(full / SHORTER))).max(1);
-    let count = n / size;
-    if count < 2 {
-        return None;
-    }
-    // Strips of one size if there are about as many.
-    let equal = (count / 2 + 1..=count).rev().find(|count| n % count == 0);
-    Some(equal.map_or_else(|| size.next_multiple_of(LINE), |count| n / count)).filter(|size| 2 * size <= n)
-}
-
 /// A loop whose values are strips along these axes.
 struct Loop<'a> {
     op: &'a Scan,
+    bodies: &'a Bodies<'a>,
     axes: &'a Axes<'a>,
-    operands: &'a [Value],
+    operands: Vec<Value>,
+    /// For each result, the order of axes in which it is read, if that is another one.
+    orders: &'a [Option<Vec<Axis>>],
 }
 
 impl Loop<'_> {
     /// The axis along which an operand is a strip: one that is sliced has an axis more.
     fn of_operand(&self, i: usize) -> Option<Axis> {
         let is_sliced = (self.op.carried..self.op.carried + self.op.sliced).contains(&i);
-        self.outside(self.axes.get(self.op.body.inputs()[i])?, is_sliced)
+        self.outside(self.axes.get(Place(0, self.op.body.inputs()[i]))?, is_sliced)
     }
 
     fn of_result(&self, i: usize) -> Option<Axis> {
-        self.outside(self.axes.get(self.op.body.outputs()[i])?, i >= self.op.carried)
+        self.outside(self.axes.get(Place(0, self.op.body.outputs()[i]))?, i >= self.op.carried)
     }
 
     fn outside(&self, axis: Axis, is_sliced: bool) -> Option<Axis> {
-        Some(if is_sliced && !self.op.last { axis.next() } else { axis })
+        axis.0.checked_add_signed(before(self.op, is_sliced)).map(Axis)
+    }
+
+    /// The axis along which a result is a strip as it is read, and the number of its axes.
+    fn of_read(&self, i: usize) -> Option<(Axis, usize)> {
+        let axis = self.of_result(i)?;
+        let rank =
+            self.op.body.aval(self.op.body.outputs()[i]).shape.rank() + usize::from(i >= self.op.carried);
+        let order = self.orders[i].as_ref();
+        let read = order.map_or(Some(axis.0), |order| order.iter().position(|&from| from == axis));
+        Some((Axis(read?), rank))
+    }
+
+    /// A result in the order in which it is read, if it is made of strips.
+    fn as_read(&self, b: &mut Builder, i: usize, v: Value) -> Result<Value> {
+        match (self.of_result(i), &self.orders[i]) {
+            (Some(_), Some(order)) => b.node1(Transpose { permutation: order.clone() }, &[v]),
+            _ => Ok(v),
+        }
+    }
+
+    /// Elements of a strip; `None` if strips are not worth it.
+    fn size(&self, cuts: Cuts) -> Option<usize> {
+        let (op, body, axes) = (self.op, &self.op.body, self.axes);
+        let bytes = |values: &[Value]| -> usize {
+            values.iter().filter(|&&v| axes.get(Place(0, v)).is_some()).map(|&v| body.aval(v).bytes()).sum()
+        };
+        let (inputs, outputs) = (body.inputs(), body.outputs());
+        let (state, rest) = inputs.split_at(op.carried);
+        let (sliced, rest) = rest.split_at(op.sliced);
+        let (state, slices) = (2 * bytes(state), bytes(sliced) + bytes(&outputs[op.carried..]));
+        let (whole, computed) = axes.costs();
+        let iteration = computed.saturating_add((state + slices).saturating_mul(BYTE));
+        let most = cuts.whole.max(computed / WHOLE);
+        let time = iteration.saturating_mul(op.length);
+        // Strips that are not stacked side by side are moved.
+        let is_moved = |&i: &usize| self.of_read(i).is_some_and(|(axis, rank)| axis.0 + 1 < rank);
+        let moved = (0..outputs.len()).filter(is_moved).map(|i| {
+            let times = if i < op.carried { 1 } else { op.length };
+            body.aval(outputs[i]).bytes().saturating_mul(times)
+        });
+        let moved = moved.fold(0, usize::saturating_add).saturating_mul(MOVED);
+        if whole > most || time < cuts.worth || moved.saturating_mul(cuts.moved) > time {
+            return None;
+        }
+        let n = axes.size;
+        let share = |part: usize, of: usize| (n as u128 * part as u128).div_ceil(of.max(1) as u128) as usize;
+        let all = slices.saturating_mul(op.length).saturating_add(state + bytes(rest));
+        let (cached, full) = (share(cuts.cache, all), share(cuts.iteration, iteration));
+        let size = cached.min(n.div_ceil(SHARES)).max(full.min(cached.max(full / SHORTER))).max(1);
+        let count = n / size;
+        if count < 2 {
+            return None;
+        }
+        // Strips of one size if there are about as many.
+        let equal = (count / 2 + 1..=count).rev().find(|count| n % count == 0);
+        Some(equal.map_or_else(|| size.next_multiple_of(LINE), |count| n / count))
+            .filter(|size| 2 * size <= n)
     }
 
     /// The results, by strips of this size and what is left.
@@ -181,9 +242,15 @@ impl Loop<'_> {
             }
             let last = b.node(self.strip(rest)?, &operands)?;
             for (i, v) in results.iter_mut().enumerate() {
-                if let Some(axis) = self.of_result(i) {
-                    *v = b.node1(Concatenate { axis }, &[*v, last[i]])?;
+                if let Some((axis, _)) = self.of_read(i) {
+                    let last = self.as_read(b, i, last[i])?;
+                    *v = b.node1(Concatenate { axis }, &[*v, last])?;
                 }
+            }
+        }
+        for (i, v) in results.iter_mut().enumerate() {
+            if let (Some(_), Some(order)) = (self.of_result(i), &self.orders[i]) {
+                *v = b.node1(Transpose { permutation: Transpose::inverse(order) }, &[*v])?;
             }
         }
         Ok(results)
@@ -191,15 +258,18 @@ impl Loop<'_> {
 
     /// The loop on a strip of this size.
     fn strip(&self, size: usize) -> Result<Scan> {
-        let body = &self.op.body;
+        Ok(Scan { body: Arc::new(self.body(0, &self.op.body, size)?), ..self.op.clone() })
+    }
+
+    /// A body on strips of this size.
+    fn body(&self, number: usize, body: &Graph, size: usize) -> Result<Graph> {
         let mut b = Builder::default();
         let mut new: Vec<Value> = vec![];
         let mut made = vec![];
         for v in body.values() {
-            let aval = body.aval(v);
+            let (aval, axis) = (body.aval(v), self.axes.get(Place(number, v)));
             new.push(match body.def(v) {
                 Def::Input(_) => {
-                    let axis = self.axes.get(v);
                     let shape = axis.map_or_else(|| aval.shape.clone(), |axis| aval.shape.strip(axis, size));
                     b.input(Aval { shape, ..aval.clone() })
                 }
@@ -207,13 +277,17 @@ impl Loop<'_> {
                 Def::Constant(_) => {
                     return Err(Error::Internal { detail: "constants belong to the outermost graph".into() });
                 }
-                Def::Result(number, k) => {
+                Def::Result(i, k) => {
                     if k == 0 {
-                        let node = &body.nodes()[number];
+                        let node = &body.nodes()[i];
                         let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
-                        let op = match self.axes.get(v) {
-                            Some(axis) => strip(body, node, axis, size).map(|(op, _)| op),
-                            None => Some(node.op.clone()),
+                        let op = match (self.bodies.inside(number, i), node.op.control(), axis) {
+                            (Some(inside), Some(Control::Scan(op)), _) => {
+                                let inner = self.body(inside, &op.body, size)?;
+                                Some(Scan { body: Arc::new(inner), ..op.clone() }.into())
+                            }
+                            (_, _, Some(axis)) => strip(body, node, axis, size).map(|(op, _)| op),
+                            (_, _, None) => Some(node.op.clone()),
                         };
                         made = b.node(op.expect("its axes were found by its strips"), &operands)?;
                     }
@@ -222,19 +296,37 @@ impl Loop<'_> {
             });
         }
         let outputs = body.outputs().iter().map(|v| new[v.index()]).collect();
-        Ok(Scan { body: Arc::new(b.finish(outputs)), ..self.op.clone() })
+        Ok(b.finish(outputs))
     }
 
-    /// The results of the loop on so many strips of this size.
+    /// The value of which an operand is a transpose, with the order of its axes; else itself.
+    fn source(&self, b: &Builder, i: usize) -> (Value, Option<Vec<Axis>>) {
+        let v = self.operands[i];
+        let node = b.graph().made_by(v).filter(|node| node.op.get::<Transpose>().is_some());
+        let transpose = node.and_then(|node| Some((node.operands[0], node.op.get::<Transpose>()?)));
+        transpose.map_or((v, None), |(from, op)| (from, Some(op.permutation.clone())))
+    }
+
+    /// The results of the loop on so many strips of this size, in the orders in which they are read.
     fn all(&self, b: &mut Builder, size: usize, count: usize) -> Result<Vec<Value>> {
         let end = size * count;
         let (mut region, mut inputs) = (Builder::default(), vec![None; self.operands.len()]);
         let mut given = vec![];
+        let sources: Vec<(Value, Option<Vec<Axis>>)> =
+            (0..self.operands.len()).map(|i| self.source(b, i)).collect();
+        let of_source = |i: usize| {
+            let axis = self.of_operand(i)?;
+            Some(sources[i].1.as_ref().map_or(axis, |order| order[axis.0]))
+        };
+        let turned = |region: &mut Builder, i: usize, v: Value| match &sources[i].1 {
+            Some(order) => region.node1(Transpose { permutation: order.clone() }, &[v]),
+            None => Ok(v),
+        };
         // Strips along the last axis are slices.
-        for (i, &v) in self.operands.iter().enumerate() {
+        for (i, &(v, _)) in sources.iter().enumerate() {
             let aval = b.graph().aval(v).clone();
             let last = Axis(aval.shape.rank().saturating_sub(1));
-            if self.of_operand(i) != Some(last) {
+            if of_source(i) != Some(last) {
                 continue;
             }
             let all = part(b, v, last, 0..end)?;
@@ -250,29 +342,41 @@ impl Loop<'_> {
         let [zero, factor] = [0, size as i64].map(|x| region.literal(Literal::new(x), None));
         let start = region.node1(Binary::mul, &[at, factor])?;
         let sliced = given.len();
-        for (i, &v) in self.operands.iter().enumerate() {
-            if inputs[i].is_some() {
-                continue;
-            }
-            let aval = b.graph().aval(v).clone();
+        let mut others = vec![];
+        for (i, &(v, _)) in sources.iter().enumerate().filter(|(i, _)| inputs[*i].is_none()) {
             given.push(v);
-            let mut input = region.input(aval.clone());
-            if let Some(axis) = self.of_operand(i) {
-                let starts = (0..aval.shape.rank()).map(|i| if i == axis.0 { start } else { zero });
-                let operands: Vec<Value> = std::iter::once(input).chain(starts).collect();
-                let sizes = aval.shape.strip(axis, size).to_vec();
-                input = region.node1(DynamicSlice { sizes, check: Check::Silent }, &operands)?;
-            }
-            inputs[i] = Some(input);
+            others.push((i, region.input(b.graph().aval(v).clone())));
+        }
+        for (i, input) in others {
+            let shape = region.graph().aval(input).shape.clone();
+            inputs[i] = Some(match of_source(i) {
+                Some(axis) => {
+                    let starts = (0..shape.rank()).map(|i| if i == axis.0 { start } else { zero });
+                    let operands: Vec<Value> = std::iter::once(input).chain(starts).collect();
+                    let sizes = shape.strip(axis, size).to_vec();
+                    region.node1(DynamicSlice { sizes, check: Check::Silent }, &operands)?
+                }
+                None => input,
+            });
+        }
+        for (i, input) in inputs.iter_mut().enumerate() {
+            let Some(v) = *input else { continue };
+            *input = Some(turned(&mut region, i, v)?);
         }
         let inputs: Vec<Value> = inputs.into_iter().flatten().collect();
-        let outputs = region.node(self.strip(size)?, &inputs)?;
+        let mut outputs = region.node(self.strip(size)?, &inputs)?;
+        for (i, v) in outputs.iter_mut().enumerate() {
+            *v = self.as_read(&mut region, i, *v)?;
+        }
         let body = Arc::new(optimise(&region.finish(outputs))?);
         let made = b.node(
             Scan { body, carried: 0, sliced, length: count, reverse: false, last: true, checkpoint: false },
             &given,
         )?;
-        made.into_iter().enumerate().map(|(i, v)| unstacked(b, v, self.of_result(i))).collect()
+        made.into_iter()
+            .enumerate()
+            .map(|(i, v)| unstacked(b, v, self.of_read(i).map(|(axis, _)| axis)))
+            .collect()
     }
 }
 
