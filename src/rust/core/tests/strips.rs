@@ -20,7 +20,7 @@ use common::{disagreement, first_difference, random_inputs, Rng};
 use loops::{float, plain, region, to_float};
 
 /// Cuts by which each loop that can be cut is cut into as many strips as it can.
-const ALL: Cuts = Cuts { worth: 0, iteration: 0, cache: 0, whole: 64, moved: 0 };
+const ALL: Cuts = Cuts { worth: 0, iteration: 0, cache: 0, whole: 64, always: true };
 
 fn shape(sizes: &[usize]) -> Shape {
     Shape::try_new(sizes.to_vec()).unwrap()

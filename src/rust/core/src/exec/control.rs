@@ -95,10 +95,14 @@ pub fn compile(op: &Op) -> Result<Option<Arc<dyn Control>>> {
             Compiled::While(cond, body, carried)
         }
         ops::Control::Scan(op) => {
-            if let Some(iterations) = Iterations::compile(op, compile)? {
-                return Ok(Some(Arc::new(Compiled::Iterations(Box::new(iterations)))));
-            }
-            let body = body(&op.body, op.carried)?;
+            let body = match op.carried {
+                0 if op.last && op.length > 1 => Executable::iteration(&op.body, compile).map(Box::new)?,
+                carried => body(&op.body, carried)?,
+            };
+            let body = match Iterations::new(op, body) {
+                Ok(iterations) => return Ok(Some(Arc::new(Compiled::Iterations(Box::new(iterations))))),
+                Err(body) => body,
+            };
             let (state, rest) = op.body.inputs().split_at(op.carried);
             let of = |values: &[Value]| types(&op.body, values);
             let types = [of(state), of(&rest[..op.sliced]), of(&op.body.outputs()[op.carried..])];

@@ -3,8 +3,6 @@
 
 use super::reused::Reused;
 use super::run::{Executable, Output};
-use super::step::CompileControl;
-use crate::error::Result;
 use crate::graph::Value;
 use crate::kernels::threads::parts::Parts;
 use crate::kernels::threads::pool::WORTH_SHARING;
@@ -19,7 +17,7 @@ const BINDING: usize = 2_000_000;
 
 /// A compiled loop.
 pub(super) struct Iterations {
-    body: Executable,
+    body: Box<Executable>,
     length: usize,
     /// Bytes of the slices that are read, and of those that are written.
     bytes: [Vec<usize>; 2],
@@ -33,23 +31,17 @@ impl fmt::Debug for Iterations {
 }
 
 impl Iterations {
-    /// Compiles a loop; `None` if its iterations are not shared.
-    ///
-    /// # Errors
-    /// Those of [`Executable::compile`].
-    pub fn compile(op: &Scan, control: CompileControl) -> Result<Option<Iterations>> {
+    /// A loop with this body; the body if its iterations are not worth sharing, or must run one after the other.
+    pub fn new(op: &Scan, body: Box<Executable>) -> Result<Iterations, Box<Executable>> {
         let effect = op.body.nodes().iter().any(|node| node.op.has_effect());
-        if op.carried > 0 || !op.last || op.length < 2 || effect {
-            return Ok(None);
-        }
-        let body = Executable::iteration(&op.body, control)?;
         let time = body.picoseconds();
-        if time < BINDING || time.saturating_mul(op.length) < WORTH_SHARING {
-            return Ok(None);
+        let worth = time >= BINDING && time.saturating_mul(op.length) >= WORTH_SHARING;
+        if op.carried > 0 || !op.last || op.length < 2 || effect || !worth {
+            return Err(body);
         }
         let bytes = |values: &[Value]| values.iter().map(|&v| op.body.aval(v).bytes()).collect();
         let bytes = [bytes(&op.body.inputs()[..op.sliced]), bytes(op.body.outputs())];
-        Ok(Some(Iterations { body, length: op.length, bytes, parts: Reused::default() }))
+        Ok(Iterations { body, length: op.length, bytes, parts: Reused::default() })
     }
 
     /// Iterations.

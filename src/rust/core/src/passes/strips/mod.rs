@@ -11,11 +11,11 @@ mod axes;
 use super::{optimise, rebuilt};
 use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
-use crate::graph::{Def, Value};
+use crate::graph::{Def, Node, Value};
 use crate::kernels::threads::pool::WORTH_SHARING;
 use crate::ops::layout::Order;
 use crate::ops::{
-    Binary, Builder, Check, Concatenate, Control, DynamicSlice, Graph, Iota, Reshape, Scan, StaticSlice,
+    Binary, Builder, Check, Concatenate, Control, DynamicSlice, Graph, Iota, Op, Reshape, Scan, StaticSlice,
     Transpose,
 };
 use crate::shape::{Axis, Shape};
@@ -36,14 +36,14 @@ pub struct Cuts {
     pub cache: usize,
     /// Elements that an iteration may compute for each strip anew.
     pub whole: usize,
-    /// How many times longer than to move results a loop takes, at least.
-    pub moved: usize,
+    /// Whether loops are cut also where that is not faster.
+    pub always: bool,
 }
 
 impl Cuts {
     /// Those of the engine (measured on an AMD EPYC, Zen 5).
     pub const HERE: Cuts =
-        Cuts { worth: 2 * WORTH_SHARING, iteration: 400_000, cache: 1 << 19, whole: 1 << 6, moved: 3 };
+        Cuts { worth: 2 * WORTH_SHARING, iteration: 400_000, cache: 1 << 19, whole: 1 << 6, always: false };
 }
 
 /// Strips of a loop, if its bytes do not ask for more: enough for threads to end at about the same time.
@@ -55,8 +55,14 @@ const LINE: usize = 64;
 /// Estimated picoseconds to read or write a byte of a state or a slice.
 const BYTE: usize = 10;
 
-/// Those to read and write a byte of a result in memory once more.
-const MOVED: usize = 150;
+/// Those to move a byte of slices: all of them in memory, to where those of an iteration are side by side or to where
+/// those of all strips are; and those of a strip, between a cache and another place there.
+const MOVED: usize = 160;
+const TURNED: usize = 60;
+const COPIED: usize = 30;
+
+/// The part of its time that a loop takes on strips, for a second thread at least shares them.
+const SHARED: (usize, usize) = (6, 10);
 
 /// How much shorter than they should be iterations may be if a strip fits into the cache then.
 const SHORTER: usize = 4;
@@ -80,8 +86,9 @@ pub fn strips(graph: &Graph, cuts: Cuts) -> Result<Option<Graph>> {
         if effect || op.carried == 0 || op.length < MIN_LENGTH {
             return Ok(None);
         }
-        let orders = graph.nodes()[number].results.iter().map(|&v| order_of_readers(graph, v)).collect();
-        let made = cut(b, op, operands, orders, cuts)?;
+        let readers: Vec<Readers> =
+            graph.nodes()[number].results.iter().map(|&v| Readers::of(graph, v)).collect();
+        let made = cut(b, op, operands, &readers, cuts)?;
         found |= made.is_some();
         Ok(made)
     })?;
@@ -91,25 +98,35 @@ pub fn strips(graph: &Graph, cuts: Cuts) -> Result<Option<Graph>> {
     }
 }
 
-/// The order of axes in which alone a value is read.
-fn order_of_readers(graph: &Graph, v: Value) -> Option<Vec<Axis>> {
-    let mut orders = graph
-        .nodes()
-        .iter()
-        .filter(|node| node.operands.contains(&v))
-        .map(|node| node.op.get::<Transpose>().map(|op| &op.permutation));
-    let first = orders.next()??;
-    let alone = orders.all(|order| order == Some(first)) && !graph.outputs().contains(&v);
-    alone.then(|| first.clone())
+/// How a value is read.
+struct Readers {
+    /// The order of axes in which alone it is, if that is another one.
+    order: Option<Vec<Axis>>,
+    /// Whether it is a result of the graph, in this order.
+    is_output: bool,
 }
 
-/// The results of a loop by one on strips, if that is worth it; `orders` are those in which they are read, where it is
-/// another one.
+impl Readers {
+    fn of(graph: &Graph, v: Value) -> Readers {
+        let is_output = |v: Value| graph.outputs().contains(&v);
+        let all: Vec<_> = graph.nodes().iter().filter(|node| node.operands.contains(&v)).collect();
+        let order = |node: &Node<Op>| node.op.get::<Transpose>().map(|op| op.permutation.clone());
+        let first = all.first().and_then(|node| order(node));
+        match first
+            .filter(|first| !is_output(v) && all.iter().all(|node| order(node).as_ref() == Some(first)))
+        {
+            Some(order) => Readers { order: Some(order), is_output: is_output(all[0].results[0]) },
+            None => Readers { order: None, is_output: is_output(v) },
+        }
+    }
+}
+
+/// The results of a loop by one on strips, if that is worth it; `readers` says how they are read.
 fn cut(
     b: &mut Builder,
     op: &Scan,
     operands: &[Value],
-    orders: Vec<Option<Vec<Axis>>>,
+    readers: &[Readers],
     cuts: Cuts,
 ) -> Result<Option<Vec<Value>>> {
     let (body, extra) = counted(&op.body)?;
@@ -120,8 +137,8 @@ fn cut(
             let Some(axes) = Axes::of(&bodies, (seed, Axis(axis))) else { continue };
             let op = Scan { body: Arc::new(body.clone()), ..op.clone() };
             let mut looped =
-                Loop { op: &op, bodies: &bodies, axes: &axes, operands: operands.to_vec(), orders: &orders };
-            let Some(size) = looped.size(cuts) else { continue };
+                Loop { op: &op, bodies: &bodies, axes: &axes, operands: operands.to_vec(), readers };
+            let Some(size) = looped.size(b, cuts) else { continue };
             for iota in extra {
                 looped.operands.push(b.node1(iota, &[])?);
             }
@@ -152,8 +169,7 @@ struct Loop<'a> {
     bodies: &'a Bodies<'a>,
     axes: &'a Axes<'a>,
     operands: Vec<Value>,
-    /// For each result, the order of axes in which it is read, if that is another one.
-    orders: &'a [Option<Vec<Axis>>],
+    readers: &'a [Readers],
 }
 
 impl Loop<'_> {
@@ -176,21 +192,21 @@ impl Loop<'_> {
         let axis = self.of_result(i)?;
         let rank =
             self.op.body.aval(self.op.body.outputs()[i]).shape.rank() + usize::from(i >= self.op.carried);
-        let order = self.orders[i].as_ref();
+        let order = self.readers[i].order.as_ref();
         let read = order.map_or(Some(axis.0), |order| order.iter().position(|&from| from == axis));
         Some((Axis(read?), rank))
     }
 
     /// A result in the order in which it is read, if it is made of strips.
     fn as_read(&self, b: &mut Builder, i: usize, v: Value) -> Result<Value> {
-        match (self.of_result(i), &self.orders[i]) {
+        match (self.of_result(i), &self.readers[i].order) {
             (Some(_), Some(order)) => b.node1(Transpose { permutation: order.clone() }, &[v]),
             _ => Ok(v),
         }
     }
 
     /// Elements of a strip; `None` if strips are not worth it.
-    fn size(&self, cuts: Cuts) -> Option<usize> {
+    fn size(&self, b: &Builder, cuts: Cuts) -> Option<usize> {
         let (op, body, axes) = (self.op, &self.op.body, self.axes);
         let bytes = |values: &[Value]| -> usize {
             values.iter().filter(|&&v| axes.get(Place(0, v)).is_some()).map(|&v| body.aval(v).bytes()).sum()
@@ -203,14 +219,9 @@ impl Loop<'_> {
         let iteration = computed.saturating_add((state + slices).saturating_mul(BYTE));
         let most = cuts.whole.max(computed / WHOLE);
         let time = iteration.saturating_mul(op.length);
-        // Strips that are not stacked side by side are moved.
-        let is_moved = |&i: &usize| self.of_read(i).is_some_and(|(axis, rank)| axis.0 + 1 < rank);
-        let moved = (0..outputs.len()).filter(is_moved).map(|i| {
-            let times = if i < op.carried { 1 } else { op.length };
-            body.aval(outputs[i]).bytes().saturating_mul(times)
-        });
-        let moved = moved.fold(0, usize::saturating_add).saturating_mul(MOVED);
-        if whole > most || time < cuts.worth || moved.saturating_mul(cuts.moved) > time {
+        let (loops, strips) = self.moves(b);
+        let faster = loops.saturating_add(time) > strips.saturating_add(time / SHARED.1 * SHARED.0);
+        if whole > most || time < cuts.worth || !faster && !cuts.always {
             return None;
         }
         let n = axes.size;
@@ -226,6 +237,39 @@ impl Loop<'_> {
         let equal = (count / 2 + 1..=count).rev().find(|count| n % count == 0);
         Some(equal.map_or_else(|| size.next_multiple_of(LINE), |count| n / count))
             .filter(|size| 2 * size <= n)
+    }
+
+    /// Estimated picoseconds to move slices: of the loop as it is, and of that on strips.
+    fn moves(&self, b: &Builder) -> (usize, usize) {
+        let (op, body) = (self.op, &self.op.body);
+        let (mut loops, mut strips) = (0_usize, 0_usize);
+        let mut add = |bytes: usize, one: usize, other: usize| {
+            loops = loops.saturating_add(bytes.saturating_mul(one));
+            strips = strips.saturating_add(bytes.saturating_mul(other));
+        };
+        for i in op.carried..op.carried + op.sliced {
+            let (v, order) = self.source(b, i);
+            let Some(axis) = self.of_operand(i) else { continue };
+            let axis = order.map_or(axis, |order| order[axis.0]);
+            let is_last = axis.0 + 1 == b.graph().aval(v).shape.rank();
+            // What other nodes make they make in the order of the loop.
+            match (is_last, lies_as_it_is(b, v)) {
+                (true, true) => add(b.graph().aval(v).bytes(), MOVED, TURNED),
+                (true, false) => add(b.graph().aval(v).bytes(), 0, TURNED),
+                (false, _) => add(b.graph().aval(v).bytes(), 0, COPIED),
+            }
+        }
+        for (i, &v) in body.outputs().iter().enumerate() {
+            let Some((axis, rank)) = self.of_read(i) else { continue };
+            let (bytes, is_last) = (body.aval(v).bytes(), axis.0 + 1 == rank);
+            match (i < op.carried, is_last, self.readers[i].is_output) {
+                (true, true, _) => {}
+                (true, false, _) => add(bytes, 0, MOVED),
+                (false, true, true) => add(bytes.saturating_mul(op.length), MOVED, TURNED),
+                (false, _, _) => add(bytes.saturating_mul(op.length), 0, MOVED),
+            }
+        }
+        (loops, strips)
     }
 
     /// The results, by strips of this size and what is left.
@@ -249,7 +293,7 @@ impl Loop<'_> {
             }
         }
         for (i, v) in results.iter_mut().enumerate() {
-            if let (Some(_), Some(order)) = (self.of_result(i), &self.orders[i]) {
+            if let (Some(_), Some(order)) = (self.of_result(i), &self.readers[i].order) {
                 *v = b.node1(Transpose { permutation: Transpose::inverse(order) }, &[*v])?;
             }
         }
@@ -408,5 +452,17 @@ fn part(b: &mut Builder, v: Value, axis: Axis, range: Range<usize>) -> Result<Va
     match range.len() == shape[axis.0] {
         true => Ok(v),
         false => b.node1(StaticSlice::along(&shape, axis, range), &[v]),
+    }
+}
+
+/// Whether a value has the order of axes in memory that it has in the graph: it is given, or was stacked of strips.
+fn lies_as_it_is(b: &Builder, v: Value) -> bool {
+    let made = |v: Value| b.graph().made_by(v);
+    match made(v) {
+        None => true,
+        Some(node) => {
+            let stacked = node.op.get::<Reshape>().and_then(|_| made(node.operands[0]));
+            stacked.is_some_and(|node| node.op.get::<Scan>().is_some_and(|op| op.carried == 0 && op.last))
+        }
     }
 }
