@@ -255,3 +255,23 @@ fn products_allocate_no_more_than_their_kernels_do() {
     };
     assert_eq!(warm(&[&[8, 8], &[8, 8]], product), 0);
 }
+
+#[test]
+fn loops_on_strips_allocate_nothing() {
+    // Strips of one size. (Transposes, as of slices, make lists of their axes.)
+    let looped = |b: &mut Builder, x: &[Value]| {
+        let n = b.graph().aval(x[0]).shape[0];
+        let body = region(&[&[n], &[n]], |b, x| {
+            let exp = unary(Unary::exp)(b, x[0]);
+            let sum = binary(b, Binary::add, exp, x[1]);
+            vec![unary(Unary::tanh)(b, sum)]
+        });
+        let op =
+            Scan { body, carried: 1, sliced: 0, length: 20, reverse: false, last: false, checkpoint: false };
+        b.node(op, x).unwrap()
+    };
+    want(Some(1)).unwrap();
+    for n in [8_000, 9_000] {
+        assert_eq!(warm_all(&[&[n], &[n]], looped), 0, "{n} elements");
+    }
+}

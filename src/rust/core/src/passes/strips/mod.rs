@@ -129,13 +129,16 @@ fn cut(
     readers: &[Readers],
     cuts: Cuts,
 ) -> Result<Option<Vec<Value>>> {
+    if most(op) < cuts.worth {
+        return Ok(None);
+    }
     let (body, extra) = counted(&op.body)?;
-    let bodies = Bodies::of(&body, op.carried);
-    for &seed in &body.inputs()[..op.carried] {
-        let shape = &body.aval(seed).shape;
+    let op = Scan { body: Arc::new(body), ..op.clone() };
+    let bodies = Bodies::of(&op.body, op.carried);
+    for &seed in &op.body.inputs()[..op.carried] {
+        let shape = &op.body.aval(seed).shape;
         for axis in (0..shape.rank()).rev().filter(|&axis| shape[axis] > 1) {
             let Some(axes) = Axes::of(&bodies, (seed, Axis(axis))) else { continue };
-            let op = Scan { body: Arc::new(body.clone()), ..op.clone() };
             let mut looped =
                 Loop { op: &op, bodies: &bodies, axes: &axes, operands: operands.to_vec(), readers };
             let Some(size) = looped.size(b, cuts) else { continue };
@@ -146,6 +149,19 @@ fn cut(
         }
     }
     Ok(None)
+}
+
+/// Picoseconds that a loop may take at most, by the elements of its values: most loops are short, and it is not looked
+/// further how they could be cut.
+fn most(op: &Scan) -> usize {
+    /// Those of an element, at most.
+    const ELEMENT: usize = 20_000;
+    let body = &op.body;
+    let elements = body.values().map(|v| body.aval(v).shape.size()).fold(0, usize::saturating_add);
+    match body.nodes().iter().any(|node| node.op.has_regions()) {
+        true => usize::MAX,
+        false => elements.saturating_mul(op.length).saturating_mul(ELEMENT),
+    }
 }
 
 /// The body with more inputs for what counts along an axis, which is not the same for all strips; and what makes these.
