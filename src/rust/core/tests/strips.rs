@@ -110,21 +110,27 @@ fn counts(graph: &Graph) -> Vec<usize> {
     loops.filter(|op| op.carried == 0 && op.last).map(|op| op.length).collect()
 }
 
+/// Checks that a graph has a loop that is cut into several strips, and that it gives what it gave.
+fn check(graph: &Graph, seed: usize, what: &str) {
+    let graph = optimise(graph).unwrap();
+    let made = strips(&graph, ALL).unwrap().unwrap_or_else(|| panic!("{what}: no strips\n{graph}"));
+    assert!(counts(&made).iter().any(|&count| count > 1), "{what}\n{made}");
+    let inputs = random_inputs(&mut Rng::new(seed as u64), &graph);
+    let bytes: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
+    let want = evaluate(&graph, &bytes, &[]).unwrap();
+    for (got, want) in evaluate(&made, &bytes, &[]).unwrap().iter().zip(&want) {
+        let difference = first_difference(DType::F64, got.as_slice(), want.as_slice());
+        assert_eq!(difference, None, "{what}\n{made}");
+    }
+    assert_eq!(disagreement(&made, &inputs, &[], &[0]), None, "{what}\n{made}");
+}
+
 #[test]
 fn loops_on_strips_give_what_loops_on_all_elements_give() {
     for (n, k) in [(2, 3), (7, 1), (16, 2), (48, 2), (97, 3), (200, 1)] {
         for (first, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
-            let graph = optimise(&looped(n, k, 5, first, reverse)).unwrap();
-            let inputs = random_inputs(&mut Rng::new(n as u64), &graph);
-            let made = strips(&graph, ALL).unwrap().unwrap_or_else(|| panic!("no strips\n{graph}"));
-            assert!(counts(&made).iter().any(|&count| count > 1), "{made}");
-            let bytes: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
-            let want = evaluate(&graph, &bytes, &[]).unwrap();
-            for (got, want) in evaluate(&made, &bytes, &[]).unwrap().iter().zip(&want) {
-                let difference = first_difference(DType::F64, got.as_slice(), want.as_slice());
-                assert_eq!(difference, None, "{n} {k} {first} {reverse}\n{made}");
-            }
-            assert_eq!(disagreement(&made, &inputs, &[], &[0]), None, "{n} {k} {first} {reverse}\n{made}");
+            let graph = looped(n, k, 5, first, reverse);
+            check(&graph, n, &format!("{n} {k} {first} {reverse}"));
         }
     }
 }
@@ -152,15 +158,7 @@ fn transposes_around_loops_on_strips_stay_outside() {
             b.node1(Transpose { permutation: (0..rank).rev().map(Axis).collect() }, &[v]).unwrap()
         });
         let turned = turned.collect();
-        let graph = optimise(&b.finish(turned)).unwrap();
-        let made = strips(&graph, ALL).unwrap().unwrap_or_else(|| panic!("no strips\n{graph}"));
-        let inputs = random_inputs(&mut Rng::new(n as u64), &graph);
-        assert_eq!(disagreement(&made, &inputs, &[], &[0]), None, "{n} {k}\n{made}");
-        let bytes: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
-        let want = evaluate(&graph, &bytes, &[]).unwrap();
-        for (got, want) in evaluate(&made, &bytes, &[]).unwrap().iter().zip(&want) {
-            assert_eq!(first_difference(DType::F64, got.as_slice(), want.as_slice()), None, "{made}");
-        }
+        check(&b.finish(turned), n, &format!("{n} {k}"));
     }
 }
 
@@ -264,16 +262,7 @@ fn nested(n: usize, m: usize, last: bool) -> Graph {
 fn loops_in_loops_are_cut_with_them() {
     for (n, m) in [(48, 3), (97, 5)] {
         for last in [false, true] {
-            let graph = optimise(&nested(n, m, last)).unwrap();
-            let made = strips(&graph, ALL).unwrap().unwrap_or_else(|| panic!("no strips\n{graph}"));
-            assert!(counts(&made).iter().any(|&count| count > 1), "{made}");
-            let inputs = random_inputs(&mut Rng::new(n as u64), &graph);
-            assert_eq!(disagreement(&made, &inputs, &[], &[0]), None, "{n} {m} {last}\n{made}");
-            let bytes: Vec<&[u8]> = inputs.iter().map(|x| x.as_slice()).collect();
-            let want = evaluate(&graph, &bytes, &[]).unwrap();
-            for (got, want) in evaluate(&made, &bytes, &[]).unwrap().iter().zip(&want) {
-                assert_eq!(first_difference(DType::F64, got.as_slice(), want.as_slice()), None, "{made}");
-            }
+            check(&nested(n, m, last), n, &format!("{n} {m} {last}"));
         }
     }
     // Slices that are along the axis of the strips are not cut.

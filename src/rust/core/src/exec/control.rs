@@ -95,9 +95,9 @@ pub fn compile(op: &Op) -> Result<Option<Arc<dyn Control>>> {
             Compiled::While(cond, body, carried)
         }
         ops::Control::Scan(op) => {
-            let body = match op.carried {
-                0 if op.last && op.length > 1 => Executable::iteration(&op.body, compile).map(Box::new)?,
-                carried => body(&op.body, carried)?,
+            let body = match Iterations::are_apart(op) {
+                true => Executable::iteration(&op.body, compile).map(Box::new)?,
+                false => body(&op.body, op.carried)?,
             };
             let body = match Iterations::new(op, body) {
                 Ok(iterations) => return Ok(Some(Arc::new(Compiled::Iterations(Box::new(iterations))))),

@@ -31,12 +31,17 @@ impl fmt::Debug for Iterations {
 }
 
 impl Iterations {
+    /// Whether the iterations of a loop can be shared.
+    pub fn are_apart(op: &Scan) -> bool {
+        let effect = op.body.nodes().iter().any(|node| node.op.has_effect());
+        op.carried == 0 && op.last && op.length > 1 && !effect
+    }
+
     /// A loop with this body; the body if its iterations are not worth sharing, or must run one after the other.
     pub fn new(op: &Scan, body: Box<Executable>) -> Result<Iterations, Box<Executable>> {
-        let effect = op.body.nodes().iter().any(|node| node.op.has_effect());
         let time = body.picoseconds();
         let worth = time >= BINDING && time.saturating_mul(op.length) >= WORTH_SHARING;
-        if op.carried > 0 || !op.last || op.length < 2 || effect || !worth {
+        if !worth || !Iterations::are_apart(op) {
             return Err(body);
         }
         let bytes = |values: &[Value]| values.iter().map(|&v| op.body.aval(v).bytes()).collect();

@@ -15,6 +15,7 @@ use crate::passes;
 use crate::raised;
 use crate::tensor::Aval;
 use std::cell::Cell;
+use std::thread::LocalKey;
 
 /// The memory of one output.
 pub enum Output<'a> {
@@ -166,13 +167,23 @@ impl Executable {
 
     fn run_all(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
         // A program that runs inside another, from an interrupt handler of R, allocates its own.
-        let mut registers = REGISTERS.take();
-        registers.reserve(self.plan.registers);
         let inputs = inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied());
-        self.run_each(inputs, outputs.into_iter(), registers.as_mut_slice());
+        self.run_in(&REGISTERS, inputs, outputs.into_iter());
+    }
+
+    /// As [`run_each`](Executable::run_each), with registers of this thread.
+    fn run_in<'a, 'b>(
+        &self,
+        of_thread: &'static LocalKey<Cell<AlignedBytes>>,
+        inputs: impl Iterator<Item = &'a [u8]>,
+        outputs: impl Iterator<Item = Output<'b>>,
+    ) {
+        let mut registers = of_thread.take();
+        registers.reserve(self.plan.registers);
+        self.run_each(inputs, outputs, registers.as_mut_slice());
         // Non-temporal stores are completed before other threads see the end.
         streamed();
-        REGISTERS.set(registers);
+        of_thread.set(registers);
     }
 
     /// As [`run`](Executable::run), without allocating lists, and with the registers of the caller. Donated
@@ -229,11 +240,7 @@ impl Executable {
         inputs: impl Iterator<Item = &'a [u8]>,
         outputs: impl Iterator<Item = Output<'b>>,
     ) {
-        let mut registers = APART.take();
-        registers.reserve(self.plan.registers);
-        self.run_each(inputs, outputs, registers.as_mut_slice());
-        streamed();
-        APART.set(registers);
+        self.run_in(&APART, inputs, outputs);
     }
 
     /// The bytes of its literals.

@@ -116,7 +116,7 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
         formulas: 0,
         longest: 0,
         carried: roles.carried,
-        written: Written::default(),
+        written: Written { versions: vec![0; body.inputs().len()], first: None, made: vec![] },
         scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
     };
     to.looped.chain.width = 8;
@@ -162,10 +162,9 @@ struct Lowering<'a> {
 }
 
 /// What was written to arguments.
-#[derive(Default)]
 struct Written {
-    /// How often each was, if it was.
-    counts: Vec<usize>,
+    /// How often windows of each input of the body were replaced.
+    versions: Vec<usize>,
     /// The step that comes after all that may leave an iteration: the first that writes.
     first: Option<usize>,
     /// For each element, the steps by which it is there.
@@ -173,22 +172,9 @@ struct Written {
 }
 
 impl Written {
-    /// How often windows of an argument were replaced.
-    fn versions(&self, argument: usize) -> usize {
-        self.counts.get(argument).copied().unwrap_or(0)
-    }
-
     /// Whether something was written.
     fn any(&self) -> bool {
         self.first.is_some()
-    }
-
-    fn count(&mut self, argument: usize) -> usize {
-        if self.counts.len() <= argument {
-            self.counts.resize(argument + 1, 0);
-        }
-        self.counts[argument] += 1;
-        self.counts[argument]
     }
 }
 
@@ -277,7 +263,7 @@ impl Lowering<'_> {
                 Some(held)
             }
             // It is not there any more.
-            Held::Whole(argument, version) if version != self.written.versions(argument) => None,
+            Held::Whole(argument, version) if version != self.written.versions[argument] => None,
             held => Some(held),
         }
     }

@@ -7,7 +7,7 @@
 
 use super::{optimise, rebuilt};
 use crate::error::Result;
-use crate::graph::Value;
+use crate::graph::{Node, Value};
 use crate::ops::{Builder, Control, Graph, Op, Scan, Transpose};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
@@ -100,15 +100,24 @@ fn as_it_is(graph: &Graph, value: Value) -> Vec<Axis> {
     (0..graph.aval(value).shape.rank()).map(Axis).collect()
 }
 
-/// The order of axes in which alone a value is read, not just by products, which read any order in place.
-fn order_of_readers(graph: &Graph, value: Value) -> Option<Vec<Axis>> {
-    let readers = |v: Value| graph.nodes().iter().filter(move |node| node.operands.contains(&v));
-    let mut transposes = readers(value);
+fn readers(graph: &Graph, value: Value) -> impl Iterator<Item = &Node<Op>> {
+    graph.nodes().iter().filter(move |node| node.operands.contains(&value))
+}
+
+/// The transpose by which alone a value is read, and its result in the first place where it is.
+pub(super) fn transpose_of_readers(graph: &Graph, value: Value) -> Option<(&Transpose, Value)> {
+    let mut transposes = readers(graph, value);
     let first = transposes.next()?;
     let order = first.op.get::<Transpose>()?;
     let alone = transposes.all(|node| node.op.get::<Transpose>() == Some(order));
-    let gathered = readers(first.results[0]).any(|node| !node.op.reads_transposed());
-    (alone && gathered && !graph.outputs().contains(&value)).then(|| order.permutation.clone())
+    (alone && !graph.outputs().contains(&value)).then(|| (order, first.results[0]))
+}
+
+/// The order of axes in which alone a value is read, not just by products, which read any order in place.
+fn order_of_readers(graph: &Graph, value: Value) -> Option<Vec<Axis>> {
+    let (order, read) = transpose_of_readers(graph, value)?;
+    let gathered = readers(graph, read).any(|node| !node.op.reads_transposed());
+    gathered.then(|| order.permutation.clone())
 }
 
 /// The order of axes to which a value is transposed where it is made.

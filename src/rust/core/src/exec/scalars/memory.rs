@@ -86,7 +86,8 @@ impl Lowering<'_> {
         }
         let checked = self.check(&starts)?;
         self.looped.steps.push(Step::Put(Window { argument, starts, checked, elements }));
-        Some(Held::Whole(argument, self.written.count(argument)))
+        self.written.versions[argument] += 1;
+        Some(Held::Whole(argument, self.written.versions[argument]))
     }
 
     /// For each axis, the element with the number of a window, the largest in range, and the bytes between two.

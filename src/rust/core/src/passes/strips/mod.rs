@@ -8,14 +8,15 @@
 
 mod axes;
 
+use super::slices::transpose_of_readers;
 use super::{optimise, rebuilt};
 use crate::dtype::{DType, Ranked};
 use crate::error::{Error, Result};
-use crate::graph::{Def, Node, Value};
+use crate::graph::{Def, Value};
 use crate::kernels::threads::pool::WORTH_SHARING;
 use crate::ops::layout::Order;
 use crate::ops::{
-    Binary, Builder, Check, Concatenate, Control, DynamicSlice, Graph, Iota, Op, Reshape, Scan, StaticSlice,
+    Binary, Builder, Check, Concatenate, Control, DynamicSlice, Graph, Iota, Reshape, Scan, StaticSlice,
     Transpose,
 };
 use crate::shape::{Axis, Shape};
@@ -83,7 +84,7 @@ pub fn strips(graph: &Graph, cuts: Cuts) -> Result<Option<Graph>> {
         let op = &graph.nodes()[number].op;
         let Some(Control::Scan(op)) = op.control() else { return Ok(None) };
         let effect = graph.nodes()[number].op.has_effect();
-        if effect || op.carried == 0 || op.length < MIN_LENGTH {
+        if effect || op.carried == 0 || op.length < MIN_LENGTH || most(op) < cuts.worth {
             return Ok(None);
         }
         let readers: Vec<Readers> =
@@ -108,16 +109,11 @@ struct Readers {
 
 impl Readers {
     fn of(graph: &Graph, v: Value) -> Readers {
-        let is_output = |v: Value| graph.outputs().contains(&v);
-        let all: Vec<_> = graph.nodes().iter().filter(|node| node.operands.contains(&v)).collect();
-        let order = |node: &Node<Op>| node.op.get::<Transpose>().map(|op| op.permutation.clone());
-        let first = all.first().and_then(|node| order(node));
-        match first
-            .filter(|first| !is_output(v) && all.iter().all(|node| order(node).as_ref() == Some(first)))
-        {
-            Some(order) => Readers { order: Some(order), is_output: is_output(all[0].results[0]) },
-            None => Readers { order: None, is_output: is_output(v) },
-        }
+        let (order, read) = match transpose_of_readers(graph, v) {
+            Some((op, read)) => (Some(op.permutation.clone()), read),
+            None => (None, v),
+        };
+        Readers { order, is_output: graph.outputs().contains(&read) }
     }
 }
 
@@ -129,9 +125,6 @@ fn cut(
     readers: &[Readers],
     cuts: Cuts,
 ) -> Result<Option<Vec<Value>>> {
-    if most(op) < cuts.worth {
-        return Ok(None);
-    }
     let (body, extra) = counted(&op.body)?;
     let op = Scan { body: Arc::new(body), ..op.clone() };
     let bodies = Bodies::of(&op.body, op.carried);
@@ -186,6 +179,14 @@ struct Loop<'a> {
     axes: &'a Axes<'a>,
     operands: Vec<Value>,
     readers: &'a [Readers],
+}
+
+/// Of what an operand is made where it is cut: the value that it is a transpose of, with the order of axes, or itself;
+/// and the axis along which that is a strip.
+struct Source {
+    value: Value,
+    order: Option<Vec<Axis>>,
+    axis: Option<Axis>,
 }
 
 impl Loop<'_> {
@@ -264,9 +265,7 @@ impl Loop<'_> {
             strips = strips.saturating_add(bytes.saturating_mul(other));
         };
         for i in op.carried..op.carried + op.sliced {
-            let (v, order) = self.source(b, i);
-            let Some(axis) = self.of_operand(i) else { continue };
-            let axis = order.map_or(axis, |order| order[axis.0]);
+            let Source { value: v, axis: Some(axis), .. } = self.source(b, i) else { continue };
             let is_last = axis.0 + 1 == b.graph().aval(v).shape.rank();
             // What other nodes make they make in the order of the loop.
             match (is_last, lies_as_it_is(b, v)) {
@@ -294,7 +293,7 @@ impl Loop<'_> {
         let mut results = self.all(b, size, count)?;
         let rest = self.axes.size - count * size;
         if rest > 0 {
-            let mut operands = self.operands.to_vec();
+            let mut operands = self.operands.clone();
             for (i, v) in operands.iter_mut().enumerate() {
                 if let Some(axis) = self.of_operand(i) {
                     *v = part(b, *v, axis, count * size..self.axes.size)?;
@@ -359,12 +358,16 @@ impl Loop<'_> {
         Ok(b.finish(outputs))
     }
 
-    /// The value of which an operand is a transpose, with the order of its axes; else itself.
-    fn source(&self, b: &Builder, i: usize) -> (Value, Option<Vec<Axis>>) {
-        let v = self.operands[i];
-        let node = b.graph().made_by(v).filter(|node| node.op.get::<Transpose>().is_some());
-        let transpose = node.and_then(|node| Some((node.operands[0], node.op.get::<Transpose>()?)));
-        transpose.map_or((v, None), |(from, op)| (from, Some(op.permutation.clone())))
+    fn source(&self, b: &Builder, i: usize) -> Source {
+        let (value, axis) = (self.operands[i], self.of_operand(i));
+        let node = b.graph().made_by(value);
+        match node.and_then(|node| Some((node.operands[0], node.op.get::<Transpose>()?.permutation.clone())))
+        {
+            Some((value, order)) => {
+                Source { value, axis: axis.map(|axis| order[axis.0]), order: Some(order) }
+            }
+            None => Source { value, axis, order: None },
+        }
     }
 
     /// The results of the loop on so many strips of this size, in the orders in which they are read.
@@ -372,24 +375,15 @@ impl Loop<'_> {
         let end = size * count;
         let (mut region, mut inputs) = (Builder::default(), vec![None; self.operands.len()]);
         let mut given = vec![];
-        let sources: Vec<(Value, Option<Vec<Axis>>)> =
-            (0..self.operands.len()).map(|i| self.source(b, i)).collect();
-        let of_source = |i: usize| {
-            let axis = self.of_operand(i)?;
-            Some(sources[i].1.as_ref().map_or(axis, |order| order[axis.0]))
-        };
-        let turned = |region: &mut Builder, i: usize, v: Value| match &sources[i].1 {
-            Some(order) => region.node1(Transpose { permutation: order.clone() }, &[v]),
-            None => Ok(v),
-        };
+        let sources: Vec<Source> = (0..self.operands.len()).map(|i| self.source(b, i)).collect();
         // Strips along the last axis are slices.
-        for (i, &(v, _)) in sources.iter().enumerate() {
-            let aval = b.graph().aval(v).clone();
+        for (i, source) in sources.iter().enumerate() {
+            let aval = b.graph().aval(source.value).clone();
             let last = Axis(aval.shape.rank().saturating_sub(1));
-            if of_source(i) != Some(last) {
+            if source.axis != Some(last) {
                 continue;
             }
-            let all = part(b, v, last, 0..end)?;
+            let all = part(b, source.value, last, 0..end)?;
             let strip = aval.shape.strip(last, size);
             given.push(b.node1(reshape(strip.with_last(count)?), &[all])?);
             inputs[i] = Some(region.input(Aval { shape: strip, ..aval }));
@@ -403,13 +397,13 @@ impl Loop<'_> {
         let start = region.node1(Binary::mul, &[at, factor])?;
         let sliced = given.len();
         let mut others = vec![];
-        for (i, &(v, _)) in sources.iter().enumerate().filter(|(i, _)| inputs[*i].is_none()) {
-            given.push(v);
-            others.push((i, region.input(b.graph().aval(v).clone())));
+        for (i, source) in sources.iter().enumerate().filter(|(i, _)| inputs[*i].is_none()) {
+            given.push(source.value);
+            others.push((i, region.input(b.graph().aval(source.value).clone())));
         }
         for (i, input) in others {
             let shape = region.graph().aval(input).shape.clone();
-            inputs[i] = Some(match of_source(i) {
+            inputs[i] = Some(match sources[i].axis {
                 Some(axis) => {
                     let starts = (0..shape.rank()).map(|i| if i == axis.0 { start } else { zero });
                     let operands: Vec<Value> = std::iter::once(input).chain(starts).collect();
@@ -419,11 +413,12 @@ impl Loop<'_> {
                 None => input,
             });
         }
-        for (i, input) in inputs.iter_mut().enumerate() {
-            let Some(v) = *input else { continue };
-            *input = Some(turned(&mut region, i, v)?);
+        let mut inputs: Vec<Value> = inputs.into_iter().flatten().collect();
+        for (v, source) in inputs.iter_mut().zip(&sources) {
+            if let Some(order) = &source.order {
+                *v = region.node1(Transpose { permutation: order.clone() }, &[*v])?;
+            }
         }
-        let inputs: Vec<Value> = inputs.into_iter().flatten().collect();
         let mut outputs = region.node(self.strip(size)?, &inputs)?;
         for (i, v) in outputs.iter_mut().enumerate() {
             *v = self.as_read(&mut region, i, *v)?;

@@ -40,9 +40,9 @@ fn over_i(z: C) -> C {
 // ---- arithmetic ----
 
 /// Power, `z^w`: `z^0` is 1. By repeated multiplication for whole exponents up to 8 (as exact as the products:
-/// `(1+2i)^2` is `-3+4i`); other powers of positive numbers are those of the parts. By repeated multiplication for whole
-/// exponents up to 1024, else the exponential of `w` times the principal logarithm. At most 2 epsilon, times 1 and the sizes of the exponent
-/// and of the logarithm of the result. `0^w` is 0 for a `w` of positive real part.
+/// `(1+2i)^2` is `-3+4i`); other powers of positive numbers are those of the parts. By repeated multiplication for
+/// whole exponents up to 1024, else the exponential of `w` times the principal logarithm. At most 2 epsilon, times 1
+/// and the sizes of the exponent and of the logarithm of the result. `0^w` is 0 for a `w` of positive real part.
 pub fn pow(z: C, w: C) -> C {
     // As often as products are more exact than what is left.
     const SHORT: f64 = 8.0;

@@ -21,7 +21,7 @@ pub fn mul(z: C, w: C) -> C {
     if !is_rare {
         return out;
     }
-    infinite_product(z, w, product).unwrap_or(out)
+    infinite_product(z, w).unwrap_or(out)
 }
 
 /// The product by the formula, and whether it is none.
@@ -39,7 +39,7 @@ fn product(z: C, w: C) -> C {
 /// The product where the formula gave no number, if it is infinite all the same.
 #[cold]
 #[inline(never)]
-fn infinite_product(z: C, w: C, product: impl Fn(C, C) -> C) -> Option<C> {
+fn infinite_product(z: C, w: C) -> Option<C> {
     let signed = |z: C| {
         // A NaN beside an infinity counts as 0.
         let part = |x: f64| if x.is_nan() { 0f64.copysign(x) } else { x };
