@@ -55,8 +55,14 @@
 #' rewritten before derivatives are taken, so that its gradient does not overflow either; the others
 #' afterwards, as the gradients of these formulas are the better ones, and not within branches and loops.
 #' Exported programs are rewritten too. Of -0, `log1p()` and `expm1()` are -0, where the formulas are 0. Calls
-#' outside of programs run op by op and are not rewritten: this is the one way in which a program's results
-#' differ from those. After `options(anvil.rewrite = FALSE)` they do not.
+#' outside of programs run op by op and are not rewritten: this, and what follows, are the ways in which a
+#' program's results differ from those. After `options(anvil.rewrite = FALSE)` they do not.
+#' @section Fourier transforms: Programs transform real values, and those whose transforms are real, by half
+#' of the numbers: the other half of a spectrum is the conjugate of the first. `Re(fft(fft(x) * fft(k),
+#' inverse = TRUE))` of real `x` and `k` takes half the time, and so do autocovariances, gradients through
+#' transforms and loops of them. The program has to show it: of a factor that comes from outside it is not
+#' known that its halves are conjugates. Results differ by roundings, within the error of a transform.
+#' `options(anvil.rewrite = FALSE)` keeps transforms as they are written.
 #' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
 #' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor
 #' `NA` any other `NaN`. Functions are the same if their code is, and if the variables that they use have the

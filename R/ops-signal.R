@@ -4,7 +4,9 @@
 #' / n))`, as R's [fft()] does of a vector and [mvfft()] of each column. `nv_ifft()` is its inverse: the same
 #' with the other sign, divided by `n`, which R's `fft(inverse = TRUE)` is not. `nv_rfft()` gives the first `n
 #' %/% 2 + 1` elements of the transform of real numbers, of which the others are the conjugates, in half the
-#' time; `nv_irfft()` is its inverse.
+#' time; `nv_irfft()` is its inverse. `nv_fft()` of real numbers takes half the time, too, and in a program
+#' the real part of an inverse is computed as `nv_irfft()` does where the program shows that nothing else is
+#' there: see 'Fourier transforms' in [jit()].
 #'
 #' `nv_fft2()` and `nv_ifft2()` transform along two axes, one after the other, as R's `fft()` does of a
 #' matrix.
@@ -23,10 +25,12 @@
 #'   the first element, and of the last if `n` is even, are taken as 0. Ambiguous if the operand is.
 #' @section Properties:
 #' * Dtypes:
-#'     * `nv_fft()`, `nv_ifft()` and `nv_irfft()`: Complex numbers (`c64`, `c128`); real numbers become
-#'       complex ones, floats of 32 bits and more their parts.
+#'     * `nv_fft()` and `nv_ifft()`: Floats (`bf16`, `f16`, `f32`, `f64`) and complex numbers (`c64`, `c128`);
+#'       16-bit floats, integers and booleans are promoted to `f32`.
 #'     * `nv_rfft()`: Floats (`bf16`, `f16`, `f32`, `f64`); 16-bit floats, integers and booleans are promoted
 #'       to `f32`.
+#'     * `nv_irfft()`: Complex numbers (`c64`, `c128`); real numbers become complex ones, floats of 32 bits
+#'       and more their parts.
 #' * Accuracy: Computed in the precision of the operand: in relation to the largest elements, the error is a
 #'   few roundings for each factor of the length.
 #' * Derivative: Differentiable, linear in `operand`.

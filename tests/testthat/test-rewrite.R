@@ -54,3 +54,36 @@ test_that("programs show what they became", {
   expect_output(print(explain_plan(jit(logistic), far)), "logistic", fixed = TRUE)
   expect_output(print(unrewritten(trace_fn(softplus, far))), "log(", fixed = TRUE)
 })
+
+test_that("programs transform real values by half of the numbers, R's values are kept", {
+  filtered <- function(x, k) Re(fft(fft(x) * Conj(fft(k)), inverse = TRUE)) / length(x)
+  steps <- function(x, k) {
+    spectrum <- fft(k)
+    nv_for(3L, x, function(i, x) tanh(Re(fft(fft(x) * spectrum, inverse = TRUE)) / length(x)))
+  }
+  steps_r <- function(x, k) {
+    for (i in 1:3) x <- tanh(Re(fft(fft(x) * fft(k), inverse = TRUE)) / length(x))
+    x
+  }
+  for (sizes in list(1, 2, 7, 8, 30, c(3, 4), c(8, 5), c(1, 6), c(2, 3, 4))) {
+    x <- array(sin(seq_len(prod(sizes))), sizes)
+    k <- array(cos(seq_len(prod(sizes)))^2, sizes)
+    args <- lapply(list(x, k), nv_tensor, dtype = "f64")
+    expect_equal(as_array(do.call(jit(filtered), args)), array(filtered(x, k), sizes))
+    expect_equal(as_array(do.call(jit(steps), args)), array(steps_r(x, k), sizes))
+    # The gradient of the sum of squares of an autocovariance, by differences.
+    power <- function(x) sum((Re(fft(Mod(fft(x))^2, inverse = TRUE)) / length(x))^2)
+    g <- as_array(jit(gradient(power))(args[[1]])$x)
+    at <- prod(sizes)
+    moved <- function(by) {
+      x[at] <- x[at] + by
+      power(x)
+    }
+    expect_equal(g[at], (moved(1e-5) - moved(-1e-5)) / 2e-5, tolerance = 1e-7)
+  }
+  text <- graph_text(trace_fn(filtered, nv_fill(1, 8), nv_fill(1, 8)), TRUE)
+  expect_match(text, "irfft", fixed = TRUE)
+  text <- unrewritten(graph_text(trace_fn(filtered, nv_fill(1, 8), nv_fill(1, 8)), TRUE))
+  expect_no_match(text, "irfft", fixed = TRUE)
+  expect_match(text, "ifft", fixed = TRUE)
+})

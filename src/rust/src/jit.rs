@@ -20,7 +20,7 @@ use anvil_core::error::{Error, Result};
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::ops::Graph;
-use anvil_core::passes::{accurate, Stage};
+use anvil_core::passes::{accurate, spectra, Stage};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -52,8 +52,12 @@ pub struct Traced {
 impl Traced {
     /// The graph that is compiled or exported.
     pub fn program(&self) -> Result<Cow<'_, Graph>> {
-        let rewritten = if self.rewrite { accurate(&self.graph, Stage::Compiled)? } else { None };
-        Ok(rewritten.map_or(Cow::Borrowed(&self.graph), Cow::Owned))
+        if !self.rewrite {
+            return Ok(Cow::Borrowed(&self.graph));
+        }
+        let rewritten =
+            accurate(&self.graph, Stage::Compiled)?.map_or(Cow::Borrowed(&self.graph), Cow::Owned);
+        Ok(spectra(&rewritten)?.map_or(rewritten, Cow::Owned))
     }
 }
 

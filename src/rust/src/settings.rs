@@ -25,7 +25,8 @@ pub struct Settings {
     pub rules: &'static Rules,
     /// The default dtypes.
     pub defaults: Defaults,
-    /// Whether formulas in traced programs become functions that are more accurate.
+    /// Whether formulas in traced programs become functions that are more accurate, and transforms those of half of the
+    /// numbers.
     pub rewrite: bool,
 }
 

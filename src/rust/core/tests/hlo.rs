@@ -62,8 +62,8 @@ const ULP: &[(&str, f64)] = &[
     ("softplus", 2.0),
 ];
 
-/// Cumulations whose formulas join elements in another order.
-const REORDERED: [&str; 3] = ["cumsum", "cumprod", "cumlogsumexp"];
+/// Ops whose formulas join elements in another order.
+const REORDERED: [&str; 5] = ["cumsum", "cumprod", "cumlogsumexp", "fft", "ifft"];
 
 /// How results of these differ by more than some units in the last place: of the largest element in sums, where
 /// terms may cancel. What overflows or vanishes on the way, which another order need not, is left out.

@@ -1,12 +1,12 @@
 //! Discrete Fourier transforms along an axis.
 
 use super::attrs::Attrs;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Ready};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Ready, Strip};
 use super::derive::Var;
 use super::lower::{signature, Formula, Lowering};
 use super::rules::{Batch, Vjp};
 use super::{written, Op, Part, Row};
-use crate::dtype::{DType, COMPLEX, FLOAT};
+use crate::dtype::{DType, COMPLEX, FLOAT, INEXACT};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::fourier::{Kind, Transforms};
@@ -14,7 +14,8 @@ use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 
 /// A transform along an axis: `y[k] = sum of x[j] * exp(-2 pi i j k / n)`, or its inverse, which is divided by
-/// `n`. That of real numbers has `n %/% 2 + 1` complex ones.
+/// `n`; of real numbers in half the time, as the other half is the conjugate of the first. That half alone has
+/// `n %/% 2 + 1` numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fourier {
     /// What is transformed to what.
@@ -32,8 +33,8 @@ const ACCURACY: &str =
                         a few roundings for each factor of the length.";
 
 static ROWS: [Row; 4] = [
-    Row { accuracy: ACCURACY, ..written("fft", "nv_fft", &["operand"], COMPLEX) },
-    Row { accuracy: ACCURACY, ..written("ifft", "nv_ifft", &["operand"], COMPLEX) },
+    Row { accuracy: ACCURACY, ..written("fft", "nv_fft", &["operand"], INEXACT) },
+    Row { accuracy: ACCURACY, ..written("ifft", "nv_ifft", &["operand"], INEXACT) },
     Row { accuracy: ACCURACY, ..written("rfft", "nv_rfft", &["operand"], FLOAT) },
     Row { accuracy: ACCURACY, ..written("irfft", "nv_irfft", &["operand"], COMPLEX) },
 ];
@@ -54,8 +55,8 @@ impl OpDef for Fourier {
 
     fn promotion(row: &'static Row) -> Promotion {
         match kind_of(row.name) {
-            Kind::Real => Promotion::JoinOfParts,
-            _ => Promotion::JoinAsComplex,
+            Kind::Forward | Kind::Inverse | Kind::Real => Promotion::JoinOfParts,
+            Kind::RealInverse => Promotion::JoinAsComplex,
         }
     }
 
@@ -94,12 +95,16 @@ impl OpDef for Fourier {
         let (row, x) = (self.row(), operands[0]);
         row.check(0, x)?;
         let length = x.shape.get(self.axis.0).copied().unwrap_or_default();
-        let (dtype, length) = match (self.kind, x.dtype) {
-            (Kind::Forward | Kind::Inverse, dtype) => (dtype, length),
-            (Kind::Real, DType::F32) => (DType::C64, length / 2 + 1),
-            (Kind::Real, DType::F64) => (DType::C128, length / 2 + 1),
-            (Kind::Real, _) => return Err(row.unsupported(0, x.ranked().dtype, "")),
-            (Kind::RealInverse, dtype) => (dtype.part(), self.size),
+        let length = match self.kind {
+            Kind::Forward | Kind::Inverse => length,
+            Kind::Real => length / 2 + 1,
+            Kind::RealInverse => self.size,
+        };
+        let dtype = match (self.kind, x.dtype) {
+            (Kind::RealInverse, dtype) => dtype.part(),
+            (_, DType::F32 | DType::C64) => DType::C64,
+            (_, DType::F64 | DType::C128) => DType::C128,
+            _ => return Err(row.unsupported(0, x.ranked().dtype, "")),
         };
         if matches!(self.kind, Kind::Real) && x.shape[self.axis.0] == 0 {
             let hint = "The transform of nothing has no first element.".to_string();
@@ -114,10 +119,9 @@ impl OpDef for Fourier {
         let mut sizes = x.shape.to_vec();
         sizes[self.axis.0] = length;
         let ambiguous = x.ambiguous.map(|default| match self.kind {
-            Kind::Real if default == DType::F64 => DType::C128,
-            Kind::Real => DType::C64,
             Kind::RealInverse => default.part(),
-            Kind::Forward | Kind::Inverse => default,
+            _ if default.part() == DType::F64 => DType::C128,
+            _ => DType::C64,
         });
         Ok(vec![Aval { dtype, shape: Shape::try_new(sizes)?, ambiguous }])
     }
@@ -154,8 +158,9 @@ impl OpDef for Fourier {
         16 * operands[0].bytes()
     }
 
+    /// Of lines of a thousand numbers; it grows with the logarithm of their length.
     fn cost(&self) -> Cost {
-        Cost::Functions
+        Cost::Picoseconds(3_000)
     }
 
     fn vjp(&self) -> Vjp<'_> {
@@ -163,7 +168,8 @@ impl OpDef for Fourier {
             let (x, g) = (at.x(0), at.g());
             match self.kind {
                 // The matrix of the transform is symmetric.
-                Kind::Forward | Kind::Inverse => g.apply(*self, &[]),
+                Kind::Forward | Kind::Inverse if x.aval().dtype.is_complex() => g.apply(*self, &[]),
+                Kind::Forward | Kind::Inverse => g.apply(*self, &[]).part(Part::real),
                 Kind::Real => {
                     let (n, rank) = (x.aval().shape[self.axis.0], x.aval().shape.rank());
                     let mut high = vec![0; rank];
@@ -196,9 +202,14 @@ impl OpDef for Fourier {
         Batch::Same
     }
 
+    fn strip(&self, axis: Axis, _size: usize, _operands: &[&Aval]) -> Option<Strip> {
+        Strip::new(*self, vec![Some(axis)]).filter(|_| axis != self.axis)
+    }
+
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let shape = &operands[0].shape;
-        if self.axis.0 + 1 < shape.rank() {
+        let whole = matches!(self.kind, Kind::Forward | Kind::Inverse) && operands[0].dtype.is_float();
+        if self.axis.0 + 1 < shape.rank() || whole {
             return Lowering::Formula(Formula::Fourier(self), None);
         }
         let (name, length) = match self.kind {
@@ -229,9 +240,11 @@ impl Fourier {
         })
     }
 
-    /// The same along the last axis, of an operand whose axes are in another order.
+    /// The same of complex numbers along the last axis, of real ones or of an operand whose axes are in another order.
     pub(crate) fn along_last<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let last = x.aval().shape.rank() - 1;
+        let whole = matches!(self.kind, Kind::Forward | Kind::Inverse) && x.aval().dtype.is_float();
+        let x = if whole { x.complex(x.of(0.0)) } else { x };
         let made = x.moved_last(self.axis).apply(Fourier { axis: Axis(last), ..*self }, &[]);
         made.transposed((0..self.axis.0).chain([last]).chain(self.axis.0..last).map(Axis).collect())
     }

@@ -201,7 +201,7 @@ pub enum Formula<'a> {
     Reduce(&'a Reduction),
     /// A cumulation in as many steps as the number of elements has bits.
     Cumulative(&'a Cumulative),
-    /// A transform along another axis than the last.
+    /// A transform of real numbers to as many complex ones, or along another axis than the last.
     Fourier(&'a Fourier),
     /// The op itself on operands of 16 bits as f32, rounded once.
     InSingle,

@@ -1,5 +1,5 @@
 //! Passes: functions from graph to graph that change no result; and [`accurate`], which makes results more
-//! accurate.
+//! accurate, and [`spectra`], which computes transforms on half of the numbers.
 //!
 //! One walk does dead code elimination, constant folding of nodes on literals, the simplifications of ops
 //! ([`OpDef::simplify`](crate::ops::OpDef::simplify)) and of branches and loops ([`regions`]), and, by way of
@@ -17,6 +17,7 @@ mod regions;
 mod rewrite;
 mod rows;
 mod slices;
+mod spectra;
 mod strips;
 mod transposes;
 mod views;
@@ -32,6 +33,7 @@ pub use pads::pads;
 pub use rewrite::{accurate, Stage};
 pub use rows::rows;
 pub use slices::{slices, SHORT};
+pub use spectra::spectra;
 pub use strips::{strips, Cuts};
 pub use transposes::transposes;
 pub use views::Views;

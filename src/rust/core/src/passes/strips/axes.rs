@@ -247,7 +247,7 @@ impl<'g> Axes<'g> {
 }
 
 /// What makes a strip of the result of a node that has one, and the axes of its operands.
-pub(super) fn strip(
+pub(in crate::passes) fn strip(
     graph: &Graph,
     node: &Node<Op>,
     axis: Axis,

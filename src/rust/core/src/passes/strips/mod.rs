@@ -21,7 +21,8 @@ use crate::ops::{
 };
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
-use axes::{before, strip, Axes, Bodies, Place};
+pub(super) use axes::strip;
+use axes::{before, Axes, Bodies, Place};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -36,10 +36,38 @@ fn both(k: usize, points: usize) -> [usize; 2] {
     [if k == points { 0 } else { k }, if k == 0 { 0 } else { points - k }]
 }
 
+/// What a function makes of the numbers of one line: of each, of that which is as far from the other end, and of the
+/// root of its place.
+fn line<T: Float>(
+    [a, b]: [&[T]; 2],
+    [x, y]: [&[T]; 2],
+    roots: &[[T; 2]],
+    [re, im]: [&mut [T]; 2],
+    make: impl Fn([T; 2], [T; 2], [T; 2]) -> [T; 2],
+) {
+    wide(|| {
+        let near = a.iter().zip(b);
+        let far = x.iter().rev().zip(y.iter().rev());
+        let out = re.iter_mut().zip(im);
+        for (((out, near), far), &root) in out.zip(near).zip(far).zip(roots) {
+            [*out.0, *out.1] = make([*near.0, *near.1], [*far.0, *far.1], root);
+        }
+    });
+}
+
 /// The transforms of real lines from those of their halves, of `roots`, which are one more than there are numbers.
 pub fn split_lines<T: Float>(roots: &[[T; 2]], x: &Parts<T>, out: &mut Parts<T>, width: usize) {
     let points = roots.len() - 1;
     out.iter_mut().for_each(|part| part.resize(roots.len() * width, T::of(0.0)));
+    if width == 1 {
+        // Both ends are made of the first number alone.
+        let ends = x.each_ref().map(|part| part[0]);
+        for k in [0, points] {
+            [out[0][k], out[1][k]] = split(ends, ends, roots[k]);
+        }
+        let near = x.each_ref().map(|part| &part[1..points]);
+        return line(near, near, &roots[1..points], out.each_mut().map(|part| &mut part[1..points]), split);
+    }
     wide(|| {
         let [re, im] = out;
         for (k, (re, im)) in re.chunks_exact_mut(width).zip(im.chunks_exact_mut(width)).enumerate() {
@@ -58,6 +86,11 @@ pub fn join_lines<T: Float>(roots: &[[T; 2]], x: &mut Parts<T>, out: &mut Parts<
     let points = roots.len() - 1;
     x[1][..width].fill(T::of(0.0));
     x[1][points * width..].fill(T::of(0.0));
+    if width == 1 {
+        let x = x.each_ref();
+        let (near, far) = (x.map(|part| &part[..points]), x.map(|part| &part[1..]));
+        return line(near, far, &roots[..points], out.each_mut().map(|part| &mut part[..]), joined);
+    }
     wide(|| {
         let [re, im] = out;
         for (k, (re, im)) in re.chunks_exact_mut(width).zip(im.chunks_exact_mut(width)).enumerate() {
@@ -115,6 +148,27 @@ impl<T: Float + Element> Sink<T> for PairsOut<'_, T> {
     }
 }
 
+/// The other half of the transforms of real lines of `size` numbers, of which the first one is there: its conjugate.
+pub fn mirror_lines<T: Float>([re, im]: &mut Parts<T>, size: usize, width: usize) {
+    for part in [&mut *re, &mut *im] {
+        part.resize(size * width, T::of(0.0));
+    }
+    if width == 1 {
+        let (first, count) = (size / 2 + 1, (size - 1) / 2);
+        let [(from, to), (conjugate, of)] = [re.split_at_mut(first), im.split_at_mut(first)];
+        to.iter_mut().zip(from[1..=count].iter().rev()).for_each(|(to, from)| *to = *from);
+        of.iter_mut().zip(conjugate[1..=count].iter().rev()).for_each(|(to, from)| *to = -*from);
+        return;
+    }
+    for k in size / 2 + 1..size {
+        let from = (size - k) * width;
+        re.copy_within(from..from + width, k * width);
+        for lane in 0..width {
+            im[k * width + lane] = -im[from + lane];
+        }
+    }
+}
+
 /// What the halves of a real line are the inverse of.
 struct Joined<'a, T> {
     roots: &'a [[T; 2]],
@@ -139,11 +193,12 @@ impl<T: Float> Source<T> for Joined<'_, T> {
 /// Numbers of the transform of a long line that are made by one thread at a time.
 const CHUNK: usize = 1 << 13;
 
-/// The transforms of long real lines.
+/// The transforms of long real lines: their first halves, or all of them, `whole` of each number.
 pub fn long_lines<T: Float>(
     (long, roots): (&Long<T>, &[[T; 2]]),
     (data, from): (&[T], &Lines),
     (out, to): (&Out<Complex<T>>, &Lines),
+    whole: Option<impl Fn(T, T) -> Complex<T> + Sync>,
 ) where
     Complex<T>: Element,
 {
@@ -155,14 +210,25 @@ pub fn long_lines<T: Float>(
         unsafe { long.run(&source, &Apart::new(&mut halves)) };
         let [re, im] = &halves;
         let start = to.start(line);
-        let shared = time(points, 1) >= pool::WORTH_SHARING;
+        let shared = time::<T>(points, 1) >= pool::WORTH_SHARING;
         pool::for_each_piece(roots.len().div_ceil(CHUNK), shared, |chunk| {
             let first = chunk * CHUNK;
             for (k, &root) in (first..).zip(roots[first..].iter().take(CHUNK)) {
                 let [a, x] = both(k, points).map(|k| [re[k], im[k]]);
                 let [re, im] = split(a, x, root);
-                // SAFETY: lines have no elements in common, and each is in one chunk.
-                unsafe { out.set((start + k as isize * to.stride) as usize, Complex::new(re, im)) };
+                let at = |k: usize| (start + k as isize * to.stride) as usize;
+                // SAFETY: lines have no elements in common; each number, and its conjugate, is of one chunk.
+                unsafe {
+                    match &whole {
+                        None => out.set(at(k), Complex::new(re, im)),
+                        Some(whole) => {
+                            out.set(at(k), whole(re, im));
+                            if 0 < k && k < points {
+                                out.set(at(2 * points - k), whole(re, -im));
+                            }
+                        }
+                    }
+                }
             }
         });
     });

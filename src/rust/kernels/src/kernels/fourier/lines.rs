@@ -112,10 +112,24 @@ impl Block {
         (self.starts[lane] + k as isize * self.stride) as usize
     }
 
+    /// The place of the first element if the block is one line whose elements lie side by side.
+    #[inline(always)]
+    fn dense(&self) -> Option<usize> {
+        (self.width == 1 && self.stride == 1).then(|| self.starts[0] as usize)
+    }
+
+    /// Whether elements of each line lie side by side, and those of other lines further away.
+    fn runs(&self) -> bool {
+        self.along && self.stride == 1
+    }
+
     /// Both parts of numbers, of as many elements of each line.
     #[inline(always)]
-    pub fn load<E: Copy, T: Copy>(&self, data: &[E], [re, im]: &mut Parts<T>, get: impl Fn(E) -> [T; 2]) {
-        let width = self.width;
+    pub fn load<E: Copy, T: Copy>(&self, data: &[E], parts: &mut Parts<T>, get: impl Fn(E) -> [T; 2]) {
+        if self.dense().is_some() || self.runs() {
+            return self.load_runs::<E, T, 1>(data, parts, |[z]| get(z));
+        }
+        let (width, [re, im]) = (self.width, parts);
         if self.beside {
             for (k, (re, im)) in re.chunks_exact_mut(width).zip(im.chunks_exact_mut(width)).enumerate() {
                 let row = &data[self.at(k, 0)..][..width];
@@ -130,6 +144,41 @@ impl Block {
             let at = k * width + lane;
             [re[at], im[at]] = get(data[self.at(k, lane)]);
         });
+    }
+
+    /// Both parts of numbers, of twice as many elements of each line: the elements of even and of odd numbers.
+    #[inline(always)]
+    pub fn load_pairs<T: Copy>(&self, data: &[T], parts: &mut Parts<T>) {
+        if self.dense().is_some() || self.runs() {
+            return self.load_runs::<T, T, 2>(data, parts, |pair| pair);
+        }
+        for (i, part) in parts.iter_mut().enumerate() {
+            self.load_part(data, part, (i, 2));
+        }
+    }
+
+    /// Numbers from elements that lie side by side along the lines, of which each is made of `N`.
+    #[inline(always)]
+    fn load_runs<E: Copy, T: Copy, const N: usize>(
+        &self,
+        data: &[E],
+        [re, im]: &mut Parts<T>,
+        get: impl Fn([E; N]) -> [T; 2],
+    ) {
+        let of = |z: &[E]| get(std::array::from_fn(|i| z[i]));
+        if let Some(start) = self.dense() {
+            let line = data[start..][..N * re.len()].chunks_exact(N);
+            re.iter_mut().zip(im).zip(line).for_each(|((re, im), z)| [*re, *im] = of(z));
+            return;
+        }
+        let (width, together) = (self.width, NEIGHBOURS * self.width);
+        for (i, (re, im)) in re.chunks_mut(together).zip(im.chunks_mut(together)).enumerate() {
+            for lane in 0..width {
+                let run = &data[self.at(N * NEIGHBOURS * i, lane)..][..N * re.len() / width];
+                let rows = re.chunks_exact_mut(width).zip(im.chunks_exact_mut(width));
+                rows.zip(run.chunks_exact(N)).for_each(|((re, im), z)| [re[lane], im[lane]] = of(z));
+            }
+        }
     }
 
     /// One part of numbers, of elements of each line: of every `step`th from `first` on.
@@ -152,13 +201,12 @@ impl Block {
     /// # Safety
     /// Nobody else reads or writes these lines.
     #[inline(always)]
-    pub unsafe fn store<E: Element, T: Copy>(
-        &self,
-        [re, im]: &Parts<T>,
-        out: &Out<E>,
-        put: impl Fn(T, T) -> E,
-    ) {
-        let width = self.width;
+    pub unsafe fn store<E: Element, T: Copy>(&self, parts: &Parts<T>, out: &Out<E>, put: impl Fn(T, T) -> E) {
+        if self.dense().is_some() || self.runs() {
+            // SAFETY: by the caller.
+            return unsafe { self.store_runs(parts, out, |re, im| [put(re, im)]) };
+        }
+        let (width, [re, im]) = (self.width, parts);
         if self.beside {
             for (k, (re, im)) in re.chunks_exact(width).zip(im.chunks_exact(width)).enumerate() {
                 // SAFETY: by the caller.
@@ -175,6 +223,52 @@ impl Block {
             // SAFETY: by the caller.
             unsafe { out.set(self.at(k, lane), put(re[at], im[at])) }
         });
+    }
+
+    /// Twice as many elements of each line: those of even and of odd numbers are the parts.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes these lines.
+    #[inline(always)]
+    pub unsafe fn store_pairs<T: Element>(&self, parts: &Parts<T>, out: &Out<T>, put: impl Fn(T) -> T) {
+        if self.dense().is_some() || self.runs() {
+            // SAFETY: by the caller.
+            return unsafe { self.store_runs(parts, out, |re, im| [put(re), put(im)]) };
+        }
+        for (i, part) in parts.iter().enumerate() {
+            // SAFETY: by the caller.
+            unsafe { self.store_part(part, out, (i, 2), &put) }
+        }
+    }
+
+    /// Elements that lie side by side along the lines, `N` of each number.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes these lines.
+    #[inline(always)]
+    unsafe fn store_runs<E: Element, T: Copy, const N: usize>(
+        &self,
+        [re, im]: &Parts<T>,
+        out: &Out<E>,
+        put: impl Fn(T, T) -> [E; N],
+    ) {
+        if let Some(start) = self.dense() {
+            // SAFETY: by the caller.
+            let line = unsafe { out.row(start, N * re.len()) };
+            let line = line.chunks_exact_mut(N).zip(re.iter().zip(im));
+            line.for_each(|(out, (&re, &im))| out.copy_from_slice(&put(re, im)));
+            return;
+        }
+        let (width, together) = (self.width, NEIGHBOURS * self.width);
+        for (i, (re, im)) in re.chunks(together).zip(im.chunks(together)).enumerate() {
+            for lane in 0..width {
+                // SAFETY: by the caller.
+                let run = unsafe { out.row(self.at(N * NEIGHBOURS * i, lane), N * re.len() / width) };
+                let rows = re.chunks_exact(width).zip(im.chunks_exact(width));
+                let run = run.chunks_exact_mut(N).zip(rows);
+                run.for_each(|(out, (re, im))| out.copy_from_slice(&put(re[lane], im[lane])));
+            }
+        }
     }
 
     /// Elements of each line, of one part of numbers: every `step`th from `first` on.

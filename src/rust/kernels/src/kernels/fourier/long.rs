@@ -19,10 +19,12 @@ pub const fn lanes<T>() -> usize {
     64 / std::mem::size_of::<T>()
 }
 
-/// About how long the transform of lines takes, in picoseconds.
-pub fn time(size: usize, lines: usize) -> usize {
+/// About how long the transform of lines takes, in picoseconds: of several lines longer, as they are gathered first.
+/// Measured on an AMD EPYC (Zen 5), of lines of 64 to 16,384 numbers.
+pub fn time<T>(size: usize, lines: usize) -> usize {
     let steps = (usize::BITS - size.leading_zeros()) as usize;
-    size.saturating_mul(lines).saturating_mul(steps * 250)
+    let step = if lines > 1 { 90 } else { 55 } * std::mem::size_of::<T>();
+    size.saturating_mul(lines).saturating_mul(steps * step)
 }
 
 /// Numbers that are read.
@@ -70,7 +72,7 @@ impl<T: Float> Long<T> {
     pub unsafe fn run(&self, from: &impl Source<T>, to: &impl Sink<T>) {
         let lanes = lanes::<T>();
         let (high, broad) = (self.columns.size(), self.rows.size());
-        let work = time(high * broad, 1);
+        let work = time::<T>(high * broad, 1);
         // Blocks of columns, each with its real parts before its imaginary ones.
         let mut middle: Vec<T> = zeroed(2 * high * broad);
         let block = 2 * high * lanes;

@@ -62,12 +62,13 @@ mod tests {
             Kind::Real => size / 2 + 1,
             _ => size,
         };
+        let real = I::DTYPE.is_float();
         let (from, to) = (Shape::from(sizes), Shape::from(out));
         let layout = Layout::dense(&from);
         let mut made = vec![O::default(); to.size()];
         let x = View { dtype: I::DTYPE, shape: &from, layout: &layout, data: cast::bytes(x) };
         let mut out = ViewMut { dtype: O::DTYPE, shape: &to, data: cast::bytes_mut(&mut made) };
-        Transform::<T>::new(kind, size).run(&x, axis, &mut out);
+        Transform::<T>::new(kind, size, real).run(&x, axis, &mut out);
         made
     }
 
@@ -112,6 +113,14 @@ mod tests {
                 &defined(&whole, false, &at),
                 4.0,
             );
+            // All of it, and of the inverse: the first half, and its conjugate.
+            let all: Vec<Complex<f64>> = run::<f64, _, _>(Kind::Forward, n, &x, [n, 1], 0);
+            let inverse: Vec<Complex<f64>> = run::<f64, _, _>(Kind::Inverse, n, &x, [n, 1], 0);
+            for k in 0..n {
+                let z = if k > n / 2 { got[n - k].conj() } else { got[k] };
+                assert_eq!(all[k], z, "{n}");
+                assert_eq!(inverse[k], Complex::new(z.re / n as f64, -z.im / n as f64), "{n}");
+            }
             // Imaginary parts that a real line does not have are not read.
             let mut half = got.clone();
             half[0].im = 7.0;
@@ -153,12 +162,16 @@ mod tests {
             let back: Vec<f32> = run::<f32, _, _>(Kind::RealInverse, n, &along, [m, lines], 0);
             let turned: Vec<f32> = (0..n * lines).map(|i| x[i / lines + i % lines * n]).collect();
             let across: Vec<Complex<f32>> = run::<f32, _, _>(Kind::Real, n, &turned, [lines, n], 1);
+            let whole: Vec<Complex<f32>> = run::<f32, _, _>(Kind::Forward, n, &x, [n, lines], 0);
+            let whole_across: Vec<Complex<f32>> = run::<f32, _, _>(Kind::Forward, n, &turned, [lines, n], 1);
             let back_across: Vec<f32> = run::<f32, _, _>(Kind::RealInverse, n, &across, [lines, m], 1);
             for line in 0..lines {
                 let one: Vec<Complex<f32>> = run::<f32, _, _>(Kind::Real, n, &x[line * n..][..n], [n, 1], 0);
                 let of_one: Vec<f32> = run::<f32, _, _>(Kind::RealInverse, n, &one, [m, 1], 0);
                 assert_eq!(one, along[line * m..][..m], "{n}");
                 assert_eq!(of_one, back[line * n..][..n], "{n}");
+                assert_eq!(one, whole[line * n..][..m], "{n}");
+                assert!((0..n).all(|k| whole[line * n + k] == whole_across[line + k * lines]), "{n}");
                 assert!(one.iter().enumerate().all(|(k, z)| *z == across[line + k * lines]), "{n}");
                 assert!(of_one.iter().enumerate().all(|(k, x)| *x == back_across[line + k * lines]), "{n}");
                 assert!(of_one.iter().zip(&x[line * n..]).all(|(x, y)| (x - y).abs() < 1e-5), "{n}");

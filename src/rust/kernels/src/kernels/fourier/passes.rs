@@ -30,8 +30,8 @@ pub struct Passes<T> {
 struct Pass<T> {
     radix: usize,
     rest: usize,
-    /// For each element of the rest, the `radix - 1` factors of its outputs but the first.
-    factors: Vec<[T; 2]>,
+    /// The factors of the outputs but the first: of each output those of all elements of the rest.
+    factors: Parts<T>,
     /// The roots of unity of the radix, for radices without code of their own.
     roots: Vec<[T; 2]>,
 }
@@ -59,15 +59,10 @@ impl<T: Float> Passes<T> {
             let step = size / left;
             left = rest;
             let of = |i: usize| roots.get::<T>(i);
-            let factors =
-                (0..rest).flat_map(|p| (1..radix).map(move |j| (p, j))).map(|(p, j)| of(p * j * step));
+            let factors = (1..radix).flat_map(|j| (0..rest).map(move |p| p * j * step)).map(of);
+            let (re, im) = factors.map(|[re, im]| (re, im)).unzip();
             let own = if radix > 5 { radix } else { 0 };
-            Pass {
-                radix,
-                rest,
-                factors: factors.collect(),
-                roots: (0..own).map(|j| of(j * (size / radix))).collect(),
-            }
+            Pass { radix, rest, factors: [re, im], roots: (0..own).map(|j| of(j * (size / radix))).collect() }
         });
         let passes = passes.collect();
         Some(Passes { size, passes })
@@ -103,6 +98,10 @@ impl<T: Float> Loop for Run<'_, T> {
     #[inline(always)]
     fn run(self) {
         match self.pass.radix {
+            2 if self.stride == 1 => self.first::<Two, 2>(),
+            3 if self.stride == 1 => self.first::<Three, 3>(),
+            4 if self.stride == 1 => self.first::<Four, 4>(),
+            5 if self.stride == 1 => self.first::<Five, 5>(),
             2 => self.each::<Two, 2>(),
             3 => self.each::<Three, 3>(),
             4 => self.each::<Four, 4>(),
@@ -141,10 +140,11 @@ fn scale<T: Float, const W: usize>(x: Group<T, W>, by: f64) -> Group<T, W> {
     [x[0].map(|x| x * by), x[1].map(|x| x * by)]
 }
 
-/// The product with a complex number.
+/// The product of complex numbers.
 #[inline(always)]
-fn turn<T: Float, const W: usize>(x: Group<T, W>, by: [T; 2]) -> Group<T, W> {
-    [zip(x[0], x[1], |re, im| re * by[0] - im * by[1]), zip(x[0], x[1], |re, im| re * by[1] + im * by[0])]
+fn turn<T: Float, const W: usize>([a, b]: Group<T, W>, [c, s]: Group<T, W>) -> Group<T, W> {
+    let products = |x, y| zip(x, y, |x, y| x * y);
+    [zip(products(a, c), products(b, s), |x, y| x - y), zip(products(a, s), products(b, c), |x, y| x + y)]
 }
 
 /// `x + i y`, and `x - i y`.
@@ -208,7 +208,63 @@ impl Butterfly<5> for Five {
     }
 }
 
+impl<T: Float> Pass<T> {
+    /// The factors of the outputs of `W` elements of the rest from number `p` on; those of the first output are not
+    /// set.
+    #[inline(always)]
+    fn factors_of<const R: usize, const W: usize>(&self, p: usize) -> [Group<T, W>; R] {
+        let mut all = [[[T::of(0.0); W]; 2]; R];
+        for (j, factors) in all.iter_mut().enumerate().skip(1) {
+            for (to, from) in factors.iter_mut().zip(&self.factors) {
+                to.copy_from_slice(&from[(j - 1) * self.rest + p..][..W]);
+            }
+        }
+        all
+    }
+}
+
 impl<T: Float> Run<'_, T> {
+    /// The first pass of one line: elements side by side are computed together, and the outputs of each lie side by
+    /// side.
+    #[inline(always)]
+    fn first<B: Butterfly<R>, const R: usize>(mut self) {
+        let rest = self.pass.rest;
+        let groups = rest / GROUP * GROUP;
+        for p in (0..groups).step_by(GROUP) {
+            self.neighbours::<B, R, GROUP>(p, true);
+        }
+        for p in groups..rest {
+            self.neighbours::<B, R, 1>(p, true);
+        }
+        // As in the other passes, nothing is multiplied by 1, which would change what is not finite.
+        self.neighbours::<B, R, 1>(0, false);
+    }
+
+    /// The butterflies of `W` elements of the rest from number `p` on, whose outputs are multiplied by the factors if
+    /// `turned`.
+    #[inline(always)]
+    fn neighbours<B: Butterfly<R>, const R: usize, const W: usize>(&mut self, p: usize, turned: bool) {
+        let rest = self.pass.rest;
+        let mut group = [[[T::of(0.0); W]; 2]; R];
+        for (k, group) in group.iter_mut().enumerate() {
+            for (group, from) in group.iter_mut().zip(self.from) {
+                group.copy_from_slice(&from[p + k * rest..][..W]);
+            }
+        }
+        let (made, factors) = (B::of::<T, W>(group), self.pass.factors_of::<R, W>(p));
+        let mut out = [[[T::of(0.0); R]; W]; 2];
+        for (j, (made, factors)) in made.into_iter().zip(factors).enumerate() {
+            let made = if turned && j > 0 { turn(made, factors) } else { made };
+            for (out, made) in out.iter_mut().zip(made) {
+                out.iter_mut().zip(made).for_each(|(out, made)| out[j] = made);
+            }
+        }
+        for (to, out) in self.to.iter_mut().zip(&out) {
+            let to = to[p * R..][..W * R].chunks_exact_mut(R);
+            to.zip(out).for_each(|(to, out)| to.copy_from_slice(out));
+        }
+    }
+
     /// The pass of a radix with code of its own.
     #[inline(always)]
     fn each<B: Butterfly<R>, const R: usize>(self) {
@@ -216,8 +272,7 @@ impl<T: Float> Run<'_, T> {
         let [re, im] = self.to;
         let outs = re.chunks_exact_mut(R * stride).zip(im.chunks_exact_mut(R * stride));
         for (p, (re, im)) in outs.take(rest).enumerate() {
-            let mut factors = [[T::of(1.0), T::of(0.0)]; R];
-            factors[1..].copy_from_slice(&self.pass.factors[p * (R - 1)..][..R - 1]);
+            let factors = self.pass.factors_of::<R, 1>(p);
             let mut x: [[&[T]; 2]; R] = [[&[]; 2]; R];
             for (k, x) in x.iter_mut().enumerate() {
                 let first = (p + rest * k) * stride;
@@ -261,7 +316,7 @@ impl<T: Float> Run<'_, T> {
                     }
                 }
                 if j > 0 && p > 0 {
-                    let [c, s] = self.pass.factors[p * (radix - 1) + j - 1];
+                    let [c, s] = self.pass.factors.each_ref().map(|part| part[(j - 1) * rest + p]);
                     for i in 0..stride {
                         (re[i], im[i]) = (re[i] * c - im[i] * s, re[i] * s + im[i] * c);
                     }
@@ -277,7 +332,7 @@ fn butterfly<T: Float, B: Butterfly<R>, const R: usize, const W: usize>(
     x: &[[&[T]; 2]; R],
     y: &mut [[&mut [T]; 2]; R],
     q: usize,
-    factors: &[[T; 2]; R],
+    factors: &[Group<T, 1>; R],
     turned: bool,
 ) {
     let zeros = [[T::of(0.0); W]; 2];
@@ -289,7 +344,7 @@ fn butterfly<T: Float, B: Butterfly<R>, const R: usize, const W: usize>(
     }
     let made = B::of::<T, W>(group);
     for (j, (made, y)) in made.into_iter().zip(y).enumerate() {
-        let made = if turned && j > 0 { turn(made, factors[j]) } else { made };
+        let made = if turned && j > 0 { turn(made, factors[j].map(|[x]| [x; W])) } else { made };
         for (made, y) in made.iter().zip(y) {
             y[q..][..W].copy_from_slice(made);
         }

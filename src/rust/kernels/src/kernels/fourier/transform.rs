@@ -1,6 +1,6 @@
 //! Transforms along an axis of a tensor.
 
-use super::halves::{join_lines, long_inverses, long_lines, split_lines};
+use super::halves::{join_lines, long_inverses, long_lines, mirror_lines, split_lines};
 use super::line::Line;
 use super::lines::{Block, Lines, Out};
 use super::long::{time, Room, Sink, Source};
@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 /// What is transformed to what.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// Complex numbers to as many.
+    /// Complex numbers to as many; of real ones too.
     Forward,
     /// The inverse of that, divided by the length.
     Inverse,
@@ -33,22 +33,26 @@ pub enum Kind {
 pub struct Transforms {
     kind: Kind,
     size: usize,
-    single: OnceLock<Transform<f32>>,
-    double: OnceLock<Transform<f64>>,
+    // Of complex numbers, and of real ones.
+    single: [OnceLock<Transform<f32>>; 2],
+    double: [OnceLock<Transform<f64>>; 2],
 }
 
 impl Transforms {
     /// As [`Transform::new`].
     pub fn new(kind: Kind, size: usize) -> Transforms {
-        Transforms { kind, size, single: OnceLock::new(), double: OnceLock::new() }
+        Transforms { kind, size, single: Default::default(), double: Default::default() }
     }
 
     /// As [`Transform::run`].
     pub fn run(&self, x: &View, axis: usize, out: &mut ViewMut) {
         let Transforms { kind, size, single, double } = self;
+        let real = x.dtype.is_float();
         match x.dtype.part() {
-            DType::F32 => single.get_or_init(|| Transform::new(*kind, *size)).run(x, axis, out),
-            _ => double.get_or_init(|| Transform::new(*kind, *size)).run(x, axis, out),
+            DType::F32 => {
+                single[real as usize].get_or_init(|| Transform::new(*kind, *size, real)).run(x, axis, out)
+            }
+            _ => double[real as usize].get_or_init(|| Transform::new(*kind, *size, real)).run(x, axis, out),
         }
     }
 }
@@ -56,6 +60,8 @@ impl Transforms {
 /// The transform of lines of one length.
 pub(super) struct Transform<T> {
     kind: Kind,
+    /// Whether the numbers are real, of [`Kind::Forward`] and [`Kind::Inverse`] too.
+    real: bool,
     /// The length of a line of the real numbers, or of the complex ones where there are no others.
     size: usize,
     line: Line<T>,
@@ -125,13 +131,14 @@ impl<T: Float> Transform<T>
 where
     Complex<T>: Element,
 {
-    /// The transform of lines of `size` numbers, at least 1; of the real ones, if there are any.
-    pub fn new(kind: Kind, size: usize) -> Transform<T> {
-        let halved = matches!(kind, Kind::Real | Kind::RealInverse) && size % 2 == 0;
+    /// The transform of lines of `size` numbers, at least 1, which are `real` or complex; of [`Kind::RealInverse`],
+    /// of the real ones that are made.
+    pub fn new(kind: Kind, size: usize, real: bool) -> Transform<T> {
+        let halved = (real || kind == Kind::RealInverse) && size % 2 == 0;
         let points = if halved { size / 2 } else { size };
         let roots =
             if halved { (0..=points).map(|k| root(k, size).map(T::of)).collect() } else { Vec::new() };
-        Transform { kind, size, line: Line::new(points), roots }
+        Transform { kind, real, size, line: Line::new(points), roots }
     }
 
     /// Transforms a tensor along an axis.
@@ -143,7 +150,7 @@ where
         if out.shape.size() == 0 {
             return;
         }
-        if let (Line::Long(long), Kind::Forward | Kind::Inverse) = (&self.line, self.kind) {
+        if let (Line::Long(long), Kind::Forward | Kind::Inverse, false) = (&self.line, self.kind, self.real) {
             let data = cast::slice::<Complex<T>>(x.data);
             let written = Out::new(out);
             let inverse = self.kind == Kind::Inverse;
@@ -159,18 +166,28 @@ where
         }
         if let (Line::Long(long), false) = (&self.line, self.roots.is_empty()) {
             let long = (long, &self.roots[..]);
-            return match self.kind {
-                Kind::Real => long_lines(long, (cast::slice(x.data), &from), (&Out::new(out), &to)),
-                _ => long_inverses(long, (cast::slice(x.data), &from), (&Out::new(out), &to)),
-            };
+            if self.kind == Kind::RealInverse {
+                return long_inverses(long, (cast::slice(x.data), &from), (&Out::new(out), &to));
+            }
+            let whole = (self.kind != Kind::Real).then(|| self.whole());
+            return long_lines(long, (cast::slice(x.data), &from), (&Out::new(out), &to), whole);
         }
         match self.kind {
-            Kind::Forward | Kind::Inverse => {
+            Kind::Forward | Kind::Inverse if !self.real => {
                 self.blocks(&from, &to, Complexes { data: x.data, out: Out::new(out) })
             }
-            Kind::Real => self.blocks(&from, &to, Reals { data: x.data, out: Out::new(out) }),
+            Kind::Forward | Kind::Inverse | Kind::Real => {
+                self.blocks(&from, &to, Reals { data: x.data, out: Out::new(out) })
+            }
             Kind::RealInverse => self.blocks(&from, &to, Inverses { data: x.data, out: Out::new(out) }),
         }
+    }
+
+    /// What a number of the forward transform of a real line is in the one that is asked for.
+    fn whole(&self) -> impl Fn(T, T) -> Complex<T> + Sync {
+        let n = T::of(self.size as f64);
+        let inverse = self.kind == Kind::Inverse;
+        move |re, im| if inverse { Complex::new(re / n, -im / n) } else { Complex::new(re, im) }
     }
 
     /// Transforms several lines at once, block by block, which threads share.
@@ -179,10 +196,10 @@ where
         let count = to.count();
         let lanes = self.line.lanes().min(count);
         let blocks = count.div_ceil(lanes);
-        let shared = blocks > 1 && time(points, count) >= pool::WORTH_SHARING;
-        let together = (pool::WORTH_SHARING / 8 / time(points, lanes).max(1)).clamp(1, blocks);
+        let shared = blocks > 1 && time::<T>(points, count) >= pool::WORTH_SHARING;
+        let together = (pool::WORTH_SHARING / 8 / time::<T>(points, lanes).max(1)).clamp(1, blocks);
         pool::for_each_piece(blocks.div_ceil(together), shared, |piece| {
-            let room = &mut *Room::kept((points + 1) * lanes);
+            let room = &mut *Room::kept((points + 1).max(self.size) * lanes);
             for block in piece * together..blocks.min((piece + 1) * together) {
                 let lines = block * lanes..count.min((block + 1) * lanes);
                 let width = lines.len();
@@ -233,7 +250,7 @@ where
     }
 }
 
-/// Real numbers to half as many complex ones, and one more.
+/// Real numbers to half as many complex ones and one more, or to as many.
 struct Reals<'a, T> {
     data: &'a [u8],
     out: Out<Complex<T>>,
@@ -244,13 +261,13 @@ where
     Complex<T>: Element,
 {
     fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
-        let (data, [re, im]) = (cast::slice::<T>(self.data), &mut room.x);
+        let data = cast::slice::<T>(self.data);
         if transform.roots.is_empty() {
-            block.load_part(data, re, (0, 1));
+            let [re, im] = &mut room.x;
+            wide(|| block.load_part(data, re, (0, 1)));
             im.fill(T::of(0.0));
         } else {
-            block.load_part(data, re, (0, 2));
-            block.load_part(data, im, (1, 2));
+            wide(|| block.load_pairs(data, &mut room.x));
         }
     }
 
@@ -262,8 +279,13 @@ where
             split_lines(&transform.roots, x, room, width);
             std::mem::swap(x, room);
         }
-        // SAFETY: lines have no elements in common, and each is in one block.
-        wide(|| unsafe { block.store(x, &self.out, Complex::new) });
+        if transform.kind == Kind::Real {
+            // SAFETY: lines have no elements in common, and each is in one block.
+            return wide(|| unsafe { block.store(x, &self.out, Complex::new) });
+        }
+        mirror_lines(x, transform.size, width);
+        // SAFETY: as above.
+        wide(|| unsafe { block.store(x, &self.out, transform.whole()) });
     }
 }
 
@@ -293,30 +315,22 @@ where
         }
         numbers(x);
         // The other half is the conjugate; parts are exchanged.
-        let [re, im] = x;
-        im[..width].fill(T::of(0.0));
-        for part in [&mut *re, &mut *im] {
-            part.resize(transform.size * width, T::of(0.0));
-        }
-        for k in half + 1..transform.size {
-            let from = (transform.size - k) * width;
-            re.copy_within(from..from + width, k * width);
-            for lane in 0..width {
-                im[k * width + lane] = -im[from + lane];
-            }
-        }
+        x[1][..width].fill(T::of(0.0));
+        mirror_lines(x, transform.size, width);
         x.swap(0, 1);
     }
 
     fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
-        let (n, [im, re]) = (T::of(transform.size as f64), &room.x);
-        let step = if transform.roots.is_empty() { 1 } else { 2 };
+        let n = T::of(transform.size as f64);
+        let Room { x, .. } = room;
+        // The parts are exchanged.
+        x.swap(0, 1);
         // SAFETY: lines have no elements in common, and each is in one block.
-        unsafe {
-            block.store_part(re, &self.out, (0, step), |x| x / n);
-            if step == 2 {
-                block.store_part(im, &self.out, (1, step), |x| x / n);
+        wide(|| unsafe {
+            match transform.roots.is_empty() {
+                true => block.store_part(&x[0], &self.out, (0, 1), |x| x / n),
+                false => block.store_pairs(x, &self.out, |x| x / n),
             }
-        }
+        });
     }
 }
