@@ -258,10 +258,10 @@ fn random_programs_keep_their_values() {
                     1 => along(b, v, Kind::Inverse, axis),
                     2 => all(b, v, Kind::Forward),
                     3 | 4 => all(b, v, Kind::Inverse),
-                    5 if is_complex => plain(b, rng.choose(&["conj", "negate"]), &[v]),
-                    5 | 6 if is_complex => plain(b, rng.choose(&["real", "imag", "magnitude"]), &[v]),
+                    5 if is_complex => plain(b, rng.choose::<&str>(&["conj", "negate"]), &[v]),
+                    5 | 6 if is_complex => plain(b, rng.choose::<&str>(&["real", "imag", "magnitude"]), &[v]),
                     7 if !is_complex && !b.graph().aval(w).dtype.is_complex() => plain(b, "complex", &[v, w]),
-                    8 => plain(b, rng.choose(&["add", "sub"]), &[v, w]),
+                    8 => plain(b, rng.choose::<&str>(&["add", "sub"]), &[v, w]),
                     9 if !is_complex => plain(b, "sin", &[v]),
                     _ => plain(b, "mul", &[v, w]),
                 };
