@@ -53,6 +53,7 @@ mod axis_names;
 mod bindings;
 mod cache;
 mod callback;
+mod compact;
 mod export;
 mod extent;
 mod factor;
@@ -188,7 +189,7 @@ entry! {
         // The text of a panic reaches the user as an R error; nothing is printed beside it.
         std::panic::set_hook(Box::new(|_| {}));
         globals::initialise(info::flag_argument("s4", s4)?)?;
-        subset::initialise()?;
+        compact::initialise()?;
         options::initialise()?;
         printing::initialise();
         Ok(ffi::nil())
