@@ -54,3 +54,4 @@
 # Before the first method is set: files are read in alphabetical order.
 setOldClass(c("AnvilTensor", "AnvilValue"))
 setOldClass(c("AnvilTracer", "AnvilValue"))
+setOldClass(c("AnvilSelection", "AnvilValue"))

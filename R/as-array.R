@@ -33,7 +33,7 @@
 #' as.complex(nv_tensor(c(1+2i, -1i)))
 #' @export
 as_array <- function(x, integer64 = FALSE) {
-  if (is_traced(x)) abort_concrete("as_array()", x)
+  if (is_traced(x) || is_selection(x)) abort_concrete("as_array()", x)
   out <- .Call(anvil_to_r, x, integer64)
   count <- function(n) sprintf("%.0f value%s of dtype %s", n, if (n == 1) "" else "s", as.character(dtype(x)))
   if ((n <- out[[2L]]) > 0) {

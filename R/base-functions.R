@@ -78,6 +78,9 @@
 #' for `which()`, [nv_isin()] for `%in%`, [nv_search_sorted()] for `cut()`. What only asks for the type works:
 #' `length dim nrow ncol NROW is.numeric is.list typeof mode seq_along row col lower.tri upper.tri`.
 #'
+#' Of `x[mask]` with a mask that the program computes it is not known how many elements there are; what works
+#' with it all the same is listed in [selections].
+#'
 #' @section Differences from R's vectors:
 #' * `class()`, `is.object()`, `inherits()`, `attributes()`, `print()`, `format()`, `str()` and `summary()`
 #'   show a tensor.

@@ -50,7 +50,7 @@ extremes <- function(values, na.rm, op) {
 
 # Whether an op takes a value as it is next to one of that shape: a number, or a tensor of the shape.
 meets <- function(x, sizes) {
-  if (is_value(x)) return(is.null(dim(x)) || identical(dim(x), sizes))
+  if (is_value(x)) return(is_selection(x) || is.null(dim(x)) || identical(dim(x), sizes))
   is_numeric(x) && length(x) == 1L && is.null(dim(x)) && !is.na(x)
 }
 

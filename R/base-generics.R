@@ -127,13 +127,15 @@ set_s4_methods <- function(package) {
 }
 
 # Calls a function with those arguments of a frame that were given to it.
-call_given <- function(f, names, frame) {
+call_given <- function(f, names, frame) do.call(f, given_in(names, frame), quote = TRUE)
+
+given_in <- function(names, frame) {
   is_given <- function(name) name == "..." || !eval(call("missing", as.name(name)), frame)
   values <- lapply(
     Filter(is_given, names),
     function(name) if (name == "...") eval(quote(list(...)), frame) else setNames(list(frame[[name]]), name)
   )
-  do.call(f, do.call(base::c, values), quote = TRUE)
+  do.call(base::c, values)
 }
 
 # The arguments of a generic of ours that can hold a tensor: those of among().

@@ -5,9 +5,9 @@ is_traced <- function(x) inherits(x, "AnvilTracer")
 
 # Called by the methods of traced values that would give elements: some function of R reads one.
 refuse_reading <- function(x) {
-  # unclass() takes the class away, and what says the type needs it.
-  if (!inherits(x, "AnvilTracer")) oldClass(x) <- c("AnvilTracer", "AnvilValue")
   reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
+  # unclass() takes the class away, and what says the type needs it.
+  if (!inherits(x, "AnvilTracer") && is.null(selected(x))) oldClass(x) <- c("AnvilTracer", "AnvilValue")
   abort_reading(reader, x)
 }
 
@@ -33,6 +33,8 @@ abort_concrete <- function(what, x) {
 
 # `reader` says what reads the traced value, see reading_call().
 abort_reading <- function(reader, x) {
+  if (!is.null(selected(x))) abort_selection(reader)
+  if (!is.null(attr(x, "of_selection"))) abort_selection_size(reader)
   line <- reader$line
   advice <- if (length(reader$name)) unique(instead_of[reader$name]) else NA
   # Of several functions that may be the one, the advice for each.

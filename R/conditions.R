@@ -194,9 +194,9 @@ tidy_assignment <- function(call, frame, caller) {
   plain <- if (is.language(value)) {
     !identical(value, quote(`*vtmp*`))
   } else {
-    is.atomic(value) && length(value) == 1L
+    !is.object(value) && is.atomic(value) && length(value) == 1L
   }
-  if (!plain || is.object(value)) value <- quote(value)
+  if (!plain) value <- quote(value)
   call$value <- NULL
   call[[1L]] <- as.name(sub("<-", "", name, fixed = TRUE))
   call[[2L]] <- as.name(target[1L])
@@ -236,6 +236,7 @@ describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
   if (is_traced(x)) return("a traced value")
+  if (is_selection(x)) return("a selection")
   if (is.object(x)) return(paste0("an object of class <", encodeString(class(x)[1L]), ">"))
   if (is.atomic(x) && length(x) == 1L) return(deparse1(x))
   if (!is.atomic(x)) {

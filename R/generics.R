@@ -175,6 +175,9 @@ mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE
 Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   check_dots(..., .values = TRUE)
   check_flag("na.rm", na.rm)
+  if (...length() > 1L && any_selection(...)) {
+    return(summary_of_selections(.Generic, list(...), list(na.rm = na.rm, axes = axes, drop = drop)))
+  }
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
   # widest.
   values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
@@ -211,7 +214,7 @@ unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", 
 #' @export
 Math.AnvilValue <- function(x, ...) {
   if (.Generic != "signif") check_dots(...)
-  if (is_traced(x)) abort_concrete(paste0(.Generic, "()"), x)
+  if (is_traced(x) || is_selection(x)) abort_concrete(paste0(.Generic, "()"), x)
   by_base(get(.Generic, baseenv())(as_array(x), ...))
 }
 

@@ -5,10 +5,24 @@
 assigned <- function(x, value, one, ...) {
   # The methods of ours are called as such: dispatch from compiled code forgets how subscripts are written.
   plain <- function() {
+    if (is_selection(x)) {
+      assign <- if (one) `[[<-.AnvilSelection` else `[<-.AnvilSelection`
+      return(assign(x, ..., value = value))
+    }
     if (inherits(x, "AnvilValue")) {
       return(if (one) `[[<-.AnvilValue`(x, ..., value = value) else `[<-.AnvilValue`(x, ..., value = value))
     }
     if (one) `[[<-`(x, ..., value = value) else `[<-`(x, ..., value = value)
+  }
+  if (is_selection(value) && !one && !is_selection(x) && (is_traced(x) || is_r_vector(x))) {
+    # R's own vectors and arrays take the common type.
+    values <- selected(value)$values
+    if (!is_traced(x)) {
+      x <- turned(x, values)
+    } else if (!is.null(attr(x, "from_r"))) {
+      x <- from_r(with_names_of(nv_promote_to_common(x, values)[[1L]], x))
+    }
+    return(from_r_too(x, assign_selection(x, value, ...)))
   }
   if (is.object(x)) return(if (is.null(attr(x, "from_r"))) plain() else assigned_in(x, value, one, ...))
   traced <- is_traced(value)

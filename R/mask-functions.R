@@ -84,6 +84,9 @@ with_value_last <- function(call, frame) {
 # Those that reduce all of their arguments.
 reducing <- function(name) {
   eval(bquote(function(..., na.rm = FALSE) {
+    if (...length() > 1L && !is.object(..1) && any_selection(...)) {
+      return(summary_of_selections(.(name), list(...), list(na.rm = na.rm)))
+    }
     if (...length() < 2L || is.object(..1) || !any_traced(...)) {
       return(.(as.name(name))(..., na.rm = na.rm))
     }
@@ -118,6 +121,7 @@ mask_functions <- list(
   },
 
   identical = function(x, y, ...) {
+    if (is_selection(x) || is_selection(y)) abort_concrete("identical()", if (is_selection(x)) x else y)
     # A number and a traced value may be identical or not; what is no number is not.
     traced <- c(is_traced(x), is_traced(y))
     other <- if (traced[1L]) y else x
@@ -135,9 +139,10 @@ mask_functions <- list(
     from_r(nv_reduce_any(nv_outer(as_flat(as_operand(x)), as_flat(as_operand(table)), nv_eq), axes = 2L))
   },
 
-  is.factor = function(x) is_traced(x) && !is.null(levels(x)) || is.factor(x),
+  is.factor = function(x) (is_traced(x) || is_selection(x)) && !is.null(levels(x)) || is.factor(x),
 
   is.vector = function(x, mode = "any") {
+    if (is_selection(x)) return(!is.array(x) && mode %in% c("any", mode(x), typeof(x)))
     if (!is_traced(x)) return(is.vector(x, mode))
     is_mode <- mode %in% c("any", mode(x), typeof(x)) || mode == "double" && is_float(dtype(x))
     ndims(x) < 2L && is.null(levels(x)) && is_mode

@@ -60,7 +60,8 @@
 #'   L
 #' })
 #' L(nv_tensor(c(1, 2, 3)))
-#' @seealso [base-functions] for what the functions of R give for tensors
+#' @seealso [selections] for `x[mask]` with a mask that the program computes, [base-functions] for what the
+#'   functions of R give for tensors
 #' @name masked-functions
 NULL
 

@@ -31,14 +31,23 @@ for (name in names(stats_functions)) {
   method <- saying_what_is_missing(get(paste0("nv_", name)))
   formals(method) <- formals(generic)
   assign(paste0(name, ".AnvilValue"), method)
+  if (name != "dmultinom") {
+    of_selection <- function() NULL
+    formals(of_selection) <- formals(generic)
+    body(of_selection) <- bquote(on_values(
+      given_in(.(names(formals(generic))), environment()), .(as.name(paste0(name, ".AnvilValue")))
+    ))
+    assign(paste0(name, ".AnvilSelection"), of_selection)
+  }
 }
-rm(name, generic, held, method)
+rm(name, generic, held, method, of_selection)
 
 # Called by roxygen2.
 distribution_tags <- function() {
   names <- names(stats_functions)
   c(
     paste0("@rawNamespace export(", names, ")"), paste0("@rawNamespace S3method(", names, ", AnvilValue)"),
+    paste0("@rawNamespace S3method(", setdiff(names, "dmultinom"), ", AnvilSelection)"),
     paste("@aliases", names)
   )
 }

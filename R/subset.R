@@ -37,9 +37,10 @@
 #' element. (What a traced function has made of R's vectors, as [masked-functions] do, keeps R's meaning.)
 #'
 #' How many elements a mask selects must be known when a function is traced: a mask is an R logical or a
-#' boolean tensor. With one that the program computes, `x[mask] <- value` assigns one number, as
-#' `x <- nv_ifelse(mask, value, x)` does, and so do `x[mask, ] <- value` and `x[mask, j] <- value` for a mask
-#' of rows; all else is an error.
+#' boolean tensor. With one that the program computes, `x[mask]`, `x[mask, ]` and `x[mask, j]` are
+#' [selections]: what takes these, needs no such number, as in `mean(x[x > 0])`. `x[mask] <- value` assigns
+#' one number, as `x <- nv_ifelse(mask, value, x)` does, or a selection by the same mask, and so do
+#' `x[mask, ] <- value` and `x[mask, j] <- value`.
 #'
 #' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0 or `NA`.
 #'
@@ -125,6 +126,7 @@ nv_subset <- function(x, ..., drop = TRUE, mode = "error") {
 #' @rdname nv_subset
 #' @export
 nv_subset_assign <- function(x, ..., value, mode = "error") {
+  if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
   .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, mode, as_update(value))
 }
 
@@ -141,6 +143,7 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[<-",AnvilTensor,"[<-.AnvilValue")
 #' @rawNamespace S3method("[<-",AnvilTracer,"[<-.AnvilValue")
 `[<-.AnvilValue` <- function(x, ..., value) {
+  if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
   .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, as_update(value))
 }
 

@@ -249,6 +249,8 @@ ENTRY1(summary)
 ENTRY1(dtype)
 ENTRY1(shape)
 ENTRY1(ambiguous)
+ENTRY1(select)
+ENTRY1(selected)
 ENTRY1(dtype_name)
 ENTRY5(common_dtype)
 ENTRY1(rules_name)
@@ -353,6 +355,7 @@ static const R_CallMethodDef calls[] = {
     CALL(trace_depth, 0),  CALL(same, 2),  CALL(bound, 2),
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2), CALL(tensor_data, 1),        CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
+    CALL(select, 1),       CALL(selected, 1),
     CALL(common_dtype, 5), CALL(rules_name, 1), CALL(promotable, 3),   CALL(promotion_path, 3),
     CALL(by_settings, 4),  CALL(settings_choose, 3), CALL(settings_forget, 1), CALL(default_dtypes, 0), CALL(in_audit, 2), CALL(audit_entries, 1),
     CALL(graph_types, 1),

@@ -78,7 +78,8 @@ test_that("no method swallows an argument that it does not know", {
     # of one argument hand theirs on, and so do plots to graphics, which takes parameters under many names.
     # R's own rep.int() takes no others.
     if (!with_dots(methods[[key]]) || startsWith(key, "Math|") ||
-      key %in% paste0(c(any_name, "rep", "rep.int", "xtfrm", "outer", "sweep", plots), "|AnvilValue")) next
+      key %in% paste0(c(any_name, "rep", "rep.int", "xtfrm", "outer", "sweep", plots), "|AnvilValue") ||
+      key %in% paste0(c("pmax", "pmin", "sweep"), "|AnvilSelection")) next
     parts <- strsplit(key, "|", fixed = TRUE)[[1L]]
     generics <- switch(
       parts[1L], Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L]
@@ -95,6 +96,12 @@ test_that("no method swallows an argument that it does not know", {
       if (parts[2L] == "AnvilTracer") {
         call <- function(a) call_with(generic, a)
         expect_fields(jit(call)(x), "anvil_error_arg", arg = "nonsense_argument")
+      } else if (parts[2L] == "AnvilSelection") {
+        call <- function(a) call_with(generic, if (generic %in% c("any", "all")) a[a > 0] > 1 else a[a > 0])
+        # What takes no selection says so first.
+        never <- generic %in% c("[[", "[[<-", "summary")
+        class <- if (never) "anvil_error_concrete" else "anvil_error_arg"
+        expect_error(jit(call)(x), class = class, label = key)
       } else {
         # What there is for no tensor says so first.
         never <- parts[2L] == "AnvilAbstract" && generic %in% c("mean", getGroupMembers("Summary"))

@@ -84,6 +84,6 @@ test_that("a mask that is a tensor with elements selects as R's logicals do", {
   expect_elements(jit(function(y) y[keep])(x * 2), c(6, 4), "f64[2]")
   x[x < 0] <- 0
   expect_elements(x, c(3, 0, 2), "f64[3]")
-  expect_error(jit(function(x) x[x > 0])(x), class = "anvil_error_dtype", "nv_ifelse")
+  expect_error(jit(function(x) x[x > 0])(x), class = "anvil_error_arg", "nv_ifelse")
   expect_error(x[nv_tensor(c(TRUE, FALSE))], class = "anvil_error_index")
 })

@@ -3,7 +3,7 @@
 # matrix), `s` (0-d) and `b` (booleans); its columns:
 # * tensor: what the expression gives for tensors: `R`, a value of R; `tensor`; `list`, a list with tensors;
 #   `-` where R itself refuses it. What R refuses is refused.
-# * traced: `tensor`, `R`, `list`, `error`: anvil_error_concrete, or `-`: another error of ours.
+# * traced: `tensor`, `R`, `list`, `selection`, `error`: anvil_error_concrete, or `-`: another error of ours.
 # * except: for which dtypes it is otherwise, and how: `differs`, `works` (R refuses it), `broken` (the result
 #   cannot be used, see ?`base-functions`), or the class of an error; `b` are booleans, `s` and `u` signed and
 #   unsigned integers, `f` floats, `c` complex numbers.
@@ -60,6 +60,7 @@ plain <- function(x) {
 result_of <- function(x, class) {
   holds <- function(x) inherits(x, class)
   if (holds(x)) return("tensor")
+  if (inherits(x, "AnvilSelection")) return("selection")
   if (is.list(x) && !is.data.frame(x) && any(vapply(x, holds, NA))) "list" else "R"
 }
 
@@ -116,7 +117,7 @@ test_that("the table is whole", {
   expect_gte(length(unique(paste(table$package, table$`function`))), 200)
   expect_setequal(unique(table$package), c("base", "methods", "stats", "utils"))
   expect_true(all(table$tensor %in% c("R", "tensor", "list", "-")))
-  expect_true(all(table$traced %in% c("R", "tensor", "list", "error", "-")))
+  expect_true(all(table$traced %in% c("R", "tensor", "list", "selection", "error", "-")))
   expect_identical(anyDuplicated(table$expression), 0L)
   # A difference has a reason.
   expect_identical(table$expression[nzchar(table$except) & !nzchar(table$why)], character())

@@ -280,7 +280,7 @@ test_that("a boolean tensor is a mask, whose elements are known; a traced one is
   x[x > 1] <- 0
   expect_elements(x, c(0, 1, 0), "f16[3]")
   expect_error(x[nv_tensor(c(TRUE, FALSE))], class = "anvil_error_index")
-  expect_error(jit(function(x) x[x > 1])(x), class = "anvil_error_dtype", "nv_ifelse")
+  expect_error(jit(function(x) x[x > 1])(x), class = "anvil_error_arg", "nv_ifelse")
   # A mask that is captured is known in a trace, too.
   mask <- nv_tensor(c(TRUE, FALSE, TRUE))
   expect_elements(jit(function(x) x[mask])(nv_tensor(c(3, 1, 2))), c(3, 2), "f32[2]")

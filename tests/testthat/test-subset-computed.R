@@ -63,7 +63,7 @@ test_that("one number is assigned to masks of rows and columns that a program co
     m
   }
   expect_error(jit(short)(m), class = "anvil_error_index", "a mask of length 2")
-  expect_error(jit(function(m) m[m[, 1] > 0, ])(m), class = "anvil_error_dtype", "nv_ifelse")
+  expect_error(jit(function(m) m[m[, 1] > 0, ])(m), class = "anvil_error_arg", "nv_ifelse")
   g <- gradient(function(m) {
     m[m[, 1] > 0, ] <- 0
     sum(m^2)

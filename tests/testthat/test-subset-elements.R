@@ -17,7 +17,7 @@ test_that("a mask that the program computes takes one value", {
   f <- function(x) { x[x < 0] <- c(1, 2); x }
   expect_error(jit(f)(x), class = "anvil_error_arg", "one value")
   expect_error(jit(function(x) { x[x > 0] <- 0.5; x })(nv_tensor(1:2)), class = "anvil_error_dtype")
-  expect_error(jit(function(x) x[x > 0])(x), class = "anvil_error_index", "nv_ifelse")
+  expect_error(jit(function(x) x[x > 0])(x), class = "anvil_error_arg", "nv_ifelse")
 })
 
 test_that("masks of the same shape and matrices of positions select elements, as in R", {

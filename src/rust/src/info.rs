@@ -4,9 +4,11 @@
 use crate::ffi::*;
 use crate::guard::{protected, r_string, r_strings, Exit, Outcome, Scope};
 use crate::handle;
+use crate::inner::is_list;
 use crate::jit;
 use crate::settings;
 use crate::trace;
+use crate::tracer;
 use crate::tree;
 use crate::value::{self, Tensor};
 use crate::vector;
@@ -105,9 +107,14 @@ fn parts(x: SEXP, scope: &Scope) -> Outcome<[SEXP; 3]> {
     Ok([value::name_of_dtype(ranked.dtype), shape, value::flag(ranked.ambiguous)])
 }
 
+/// What has the type of a value: of a selection its values.
+fn typed(x: SEXP) -> SEXP {
+    tracer::selected(x).map_or(x, |parts| element(parts, 0))
+}
+
 /// Name of the dtype of a value.
 pub fn dtype(x: SEXP, scope: &Scope) -> Outcome {
-    Ok(parts(x, scope)?[0])
+    Ok(parts(typed(x), scope)?[0])
 }
 
 /// Sizes of the axes of a value.
@@ -117,7 +124,21 @@ pub fn shape(x: SEXP, scope: &Scope) -> Outcome {
 
 /// Whether a value is ambiguous.
 pub fn ambiguous(x: SEXP, scope: &Scope) -> Outcome {
-    Ok(parts(x, scope)?[2])
+    Ok(parts(typed(x), scope)?[2])
+}
+
+/// A selection of a tracer's values, without class; `parts` are `list(values, mask, axis)`.
+pub fn select(parts: SEXP, scope: &Scope) -> Outcome {
+    if !is_list(parts) || len(parts) == 0 || tracer::held(element(parts, 0)).is_none() {
+        return Err(Error::Internal { detail: "no values to select".into() }.into());
+    }
+    // SAFETY: inside `protected`; the values are a tracer.
+    Ok(scope.keep(protected(|| unsafe { tracer::select(element(parts, 0), parts) })?))
+}
+
+/// `list(values, mask, axis)` of a selection; `NULL` for anything else.
+pub fn selected(x: SEXP) -> Outcome {
+    Ok(tracer::selected(x).unwrap_or_else(nil))
 }
 
 /// The canonical name of a dtype.

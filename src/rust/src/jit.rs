@@ -375,11 +375,15 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
 /// The error for something that cannot be returned from a traced function.
 fn returned(exit: Exit) -> Exit {
     match exit {
-        Exit::Error(Error::Arg { got, .. }) => Exit::Error(Error::Arg {
+        Exit::Error(Error::Arg { got, hint, .. }) => Exit::Error(Error::Arg {
             arg: "the result of the function".into(),
             expected: "tensors, R numbers, logicals or arrays, or a list of these".into(),
+            hint: if got == value::SELECTION {
+                hint
+            } else {
+                "Return other things from a function that is not jitted.".into()
+            },
             got,
-            hint: "Return other things from a function that is not jitted.".into(),
         }),
         other => other,
     }

@@ -153,6 +153,8 @@ entry! {
     rs_dtype(x) scope => info::dtype(x, scope);
     rs_shape(x) scope => info::shape(x, scope);
     rs_ambiguous(x) scope => info::ambiguous(x, scope);
+    rs_select(parts) scope => info::select(parts, scope);
+    rs_selected(x) _scope => info::selected(x);
     rs_dtype_name(x) _scope => info::dtype_name(x);
     rs_common_dtype(lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules) scope =>
         info::common([lhs, rhs, lhs_ambiguous, rhs_ambiguous, rules], scope);

@@ -15,10 +15,11 @@ use crate::operands;
 use crate::program::Program;
 use crate::settings::{self, Settings};
 use crate::trace::{self, Trace};
-use crate::tree::{deeper, Leaf, Out};
+use crate::tracer;
+use crate::tree::{deeper, list_of, Leaf, Out};
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::{applies_at_positions, Applier, Conversion};
+use anvil_core::apply::{applies_at_positions, is_elementwise, Applier, Conversion};
 use anvil_core::error::Error;
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
@@ -72,6 +73,27 @@ impl Call {
             }
         }
         Ok(call)
+    }
+
+    /// `list(name, operands, attributes, elementwise)`, the attributes by their names.
+    fn of_selections(&self, scope: &Scope) -> Outcome {
+        let operands = list_of(&self.operands, scope)?;
+        let values: Vec<SEXP> = self.attrs.iter().map(|&(_, x)| x).collect();
+        let attrs = list_of(&values, scope)?;
+        // SAFETY: inside `protected`; the names are protected by the list that has them.
+        let name = scope.keep(protected(|| unsafe {
+            let names = Rf_protect(Rf_allocVector(STRSXP, values.len() as Length));
+            for (i, &(tag, _)) in self.attrs.iter().enumerate() {
+                SET_STRING_ELT(names, i as Length, PRINTNAME(tag));
+            }
+            Rf_setAttrib(attrs, R_NamesSymbol, names);
+            Rf_unprotect(1);
+            let name = Rf_allocVector(STRSXP, 1);
+            SET_STRING_ELT(name, 0, self.name);
+            name
+        })?);
+        let elementwise = is_elementwise(&text(self.name));
+        list_of(&[name, operands, attrs, value::flag(elementwise)], scope)
     }
 
     fn attrs(&self) -> Outcome<Attrs> {
@@ -185,6 +207,11 @@ fn attr_at(x: SEXP, depth: usize) -> Outcome<Attr> {
 /// Runs or traces one call. `list` says whether the result is a list of all values, or the one value.
 pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let mut call = Call::new(args)?;
+    if call.operands.iter().any(|&x| tracer::selected(x).is_some()) {
+        let parts = call.of_selections(scope)?;
+        // SAFETY: inside `protected`; the function calls the op on the values of the selections, or signals.
+        return Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"on_selections".as_ptr(), parts) })?));
+    }
     operands::as_meant(call.name, &mut call.operands, scope)?;
     if let Some((trace, handle)) = owner(&call)? {
         let operands = call.operands.iter().map(|&x| trace::operand(&trace, x, scope));

@@ -4,6 +4,7 @@ use crate::ffi::*;
 use crate::guard::{Exit, Outcome, Scope};
 use crate::inner::{is_list, Inner};
 use crate::op;
+use crate::tracer;
 use crate::tree::Leaf;
 use crate::value;
 use crate::vector;
@@ -74,7 +75,11 @@ pub fn subscript(list: SEXP, i: usize) -> String {
     }
 }
 
-/// What to write in place of a list that was given as an operand, or of a vector of a class that has a
+/// What to write in place of a selection.
+const SELECTIONS: &str =
+    "`nv_ifelse(mask, x, y)` has all elements, `x[nv_which(mask, size = n)]` a known number; `?selections` says which functions take a selection.";
+
+/// What to write in place of a selection, a list that was given as an operand, or of a vector of a class that has a
 /// conversion; empty for anything but a bare list with elements and such a vector.
 pub fn advice(x: SEXP) -> String {
     /// The classes of vectors that `as_nv_tensor()` converts.
@@ -85,6 +90,9 @@ pub fn advice(x: SEXP) -> String {
     }
     /// Elements that are listed.
     const LISTED: usize = 3;
+    if tracer::selected(x).is_some() {
+        return SELECTIONS.into();
+    }
     if !is_list(x) || len(x) == 0 {
         return String::new();
     }

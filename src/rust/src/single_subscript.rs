@@ -24,6 +24,21 @@ pub fn is_computed_mask(i: SEXP, shape: &Shape) -> Outcome<bool> {
     Ok(aval.dtype == DType::I1 && aval.shape == *shape && shape.rank() > 0)
 }
 
+/// Whether the only subscript is a mask of all elements that a program computes: of the shape of `x`, or of a vector
+/// with as many.
+///
+/// # Errors
+/// Those of [`is_vector`].
+pub fn masks_elements(x: SEXP, shape: &Shape, subscripts: &[SEXP]) -> Outcome<bool> {
+    let &[i] = subscripts else { return Ok(false) };
+    if !value::is_tracer(i) {
+        return Ok(false);
+    }
+    let (_, aval, _) = trace::own_value(i)?;
+    let whole = aval.dtype == DType::I1 && aval.shape.size() == shape.size() && shape.rank() > 0;
+    Ok(whole && (aval.shape == *shape || aval.shape.rank() > 0 && is_vector(x, shape)?))
+}
+
 /// Whether a subscript is a matrix of integers that a program computes, with a column for each axis.
 pub fn are_computed_rows(i: SEXP, shape: &Shape) -> Outcome<bool> {
     if !value::is_tracer(i) {
@@ -131,9 +146,9 @@ pub fn refused(
         (Kind::Mask { .. }, true) => {
             format!("Write {first}, `{x} <- nv_ifelse(mask, value, {x})` with a mask of its shape for elements.")
         }
-        (Kind::Computed, false) => format!(
-            "How many elements a mask selects is not known in a program: write `nv_ifelse({i}, {x}, 0)` to keep the shape, or outside of it `as_array({x})[as_array({i})]`."
-        ),
+        (Kind::Computed, false) => {
+            format!("Write {first}, or take a mask of the shape of `{x}` for elements, in R's order.")
+        }
         (Kind::Matrix, false) if shape.rank() == 2 => format!(
             "Write `nv_flatten({x})[{i}[, 1] + nrow({x}) * ({i}[, 2] - 1L)]` for an element for each row of it, or use `nv_gather()`."
         ),

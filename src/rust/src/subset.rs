@@ -30,6 +30,7 @@ use anvil_core::kernels::cast;
 use anvil_core::ops::attrs::Attrs;
 use anvil_core::ops::{Mode, Site};
 use anvil_core::shape::{Axis, Shape};
+use std::os::raw::c_int;
 
 /// A subscript for each of the first axes.
 struct Subscripts {
@@ -45,6 +46,8 @@ enum Chosen {
     Dynamic(SEXP),
     /// A mask that the program computes, of the shape of what is assigned to.
     Where(SEXP),
+    /// A mask that the program computes, along the axis or of all elements, where it is read.
+    Mask(SEXP),
 }
 
 impl Chosen {
@@ -53,7 +56,7 @@ impl Chosen {
         Ok(match self {
             Chosen::Known(selection) => matches!(selection, Selection::At(_)),
             Chosen::Dynamic(x) => shape_of(*x)?.rank() == 0,
-            Chosen::All | Chosen::Where(_) => false,
+            Chosen::All | Chosen::Where(_) | Chosen::Mask(_) => false,
         })
     }
 }
@@ -71,6 +74,21 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     let out = subscripts.call(x, None, drop, mode_of(mode)?, scope)?;
     if !subscripts.flat {
         axis_names::set(out, subscripts.names(names, drop, scope)?)?;
+    }
+    if let Some((at, mask)) = subscripts.mask() {
+        let mut axis = 0;
+        for chosen in &subscripts.chosen[..=at] {
+            axis += c_int::from(!(drop && chosen.is_one()?));
+        }
+        if subscripts.chosen.len() == 1 {
+            // Of all elements, along no axis.
+            axis = 0;
+        }
+        // SAFETY: inside `protected`.
+        let axis = scope.keep(protected(|| unsafe { Rf_ScalarInteger(axis) })?);
+        let parts = tree::list_of(&[out, mask, axis], scope)?;
+        // SAFETY: inside `protected`; the function makes a selection.
+        return Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"selection_of".as_ptr(), parts) })?));
     }
     Ok(out)
 }
@@ -193,6 +211,10 @@ impl Subscripts {
             subscripts.chosen.push(Chosen::Where(values[0]));
             return Ok(subscripts);
         }
+        if !assigns && !one && single_subscript::masks_elements(x, &shape, &values)? {
+            subscripts.chosen.push(Chosen::Mask(values[0]));
+            return Ok(subscripts);
+        }
         if !one && values.len() == 1 && shape.rank() > 1 {
             if let Some(selection) = single_subscript::elements(&shape, values[0], scope)? {
                 subscripts.chosen.push(Chosen::Known(selection));
@@ -236,6 +258,13 @@ impl Subscripts {
             let (axis, size) = (Axis(i), shape[i]);
             let chosen = match is_missing(x) {
                 true => Chosen::All,
+                false if !assigns && !one && single_subscript::is_computed_mask(x, &[size].into())? => {
+                    if subscripts.mask().is_some() {
+                        let hint = "Select along one axis, and the other with `nv_ifelse()`.";
+                        return wrong(axis, "a second mask that the program computes".into(), hint);
+                    }
+                    Chosen::Mask(x)
+                }
                 false => choose(x, is_range(expression), axis, size)?,
             };
             if one && !chosen.is_one()? {
@@ -249,12 +278,20 @@ impl Subscripts {
         Ok(subscripts)
     }
 
+    /// The mask that the program computes, and its place, where it is read.
+    fn mask(&self) -> Option<(usize, SEXP)> {
+        self.chosen.iter().enumerate().find_map(|(i, chosen)| match chosen {
+            Chosen::Mask(mask) => Some((i, *mask)),
+            _ => None,
+        })
+    }
+
     /// The names along the axes of the selected elements, from those of all.
     fn names(&self, names: SEXP, drop: bool, scope: &Scope) -> Outcome {
         let left = self.chosen.iter().map(|chosen| {
             Ok(match chosen {
                 _ if drop && chosen.is_one()? => Left::Nothing,
-                Chosen::All => Left::All,
+                Chosen::All | Chosen::Mask(_) => Left::All,
                 Chosen::Known(selection) => Left::Some(selection),
                 Chosen::Dynamic(_) | Chosen::Where(_) => Left::Unknown,
             })
@@ -267,7 +304,7 @@ impl Subscripts {
     fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
         let new = new.map(|new| operands::as_assigned(x, new, scope)).transpose()?;
         let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
-            Chosen::Dynamic(x) | Chosen::Where(x) => Some(*x),
+            Chosen::Dynamic(x) | Chosen::Where(x) | Chosen::Mask(x) => Some(*x),
             _ => None,
         });
         let operands: Vec<SEXP> = [x].into_iter().chain(new).chain(tensors).collect();
@@ -314,7 +351,7 @@ impl Subscripts {
         let (mut subscripts, mut joins) = (Vec::with_capacity(self.chosen.len()), vec![]);
         for chosen in &self.chosen {
             subscripts.push(match chosen {
-                Chosen::All => Subscript::All,
+                Chosen::All | Chosen::Mask(_) => Subscript::All,
                 Chosen::Dynamic(x) => Subscript::Dynamic(operand(*x)?),
                 Chosen::Where(x) => Subscript::Where(operand(*x)?),
                 Chosen::Known(Selection::At(at)) => Subscript::At(Start::Known(*at)),
@@ -373,7 +410,7 @@ impl Subscripts {
                     leaves.push(leaf(trace::new_vector(at, scope)?)?);
                 }
                 // A mask with elements is known.
-                Chosen::Dynamic(x) | Chosen::Where(x) => {
+                Chosen::Dynamic(x) | Chosen::Where(x) | Chosen::Mask(x) => {
                     words.push(4);
                     leaves.push(leaf(*x)?);
                 }
@@ -401,7 +438,7 @@ impl Subscripts {
                         Subscript::Range { start: start(applier)?, size, stride: 1 }
                     }
                     Chosen::Known(_) => Subscript::Positions(operand()),
-                    Chosen::Dynamic(_) | Chosen::Where(_) => Subscript::Dynamic(operand()),
+                    Chosen::Dynamic(_) | Chosen::Where(_) | Chosen::Mask(_) => Subscript::Dynamic(operand()),
                 });
             }
             let new = new.map(|_| operands[1]);

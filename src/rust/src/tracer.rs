@@ -4,6 +4,9 @@
 //! value in the graph and the length. Each method that would give an element signals `anvil_error_concrete`
 //! (`refuse_reading()` of R/conditions.R), so that no function can misread a trace. A method may be left by an
 //! error: R restores what it changed for the call of the method with its context.
+//!
+//! A selection, the elements where a mask of the program holds (R/selection.R), is such a vector too, which holds
+//! `list(values, mask, axis)` besides. It is no tracer: whatever takes one, refuses it.
 
 use crate::altrep::*;
 use crate::ffi::*;
@@ -79,6 +82,13 @@ pub unsafe fn new(dtype: DType, held: SEXP, index: usize, size: usize) -> SEXP {
         Natural::Complex => CPLXSXP,
     };
     let class = class_of(kind).expect("the classes are made when the library is loaded");
+    // SAFETY: by the caller.
+    unsafe { vector(class, held, index, size) }
+}
+
+/// # Safety
+/// As [`new`].
+unsafe fn vector(class: Class, held: SEXP, index: usize, size: usize) -> SEXP {
     // SAFETY: by the caller; two elements are written.
     unsafe {
         let numbers = Rf_protect(Rf_allocVector(REALSXP, 2));
@@ -90,16 +100,59 @@ pub unsafe fn new(dtype: DType, held: SEXP, index: usize, size: usize) -> SEXP {
     }
 }
 
-/// What a tracer holds, and the number of its value; `None` if an object is none. R may have wrapped a vector
-/// to give it other attributes.
+/// The number of objects that a tracer holds, and that a selection holds.
+const HELD: usize = 3;
+const HELD_BY_SELECTION: usize = 4;
+
+/// What a tracer holds, and the number of its value; `None` if an object is none.
 pub fn held(x: SEXP) -> Option<(SEXP, usize)> {
+    let (held, numbers) = data(x).filter(|&(held, _)| len(held) == HELD)?;
+    // SAFETY: a tracer holds two numbers.
+    Some((held, unsafe { *REAL_RO(numbers) } as usize))
+}
+
+/// `list(values, mask, axis)` of a selection; `None` if an object is none.
+pub fn selected(x: SEXP) -> Option<SEXP> {
+    let (held, _) = data(x).filter(|&(held, _)| len(held) == HELD_BY_SELECTION)?;
+    Some(self::held_at(held, HELD))
+}
+
+fn held_at(held: SEXP, i: usize) -> SEXP {
+    crate::ffi::element(held, i)
+}
+
+/// A selection of the values of a tracer, without attributes: its elements cannot be read either. To R it has one
+/// element, so that it is read where there must be one, such as by `if`.
+///
+/// # Safety
+/// May jump: only inside [`protected`](crate::guard::protected). The caller protects the arguments and the result;
+/// `values` is a tracer.
+pub unsafe fn select(values: SEXP, parts: SEXP) -> SEXP {
+    let (Some((held, index)), Some(class)) = (self::held(values), class_of(kind(values))) else {
+        return nil();
+    };
+    // SAFETY: by the caller; a tracer holds a list.
+    unsafe {
+        let more = Rf_protect(Rf_allocVector(VECSXP, HELD_BY_SELECTION as Length));
+        (0..HELD).for_each(|i| {
+            SET_VECTOR_ELT(more, i as Length, held_at(held, i));
+        });
+        SET_VECTOR_ELT(more, HELD as Length, parts);
+        let x = vector(class, more, index, 1);
+        Rf_unprotect(1);
+        x
+    }
+}
+
+/// The two objects that a vector of these classes holds. R may have wrapped it to give it other attributes.
+fn data(x: SEXP) -> Option<(SEXP, SEXP)> {
     let class = class_of(kind(x))?;
     let mut x = x;
-    // SAFETY: reads headers, and what ALTREP objects hold; a tracer holds numbers.
+    // SAFETY: reads headers, and what ALTREP objects hold.
     unsafe {
         while ALTREP(x) != 0 {
             if class.has(x) {
-                return Some((R_altrep_data1(x), *REAL_RO(R_altrep_data2(x)) as usize));
+                return Some((R_altrep_data1(x), R_altrep_data2(x)));
             }
             let wrapped = R_altrep_data1(x);
             if kind(wrapped) != kind(x) {
@@ -185,7 +238,7 @@ unsafe extern "C" fn restore<const KIND: c_int>(_class: SEXP, state: SEXP) -> SE
         let pair = kind(state) == LISTSXP;
         let whole = pair
             && kind(CAR(state)) == VECSXP
-            && len(CAR(state)) == 3
+            && matches!(len(CAR(state)), HELD | HELD_BY_SELECTION)
             && kind(CDR(state)) == REALSXP
             && len(CDR(state)) == 2
             && *REAL_RO(CDR(state)).add(1) >= 0.0;

@@ -385,10 +385,16 @@ pub fn flag_of(x: SEXP) -> Option<bool> {
     }
 }
 
+/// The description of a selection.
+pub const SELECTION: &str = "a selection, of which it is not known while tracing how many elements it has";
+
 /// A description of an R object for errors: its class, and the length of a vector.
 pub fn describe(x: SEXP) -> String {
     if is_tracer(x) {
         return "a traced value".into();
+    }
+    if tracer::selected(x).is_some() {
+        return SELECTION.into();
     }
     // SAFETY: reads the class attribute.
     let class = attribute(x, unsafe { R_ClassSymbol });

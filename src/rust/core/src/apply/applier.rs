@@ -160,5 +160,22 @@ pub fn compares(name: &str) -> bool {
     Compare::rows().iter().any(|row| row.name == name)
 }
 
+/// Whether what is called `name` computes each element of its result of the elements in that place alone.
+pub fn is_elementwise(name: &str) -> bool {
+    const COMPOSED: [&str; 8] = ["abs", "magnitude", "real", "imag", "arg", "quotient", "identity", "floats"];
+    let rows = [
+        Unary::rows(),
+        Predicate::rows(),
+        Part::rows(),
+        MakeComplex::rows(),
+        Binary::rows(),
+        Compare::rows(),
+        Ternary::rows(),
+        Special::rows(),
+        Convert::rows(),
+    ];
+    COMPOSED.contains(&name) || rows.iter().flatten().any(|row| row.name == name)
+}
+
 /// A function that is called by name and composes ops.
 pub(super) type Composition = fn(&mut Applier, &[Value], &Attrs) -> Result<Vec<Value>>;

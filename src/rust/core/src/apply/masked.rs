@@ -19,10 +19,9 @@ impl Applier<'_> {
         if self.aval(value).shape.size() != 1 {
             return Err(Error::Arg {
                 arg: "value".into(),
-                expected: "one value, or a tensor of the shape of the mask in `nv_ifelse(mask, value, x)`"
-                    .into(),
+                expected: "one value, or what the same mask selects, as in `x[mask] <- y[mask]`".into(),
                 got: format!("of shape {}", self.shape(value)),
-                hint: "How many elements a mask selects is not known while tracing.".into(),
+                hint: "How many elements a mask selects is not known while tracing: `nv_ifelse(mask, value, x)` takes values of its shape.".into(),
             });
         }
         let (number, shape, to) = (self.reshaped(value, Shape::scalar())?, self.shape(x), self.ranked(x));

@@ -29,7 +29,7 @@ mod signal;
 mod statistics;
 pub mod subset;
 
-pub use applier::{compares, takes_na, Applier};
+pub use applier::{compares, is_elementwise, takes_na, Applier};
 pub use conversion::{Conversion, Loss};
 pub use defaults::Defaults;
 pub use indexed::applies_at_positions;

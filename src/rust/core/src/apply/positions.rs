@@ -15,7 +15,7 @@ impl Applier<'_> {
         if !dtype.is_integer() {
             let hint = match dtype {
                 DType::I1 => {
-                    "How many elements a mask selects is not known while tracing: use `nv_ifelse(mask, x, y)`, or an R logical."
+                    "A mask must be as long as its axis; `nv_which(mask, size = n)` has a known number of positions."
                 }
                 _ => {
                     "Write whole numbers as `1L`, such as in `i + 1L`, or convert it with `nv_convert(x, \"i32\")`."
