@@ -6,8 +6,8 @@ assigned <- function(x, value, one, ...) {
   # The methods of ours are called as such: dispatch from compiled code forgets how subscripts are written.
   plain <- function() {
     if (is_selection(x)) {
-      assign <- if (one) `[[<-.AnvilSelection` else `[<-.AnvilSelection`
-      return(assign(x, ..., value = value))
+      method <- if (one) `[[<-.AnvilSelection` else `[<-.AnvilSelection`
+      return(method(x, ..., value = value))
     }
     if (inherits(x, "AnvilValue")) {
       return(if (one) `[[<-.AnvilValue`(x, ..., value = value) else `[<-.AnvilValue`(x, ..., value = value))

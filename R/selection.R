@@ -130,7 +130,7 @@ abort_selection_size <- function(reader) {
 
 # Selections meet where they have the same mask, along the same axis.
 check_same_mask <- function(x, y) {
-  if (x$axis == y$axis && .Call(anvil_same, x$mask, y$mask)) return(invisible())
+  if (x$axis == y$axis && .Call(anvil_equal, x$mask, y$mask)) return(invisible())
   abort("anvil_error_shape", paste0(
     "Two selections must be by the same mask",
     if (x$axis != y$axis) paste0(", along the same axis, not along ", x$axis, " and ", y$axis), ".\n",

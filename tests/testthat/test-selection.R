@@ -290,6 +290,40 @@ test_that("batches, loops, branches and gradients within programs select", {
   expect_equal(plain(pushed$tangent), sum(r > 0))
 })
 
+test_that("masks are the same if they are computed in the same way", {
+  expect_as_r(function(x, g) {
+    x[g %in% c(1, 3)] <- x[g %in% c(1, 3)] * 2
+    x[x > c(0, 1, 0, 1, 0, 1, 0, 1)] <- -x[x > c(0, 1, 0, 1, 0, 1, 0, 1)]
+    x
+  }, r, groups)
+  x <- nv_tensor(r, "f64")
+  y <- nv_tensor(s, "f64")
+  e <- nv_tensor(rev(r), "f64")
+  zero <- nv_scalar(0, "f64")
+  # Also around a loop or a gradient and in it.
+  looped <- function(inner) {
+    jit(function(x, y) {
+      m <- x > 0.5 & y < e
+      nv_for(2L, zero, function(i, a) {
+        nv_if(a > 1, function() a + sum(x[m] * y[inner(x, y, a)]), function() a + 2)
+      })
+    })
+  }
+  same <- looped(function(x, y, a) x > 0.5 & y < e)(x, y)
+  expect_equal(plain(same), 2 + sum((r * s)[r > 0.5 & s < rev(r)]))
+  slope <- jit(function(x, y) {
+    v <- x[x > 0]
+    gradient(function(mu) sum((v - mu)^2 * y[x > 0]))(zero)$mu
+  })
+  expect_equal(plain(slope(x, y)), -2 * sum((r * s)[r > 0]))
+  for (other in list(
+    function(x, y, a) x > 0.5 & y < x, function(x, y, a) x > 0.6 & y < e, function(x, y, a) x >= 0.5 & y < e,
+    function(x, y, a) x > 0.5 & y < a, function(x, y, a) y < e & x > 0.5, function(x, y, a) x > 0.5 | y < e
+  )) {
+    expect_error(looped(other)(x, y), class = "anvil_error_shape", "same mask")
+  }
+})
+
 test_that("factors of data frames are selected, and select", {
   data <- data.frame(f = factor(c("a", "b", "a", "b")), y = c(1, 2, 3, 5))
   f <- function(d) {

@@ -21,7 +21,7 @@ use anvil_core::ops::{Builder, Convert, Graph, Op, Reshape};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -43,6 +43,9 @@ pub struct Trace {
     nested: bool,
     /// Captured vectors of R by address; the handle keeps them alive. A nested trace has none of its own.
     captured: RefCell<HashMap<usize, Value>>,
+    /// Captured vectors of R by type and bytes, short ones: code that is written twice, such as `g %in% c(1, 3)`, makes
+    /// equal vectors, of which equal nodes are made.
+    vectors: RefCell<HashMap<(Aval, Vec<u8>), Value>>,
     /// Values of the outer trace that it uses, each with the input that stands for it.
     outer: RefCell<Outer>,
 }
@@ -75,6 +78,7 @@ pub fn open(name: SEXP, nested: SEXP, scope: &Scope) -> Outcome {
         open: Cell::new(true),
         nested: value::flag_of(nested).unwrap_or(false) && depth() > 0,
         captured: RefCell::default(),
+        vectors: RefCell::default(),
         outer: RefCell::default(),
     });
     let handle = handle::new(trace.clone(), nil(), scope)?;
@@ -245,6 +249,46 @@ pub fn same(x: SEXP, y: SEXP) -> Outcome {
     Ok(value::flag(x == y || value(x).is_some() && value(x) == value(y)))
 }
 
+/// Whether two traced values are one, or results of the same ops on the same values, in a trace and in one around it: in
+/// one trace equal nodes are made once.
+pub fn equal(x: SEXP, y: SEXP) -> Outcome {
+    let ((x, _, i), (y, _, j)) = (own_value(x)?, own_value(y)?);
+    let ((outer, around), (inner, depth)) = if i <= j { ((x, i), (y, j)) } else { ((y, j), (x, i)) };
+    let traces: Vec<Rc<Trace>> = STACK.with_borrow(|stack| stack.iter().map(|(t, _)| t.clone()).collect());
+    let (mut pairs, mut seen) = (vec![(outer, inner, depth)], HashSet::new());
+    while let Some((outer, inner, depth)) = pairs.pop() {
+        if !seen.insert((outer, inner, depth)) || depth == around && outer == inner {
+            continue;
+        }
+        let no = Ok(value::flag(false));
+        if depth == around {
+            return no;
+        }
+        let stands_for = |(&value, &input): (&Value, &Value)| (input == inner).then_some(value);
+        if let Some(value) = traces[depth].outer.borrow().inputs.iter().find_map(stands_for) {
+            pairs.push((outer, value, depth - 1));
+            continue;
+        }
+        let (left, right) = (traces[around].builder(), traces[depth].builder());
+        let (left, right) = (left.graph(), right.graph());
+        let are_results = match (left.def(outer), right.def(inner)) {
+            (Def::Literal(a), Def::Literal(b)) if a == b => false,
+            (Def::Result(_, a), Def::Result(_, b)) if a == b => true,
+            _ => return no,
+        };
+        if left.aval(outer) != right.aval(inner) {
+            return no;
+        }
+        if let (true, Some(a), Some(b)) = (are_results, left.made_by(outer), right.made_by(inner)) {
+            if a.op != b.op || a.op.has_effect() || a.operands.len() != b.operands.len() {
+                return no;
+            }
+            pairs.extend(a.operands.iter().zip(&b.operands).map(|(&a, &b)| (a, b, depth)));
+        }
+    }
+    Ok(value::flag(true))
+}
+
 /// The trace that an op on these arguments belongs to, if there is a tracer among them: the innermost.
 ///
 /// # Errors
@@ -275,9 +319,25 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Value> {
         let literal = Literal::from_bytes(dtype, bytes.as_slice()).convert(ranked.stored());
         return Ok(trace.builder().literal(literal, ranked.default()));
     }
-    let tensor = new_tensor(&Aval::new(as_stored(ranked, dtype), shape), bytes.as_slice(), scope)?;
-    let value = capture(trace, &Tensor::read(tensor)?)?;
+    let value = capture_vector(Aval::new(as_stored(ranked, dtype), shape), bytes.as_slice(), trace, scope)?;
     widened(&mut trace.builder(), value, ranked)
+}
+
+/// Captures a vector or array of R's, once for equal ones that are short.
+fn capture_vector(aval: Aval, bytes: &[u8], trace: &Trace, scope: &Scope) -> Outcome<Value> {
+    /// Bytes of vectors that are compared, at most.
+    const SHORT: usize = 1024;
+    if bytes.len() > SHORT {
+        return capture(trace, &Tensor::read(new_tensor(&aval, bytes, scope)?)?);
+    }
+    let (depth, root, _) = root()?;
+    let key = (aval, bytes.to_vec());
+    if let Some(&value) = root.vectors.borrow().get(&key) {
+        return Ok(lift_from(depth, value));
+    }
+    let value = captured_at_root(&Tensor::read(new_tensor(&key.0, bytes, scope)?)?)?;
+    root.vectors.borrow_mut().insert(key, value);
+    Ok(lift_from(depth, value))
 }
 
 /// The type of an R number or array as R stores it: an integer that is `i64?` by default is one of 32 bits.
@@ -348,20 +408,22 @@ fn capture(trace: &Trace, tensor: &Tensor) -> Outcome<Value> {
         let literal = Literal::from_bytes(aval.dtype, bytes.as_slice());
         return Ok(trace.builder().literal(literal, aval.ambiguous));
     }
-    let (depth, root, handle) = root()?;
-    let key = tensor.object as usize;
+    let (depth, ..) = root()?;
+    Ok(lift_from(depth, captured_at_root(tensor)?))
+}
+
+/// The constant of the outermost trace that a tensor is.
+fn captured_at_root(tensor: &Tensor) -> Outcome<Value> {
+    let (_, root, handle) = root()?;
+    let (key, aval) = (tensor.object as usize, tensor.aval());
     let known = root.captured.borrow().get(&key).copied();
-    let known = known.filter(|&v| *root.builder.borrow().graph().aval(v) == aval);
-    let value = match known {
-        Some(value) => value,
-        None => {
-            hold(handle, tensor.object, nil())?;
-            let value = root.builder().constant(aval);
-            root.captured.borrow_mut().insert(key, value);
-            value
-        }
-    };
-    Ok(lift_from(depth, value))
+    if let Some(value) = known.filter(|&v| *root.builder.borrow().graph().aval(v) == aval) {
+        return Ok(value);
+    }
+    hold(handle, tensor.object, nil())?;
+    let value = root.builder().constant(aval);
+    root.captured.borrow_mut().insert(key, value);
+    Ok(value)
 }
 
 /// The outermost trace of nested ones, its depth in the stack and its handle.
