@@ -59,8 +59,8 @@ NULL
 selection_of <- function(parts) {
   x <- parts[[1L]]
   named <- !is.null(names(x)) || !is.null(dimnames(x))
-  if (parts[[3L]] > 0L) return(selection(x, parts[[2L]], parts[[3L]], named))
-  selection(as_flat(x), as_flat(parts[[2L]]), 1L, named)
+  mask <- as_flat(parts[[2L]])
+  if (parts[[3L]] > 0L) selection(x, mask, parts[[3L]], named) else selection(as_flat(x), mask, 1L, named)
 }
 
 # The values that are not selected become 1, where most functions are finite. Only a choice takes a gradient

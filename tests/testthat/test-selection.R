@@ -61,6 +61,21 @@ test_that("reductions give what R gives, of any mask", {
   expect_as_r(function(x, g) sapply(1:3, function(j) mean(x[g == j])), r, groups)
 })
 
+test_that("vectors of one element, of none, and numbers are selected of", {
+  f <- function(x) list(sum(x[x > 0]), length(x[x > 0]), mean(x[x > 0]), max(x[x > 0]), sd(x[x > 0]))
+  for (x in list(2, -1, numeric(), 0)) {
+    expected <- plain(suppressWarnings(f(x)))
+    expect_equal(plain(jit(f)(nv_tensor(x, "f64", shape = length(x)))), expected)
+    if (length(x)) expect_equal(plain(jit(f)(nv_scalar(x, "f64"))), expected)
+  }
+  one <- function(x) {
+    x[x > 0] <- log(x[x > 0])
+    x
+  }
+  expect_nv(jit(one)(nv_scalar(1, "f64")), 0, "f64", integer())
+  expect_equal(plain(gradient(one)(nv_scalar(2, "f64"))[[1L]]), 0.5)
+})
+
 test_that("dtypes are those of the tensor that R's mask selects", {
   for (dtype in c("f32", "f64", "f16", "bf16", "i32", "i64", "i8", "ui8")) {
     x <- nv_tensor(c(1, 2, 3, 100), dtype)
@@ -227,6 +242,22 @@ test_that("rows, columns and elements of matrices are selected", {
     }
   )) {
     for (m in list(r > 0, s > -1)) expect_as_r(f, wide, m)
+  }
+  expect_as_r(function(u, w) colMeans(u[u %*% w > 0, ]), wide, c(1, -1, 0.5))
+  expect_as_r(function(u, w) {
+    u[u %*% w > 0, 1] <- u[u %*% w > 0, 2] * 2
+    u
+  }, wide, c(1, -1, 0.5))
+  cube <- array(sin(1:24), 2:4)
+  for (f in list(
+    function(a) sum(a[, a[1, , 1] > 0, ]), function(a) mean(a[1, a[1, , 1] > 0, ]), function(a) sum(a[a > 0.5]),
+    function(a) max(a[1, , a[1, 1, ] > 0] * 2), function(a) {
+      a[1, , a[1, 1, ] > 0] <- -a[1, , a[1, 1, ] > 0]
+      a[, a[1, , 1] > 0, ] <- a[, a[1, , 1] > 0, ] * 2
+      a
+    }
+  )) {
+    expect_as_r(f, cube)
   }
   fit <- function(u, y, m) solve(crossprod(u[m, ]), crossprod(u[m, ], y[m]))
   expect_as_r(fit, wide, s + 1, r > -1.5)

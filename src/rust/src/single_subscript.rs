@@ -24,6 +24,18 @@ pub fn is_computed_mask(i: SEXP, shape: &Shape) -> Outcome<bool> {
     Ok(aval.dtype == DType::I1 && aval.shape == *shape && shape.rank() > 0)
 }
 
+/// Whether a subscript is a mask of an axis of this size that a program computes: a vector, or one column, such as
+/// `A %*% b > 0`.
+pub fn masks_axis(i: SEXP, size: usize) -> Outcome<bool> {
+    if !value::is_tracer(i) {
+        return Ok(false);
+    }
+    let (_, aval, _) = trace::own_value(i)?;
+    Ok(aval.dtype == DType::I1
+        && aval.shape.first() == Some(&size)
+        && aval.shape[1..].iter().all(|&n| n == 1))
+}
+
 /// Whether the only subscript is a mask of all elements that a program computes: of the shape of `x`, or of a vector
 /// with as many.
 ///
@@ -36,7 +48,7 @@ pub fn masks_elements(x: SEXP, shape: &Shape, subscripts: &[SEXP]) -> Outcome<bo
     }
     let (_, aval, _) = trace::own_value(i)?;
     let whole = aval.dtype == DType::I1 && aval.shape.size() == shape.size() && shape.rank() > 0;
-    Ok(whole && (aval.shape == *shape || aval.shape.rank() > 0 && is_vector(x, shape)?))
+    Ok(whole && (aval.shape == *shape || is_vector(x, shape)?))
 }
 
 /// Whether a subscript is a matrix of integers that a program computes, with a column for each axis.

@@ -258,7 +258,7 @@ impl Subscripts {
             let (axis, size) = (Axis(i), shape[i]);
             let chosen = match is_missing(x) {
                 true => Chosen::All,
-                false if !assigns && !one && single_subscript::is_computed_mask(x, &[size].into())? => {
+                false if !assigns && !one && single_subscript::masks_axis(x, size)? => {
                     if subscripts.mask().is_some() {
                         let hint = "Select along one axis, and the other with `nv_ifelse()`.";
                         return wrong(axis, "a second mask that the program computes".into(), hint);
