@@ -250,7 +250,8 @@ test_that("rows, columns and elements of matrices are selected", {
   }, wide, c(1, -1, 0.5))
   cube <- array(sin(1:24), 2:4)
   for (f in list(
-    function(a) sum(a[, a[1, , 1] > 0, ]), function(a) mean(a[1, a[1, , 1] > 0, ]), function(a) sum(a[a > 0.5]),
+    function(a) sum(a[, a[1, , 1] > 0, ]), function(a) mean(a[1, a[1, , 1] > 0, ]),
+    function(a) sum(a[a > 0.5]),
     function(a) max(a[1, , a[1, 1, ] > 0] * 2), function(a) {
       a[1, , a[1, 1, ] > 0] <- -a[1, , a[1, 1, ] > 0]
       a[, a[1, , 1] > 0, ] <- a[, a[1, , 1] > 0, ] * 2
