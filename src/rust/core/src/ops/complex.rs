@@ -124,7 +124,7 @@ impl OpDef for Part {
     fn cost(&self) -> Cost {
         match self {
             Part::real | Part::imag => Cost::Simple,
-            Part::arg => Cost::Picoseconds(12_000),
+            Part::arg => Cost::Picoseconds(1_200),
             Part::magnitude => Cost::Picoseconds(1_700),
         }
     }

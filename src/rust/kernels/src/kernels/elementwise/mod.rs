@@ -6,6 +6,7 @@
 mod binary;
 mod compare;
 mod complex;
+mod complex_blocks;
 mod convert;
 mod map;
 mod parts;

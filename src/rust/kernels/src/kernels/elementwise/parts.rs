@@ -1,5 +1,6 @@
 //! Parts of complex numbers, and complex numbers of parts.
 
+use super::complex_blocks;
 use super::map::{map, Map};
 use crate::dtype::{Cpx, DType};
 use crate::kernels::math::{self, Computed};
@@ -7,7 +8,7 @@ use crate::kernels::wide::wide;
 use num_complex::Complex;
 
 macro_rules! parts {
-    ($($name:ident |$re:ident, $im:ident| $part:expr;)+) => {
+    ($($name:ident |$x:ident, $out:ident| $loop:expr;)+) => {
         /// A real-valued part of a complex number.
         #[allow(non_camel_case_types, missing_docs)]
         #[derive(Clone, Copy, Debug)]
@@ -18,19 +19,16 @@ macro_rules! parts {
             where
                 C::Part: Computed,
             {
-                match self { $(Part::$name => map!([C] -> C::Part, |x; out| wide(|| for (out, z) in out.iter_mut().zip(x) {
-                    let ($re, $im) = z.parts();
-                    *out = $part;
-                }))),+ }
+                match self { $(Part::$name => map!([C] -> C::Part, |$x; $out| $loop)),+ }
             }
         }
     };
 }
 parts! {
-    real |re, _im| re;
-    imag |_re, im| im;
-    arg |re, im| math::pair(&math::ATAN2, im, re);
-    magnitude |re, im| math::magnitude(re, im);
+    real |x, out| wide(|| out.iter_mut().zip(x).for_each(|(out, z)| *out = z.parts().0));
+    imag |x, out| wide(|| out.iter_mut().zip(x).for_each(|(out, z)| *out = z.parts().1));
+    arg |x, out| complex_blocks::angles(x, out);
+    magnitude |x, out| wide(|| out.iter_mut().zip(x).for_each(|(out, z)| *out = math::magnitude(z.parts().0, z.parts().1)));
 }
 
 impl Part {

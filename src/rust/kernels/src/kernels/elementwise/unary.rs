@@ -1,5 +1,6 @@
 //! Functions of one element, in its dtype.
 
+use super::complex_blocks;
 use super::map::{by_kind, map, Map};
 use crate::dtype::{Bool, Cpx, DType, Element, Int};
 use crate::kernels::math::{complex, scalar, Computed};
@@ -11,6 +12,7 @@ macro_rules! unary {
         $(int: |$i:ident| $int:expr,)?
         $(boolean: |$b:ident| $boolean:expr,)?
         $(complex: |$z:ident| $complex:expr,)?
+        $(blocks: $blocks:expr,)?
     })+) => {
         /// A function of one element. Those of floats that are not here are [`Map::function`].
         #[allow(non_camel_case_types, missing_docs)]
@@ -58,6 +60,7 @@ macro_rules! unary {
                     #[allow(unused_mut, unused_assignments)]
                     let mut made = None;
                     $(made = Some(map!([C] -> C, |x; out| for (out, &$z) in out.iter_mut().zip(x) { *out = $complex }));)?
+                    $(made = Some(map!([C] -> C, |x; out| complex_blocks::apply($blocks, x, out)));)?
                     made
                 }),+ }
             }
@@ -81,28 +84,28 @@ unary! {
     negate { float: |x| -x, int: |x| x.wrapping_neg(), complex: |z| -z, }
     abs { float: |x| x.abs(), int: |x| x.absolute(), }
     sign { float: |x| scalar::sign(x), int: |x| x.signum(), }
-    sqrt { complex: |z| z.map(complex::sqrt), }
+    sqrt { blocks: &complex_blocks::SQRT, }
     rsqrt {}
     cbrt {}
-    exp { complex: |z| z.map(complex::exp), }
+    exp { blocks: &complex_blocks::EXP, }
     exp2 {}
     expm1 {}
-    log { complex: |z| z.map(complex::ln), }
+    log { blocks: &complex_blocks::LOG, }
     log1p {}
-    log2 { complex: |z| z.map(complex::log2), }
-    log10 { complex: |z| z.map(complex::log10), }
-    sin { complex: |z| z.map(complex::sin), }
-    cos { complex: |z| z.map(complex::cos), }
-    tan { complex: |z| z.map(complex::tan), }
+    log2 { blocks: &complex_blocks::LOG2, }
+    log10 { blocks: &complex_blocks::LOG10, }
+    sin { blocks: &complex_blocks::SIN, }
+    cos { blocks: &complex_blocks::COS, }
+    tan { blocks: &complex_blocks::TAN, }
     sinpi {}
     cospi {}
     tanpi {}
     asin { complex: |z| z.map(complex::asin), }
     acos { complex: |z| z.map(complex::acos), }
     atan { complex: |z| z.map(complex::atan), }
-    sinh { complex: |z| z.map(complex::sinh), }
-    cosh { complex: |z| z.map(complex::cosh), }
-    tanh { complex: |z| z.map(complex::tanh), }
+    sinh { blocks: &complex_blocks::SINH, }
+    cosh { blocks: &complex_blocks::COSH, }
+    tanh { blocks: &complex_blocks::TANH, }
     asinh { complex: |z| z.map(complex::asinh), }
     acosh { complex: |z| z.map(complex::acosh), }
     atanh { complex: |z| z.map(complex::atanh), }

@@ -2,6 +2,9 @@
 
 use super::arithmetic::is_infinite;
 use super::*;
+use crate::dtype::DType;
+use crate::kernels::cast;
+use crate::kernels::elementwise::Unary;
 
 /// Rows of arguments and values of a reference file, after its two lines of header.
 fn reference(name: &str) -> Vec<Vec<C>> {
@@ -79,6 +82,27 @@ fn functions_against_mpmath() {
     ];
     for &(name, bound, f) in held {
         hold(name, bound, |z| f(z[0]), |_| 1.0);
+    }
+    // The kernels of programs, which compute most of these block by block.
+    let kernels = [
+        (Unary::sqrt, 2.0),
+        (Unary::log, 2.0),
+        (Unary::exp, 2.0),
+        (Unary::sin, 2.0),
+        (Unary::cos, 2.0),
+        (Unary::tan, 3.0),
+        (Unary::sinh, 2.0),
+        (Unary::cosh, 2.0),
+        (Unary::tanh, 3.0),
+    ];
+    for (function, bound) in kernels {
+        let map = function.map(DType::C128).expect("a function of complex numbers");
+        let of = |z: &[C]| {
+            let mut out = [C::default()];
+            map.run([cast::bytes(z)], cast::bytes_mut(&mut out));
+            out[0]
+        };
+        hold(&format!("{function:?}"), bound, |z| of(&z[..1]), |_| 1.0);
     }
     hold("mul", 2.0, |z| mul(z[0], z[1]), |_| 1.0);
     hold("div", 2.0, |z| div(z[0], z[1]), |_| 1.0);
