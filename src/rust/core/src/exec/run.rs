@@ -80,6 +80,9 @@ impl Executable {
         if let Some(fused) = passes::outer_products(&graph)? {
             graph = passes::optimise(&fused)?;
         }
+        if let Some(joined) = passes::apart(&graph)? {
+            graph = joined;
+        }
         if let Some(packed) = passes::packs(&graph)? {
             graph = packed;
         }

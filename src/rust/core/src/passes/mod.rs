@@ -6,6 +6,7 @@
 //! the builder, common subexpression elimination.
 
 mod alias;
+mod apart;
 mod carries;
 mod cuts;
 mod if_conversion;
@@ -24,6 +25,7 @@ mod views;
 
 pub use alias::input_output_aliases;
 pub(crate) use alias::Candidates;
+pub use apart::apart;
 pub use carries::carries;
 pub use cuts::{parts, LARGE};
 pub use if_conversion::if_conversion;
