@@ -191,35 +191,16 @@ pub static SQRT: Blocks = Blocks {
     each: complex::sqrt,
 };
 
-/// The square and its rounding error (T. J. Dekker, "A floating-point technique for extending the available precision",
-/// 1971), of a number below 2.
-#[inline(always)]
-fn square(x: f64) -> (f64, f64) {
-    const SPLIT: f64 = 134_217_729.0; // 2^27 + 1
-    let far = SPLIT * x;
-    let high = far - (far - x);
-    let (low, p) = (x - high, x * x);
-    (p, ((high * high - p) + 2.0 * high * low) + low * low)
-}
-
 /// Logarithms by `log`, in units of which `e` has `unit`.
 #[inline(always)]
 fn logarithms([x, y]: [&[f64]; 2], [re, im]: [&mut [f64]; 2], log: &Kernel1, unit: f64) {
     let [mut near, mut far] = [[0.0; BLOCK]; 2];
     wide(|| {
         for (((near, far), x), y) in near.iter_mut().zip(&mut far).zip(x).zip(y) {
-            // As `complex::ln()`: near the unit circle by the square of the size less 1, without the cancellation.
+            // As `complex::ln()`: near the unit circle by the square of the size less 1.
             let (x, y) = (x.abs(), y.abs());
             let (large, small) = if x > y { (x, y) } else { (y, x) };
-            let is_beside = (0.5..=1.5).contains(&large);
-            let (large, small) = if is_beside { (large, small) } else { (1.0, 1.0) };
-            let ((p, dp), (q, dq)) = (square(large), square(small));
-            let a = p - 1.0;
-            let sum = a + q;
-            let b = sum - a;
-            let lost = (a - (sum - b)) + (q - b) + (p - (a + 1.0));
-            let beyond = sum + (lost + dp + dq);
-            let is_near = is_beside && beyond.abs() < 0.75;
+            let (beyond, is_near) = complex::beyond_unit(large, small);
             (*near, *far) = if is_near { (beyond, 1.0) } else { (0.0, x * x + y * y) };
         }
     });

@@ -116,32 +116,38 @@ pub fn sqrt(z: C) -> C {
     new(re * back, im.copysign(y) * back)
 }
 
-/// `|z|^2 - 1` for `z` near the unit circle, without the cancellation; `None` elsewhere.
-fn beyond_unit(z: C) -> Option<f64> {
-    let (x, y) = (z.re.abs().max(z.im.abs()), z.re.abs().min(z.im.abs()));
-    if !(0.5..=1.5).contains(&x) || z.re.is_nan() || z.im.is_nan() {
-        return None;
-    }
+/// The square and its rounding error (T. J. Dekker, "A floating-point technique for extending the available precision",
+/// Numerische Mathematik 18, 1971), of a number below 2.
+#[inline(always)]
+fn square(x: f64) -> (f64, f64) {
+    const SPLIT: f64 = 134_217_729.0; // 2^27 + 1
+    let far = SPLIT * x;
+    let high = far - (far - x);
+    let (low, p) = (x - high, x * x);
+    (p, ((high * high - p) + 2.0 * high * low) + low * low)
+}
+
+/// `x^2 + y^2 - 1` without the cancellation, for an `x` near 1 and a `y` that is not larger; its size, and whether it is
+/// so small that [`log1p`](libm::log1p) should have it.
+#[inline(always)]
+pub fn beyond_unit(x: f64, y: f64) -> (f64, bool) {
     // Squares with their rounding errors, and sums with theirs.
-    let square = |v: f64| {
-        let p = v * v;
-        (p, libm::fma(v, v, -p))
-    };
     let ((p, dp), (q, dq)) = (square(x), square(y));
     let a = p - 1.0;
     let sum = a + q;
     let b = sum - a;
     let lost = (a - (sum - b)) + (q - b) + (p - (a + 1.0));
     let out = sum + (lost + dp + dq);
-    (out.abs() < 0.75).then_some(out)
+    (out, (0.5..=1.5).contains(&x) && out.abs() < 0.75)
 }
 
 /// Logarithm by `log`, in units of which `e` has `unit`.
 fn log_by(z: C, log: fn(f64) -> f64, unit: f64) -> C {
-    let re = match beyond_unit(z) {
-        Some(d) => 0.5 * libm::log1p(d) * unit,
-        None => {
-            let large = z.re.abs().max(z.im.abs());
+    let (large, small) = (z.re.abs().max(z.im.abs()), z.re.abs().min(z.im.abs()));
+    let is_number = !(z.re.is_nan() || z.im.is_nan());
+    let re = match beyond_unit(large, small) {
+        (beyond, true) if is_number => 0.5 * libm::log1p(beyond) * unit,
+        _ => {
             // Powers of two keep the absolute value in range, and its digits if it is subnormal.
             let shift = if large > 1e300 {
                 -64
