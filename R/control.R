@@ -469,6 +469,7 @@ check_same_types <- function(before, after, rule, side_by_side, hint) {
 
 # A condition as a 0-d boolean: one of one element is a number for R, whatever its axes are.
 check_pred <- function(x, name, expected, got = "") {
+  if (is_selection(x)) abort_arg(name, expected, paste0(got, describe(x)), advice_on_selections)
   if (is.logical(x) && !is.object(x) && length(x) == 1L) x <- as.vector(x)
   type <- if_it_fails(value_types(x, ""), NULL)
   if (inherits(x, "AnvilValue") && startsWith(type, "i1[") && length(x) == 1L) {

@@ -61,7 +61,8 @@
 #' of the numbers: the other half of a spectrum is the conjugate of the first. `Re(fft(fft(x) * fft(k),
 #' inverse = TRUE))` of real `x` and `k` takes half the time, and so do autocovariances, gradients through
 #' transforms and loops of them. The program has to show it: of a factor that comes from outside it is not
-#' known that its halves are conjugates. Results differ by roundings, within the error of a transform.
+#' known that its halves are conjugates. Results differ by roundings, within the error of a transform; what is
+#' not finite, or overflows on the way, may be so in other elements.
 #' `options(anvil.rewrite = FALSE)` keeps transforms as they are written.
 #' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
 #' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor
@@ -278,7 +279,7 @@ map_leaves <- function(x, f) restore(x, lapply(unlist_leaves(x), f))
 # A static argument is part of the cache key, for which a tracer is no good.
 check_static <- function(static, names, args) {
   for (name in static) {
-    if (inherits(args[[match(name, names)]], "AnvilTracer")) {
+    if (inherits(args[[match(name, names)]], c("AnvilTracer", "AnvilSelection"))) {
       abort(
         "anvil_error_static",
         paste0(

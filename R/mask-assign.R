@@ -68,6 +68,12 @@ from_r_too <- function(x, out) if (is.null(attr(x, "from_r"))) out else from_r(o
 
 # An R vector as a traced value that can be assigned this one.
 turned <- function(x, value) {
+  if (is.null(x)) {
+    abort_arg(
+      "x", "a vector with elements", "NULL",
+      "How many elements are assigned is not known while tracing: begin with zeros, `numeric(n)`."
+    )
+  }
   if (is_traced(value) && !is.double(x) && !is.complex(x) && anyNA(x)) {
     if (!is_float(dtype(value)) && !inherits(dtype(value), "ComplexType")) {
       abort_arg(

@@ -264,25 +264,37 @@ centred <- function(x, arg) {
     abort_arg(arg, "a selection of elements or of rows", format(x))
   }
   means <- mean_of(parts, axes = 1L, drop = FALSE)
+  # The mean can be a rounding beyond the elements: it is brought back between them, so that equal ones
+  # deviate by 0, as in nv_cov().
+  rounded <- nv_stop_gradient(means)
+  bound <- function(fill, reduce) {
+    fill <- nv_scalar(fill, dtype(parts$values), ambiguous(parts$values))
+    nv_stop_gradient(reduce(filled(parts, fill), axes = 1L, drop = FALSE))
+  }
+  off <- nv_min(nv_max(rounded, bound(Inf, nv_reduce_min)), bound(-Inf, nv_reduce_max)) - rounded
+  means <- means + nv_ifelse(nv_is_finite(off), off, 0)
   parts$values <- parts$values - nv_broadcast_to(means, shape(parts$values))
   parts$values <- filled(parts, 0)
   parts
 }
 
-cross_deviations <- function(x, y, use) {
+# Sums of products of deviations, or of what these are `scaled` to, and the number of rows.
+cross_deviations <- function(x, y, use, scaled = identity) {
   if (leaves_out(use)) abort_arg("use", "\"everything\" for a selection", describe(use))
   x <- centred(x, "x")
   y <- if (is.null(y)) x else centred(y, "y")
   check_same_mask(x, y)
-  sums <- cross(x$values, y$values)
+  sums <- cross(scaled(x$values), scaled(y$values))
   ranks <- c(length(shape(x$values)), length(shape(y$values)))
-  list(
-    sums = if (all(ranks == 1L)) nv_reshape(sums, integer()) else sums, count = selected_count(x),
-    x = squares_of(x), y = squares_of(y)
-  )
+  list(sums = if (all(ranks == 1L)) nv_reshape(sums, integer()) else sums, count = selected_count(x))
 }
 
-squares_of <- function(parts) nv_reduce_sum(parts$values * parts$values, axes = 1L)
+# Columns of length 1. Squares of what is at most 1 stay in range.
+unit_columns <- function(x) {
+  over <- function(x, by) x / nv_broadcast_to(by, shape(x))
+  x <- over(x, nv_stop_gradient(nv_reduce_max(abs(x), axes = 1L, drop = FALSE)))
+  over(x, sqrt(nv_reduce_sum(x * x, axes = 1L, drop = FALSE)))
+}
 
 #' @method cov AnvilSelection
 #' @export
@@ -300,10 +312,9 @@ cov.AnvilSelection <- function(x, y = NULL, use = "everything", method = "pearso
 cor.AnvilSelection <- function(x, y = NULL, use = "everything", method = "pearson") {
   chosen("method", method, "pearson")
   if (is.null(y) && !is_rows(x)) abort_arg("x", "a matrix if there is no `y`", "a vector")
-  both <- cross_deviations(x, y, use)
-  x <- sqrt(both$x)
-  y <- sqrt(both$y)
-  both$sums / if (ndims(both$sums)) nv_outer(as_flat(x), as_flat(y)) else x * y
+  out <- nv_min(nv_max(cross_deviations(x, y, use, unit_columns)$sums, -1), 1)
+  # As in R, whatever the column.
+  if (is.null(y)) nv_ifelse(nv_eye(nrow(out)) == 1, 1, out) else out
 }
 
 # ---- rows and columns --------------------------------------------------------------------------------------

@@ -295,6 +295,9 @@ assign_selection <- function(x, value, ...) {
   }
   check_same_mask(target, parts)
   wanted <- shape(target$values)
+  # One column is a vector, as in R.
+  is_column <- length(wanted) == 1L && identical(shape(parts$values), c(wanted, 1L))
+  if (is_column) parts$values <- as_flat(parts$values)
   if (!identical(wanted, shape(parts$values))) {
     abort("anvil_error_shape", paste0(
       "What is assigned must be of the shape of what the mask selects of, ", format_shape(wanted), ", not ",

@@ -458,3 +458,79 @@ test_that("everything else is an error that says what a selection is", {
   x <- nv_tensor(c(-1, 2))
   expect_nv(x[x > 0], 2, "f32", 1L)
 })
+
+test_that("equal elements have no correlation, as those of a tensor", {
+  x <- nv_tensor(c(0.7, 0.7, 0.7, -1), "f64")
+  y <- nv_tensor(c(0.1, 0.1, 0.1, 5), "f64")
+  expect_identical(as_array(jit(function(x, y) cor(x[x > 0], y[x > 0]))(x, y)), NaN)
+  m <- cbind(rep(0.7, 4), c(1.1, 2.3, -4, 2), rep(0.1, 4))
+  keep <- c(TRUE, TRUE, TRUE, FALSE)
+  got <- as_array(jit(function(m, keep) cor(m[keep, ]))(nv_tensor(m, "f64"), nv_tensor(keep)))
+  expect_identical(got, as_array(cor(nv_tensor(m[keep, ], "f64"))))
+  got <- jit(function(m, keep) cov(m[keep, ]))(nv_tensor(m, "f64"), nv_tensor(keep))
+  expect_identical(as_array(got)[1, ], c(0, 0, 0))
+})
+
+test_that("what takes no selection says so: conditions, static arguments, NULL", {
+  x <- nv_tensor(c(-1, 2, 3), "f64")
+  expect_error(
+    jit(function(x) nv_if(x[x > 0] > 1, function() 1, function() 2))(x), "a selection",
+    class = "anvil_error_arg"
+  )
+  expect_error(
+    jit(function(x) nv_while(0, function(s) x[x > 0] > s, function(s) s + 1))(x), class = "anvil_error_arg"
+  )
+  inner <- jit(function(z, m) sum(m), static = "m")
+  expect_error(jit(function(x) inner(x, x[x > 0]))(x), class = "anvil_error_static")
+  for (f in list(
+    function(x) {
+      z <- NULL
+      z[x > 0] <- x[x > 0]
+      z
+    },
+    function(x) {
+      z <- c()
+      z[x > 0] <- 1
+      z
+    },
+    function(x) {
+      l <- list()
+      l$a[x > 0] <- x[x > 0]
+      l$a
+    }
+  )) expect_error(jit(f)(x), "numeric\\(n\\)", class = "anvil_error_arg")
+})
+
+test_that("masks of one element and of one column assign", {
+  zeroed <- function(u) {
+    u[u > 0] <- 0
+    u
+  }
+  expect_identical(as_array(jit(zeroed)(nv_scalar(1.5))), 0)
+  expect_identical(as_array(jit(zeroed)(nv_scalar(-1.5))), -1.5)
+  expect_identical(as_array(jit(zeroed)(nv_tensor(1.5))), array(0))
+  marked <- function(u, w) {
+    u[w] <- 3
+    u
+  }
+  expect_identical(as_array(jit(marked)(nv_tensor(1), nv_scalar(TRUE))), array(3))
+  cleaned <- jit(function(d) {
+    d$u[is.na(d$u)] <- 0
+    d$u
+  })
+  expect_identical(as.vector(cleaned(data.frame(u = NaN))), 0)
+  m <- diag(2)
+  rows <- function(m) {
+    m[m %*% c(1, -1) > 0, ] <- 0
+    m
+  }
+  expect_identical(as_array(jit(rows)(nv_tensor(m, "f64"))), rows(m))
+  assigned <- function(x, m, w) {
+    x[x > 0] <- m[x > 0, ] %*% w
+    x
+  }
+  x <- c(1, -1)
+  w <- c(2, 3)
+  got <- as_array(jit(assigned)(nv_tensor(x, "f64"), nv_tensor(m, "f64"), nv_tensor(w, "f64")))
+  expect_identical(got, array(assigned(x, m, w)))
+})

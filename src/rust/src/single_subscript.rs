@@ -15,13 +15,14 @@ use anvil_core::error::Error;
 use anvil_core::kernels::cast;
 use anvil_core::shape::{Axis, Shape};
 
-/// Whether a subscript is a mask of this shape that a program computes.
+/// Whether a subscript is a mask of this shape that a program computes; of one element, whatever axes it has.
 pub fn is_computed_mask(i: SEXP, shape: &Shape) -> Outcome<bool> {
     if !value::is_tracer(i) {
         return Ok(false);
     }
     let (_, aval, _) = trace::own_value(i)?;
-    Ok(aval.dtype == DType::I1 && aval.shape == *shape && shape.rank() > 0)
+    let is_one = aval.shape.size() == 1 && shape.size() == 1;
+    Ok(aval.dtype == DType::I1 && (aval.shape == *shape || is_one))
 }
 
 /// Whether a subscript is a mask of an axis of this size that a program computes: a vector, or one column, such as

@@ -265,7 +265,13 @@ impl Subscripts {
                     }
                     Chosen::Mask(x)
                 }
-                false => choose(x, is_range(expression), axis, size)?,
+                false => {
+                    let x = match assigns && single_subscript::masks_axis(x, size)? {
+                        true => as_vector_subscript(x, scope)?,
+                        false => x,
+                    };
+                    choose(x, is_range(expression), axis, size)?
+                }
             };
             if one && !chosen.is_one()? {
                 let (expected, hint) =

@@ -11,7 +11,7 @@ use crate::ops::*;
 use crate::shape::{Axis, Shape};
 
 impl Applier<'_> {
-    /// `x` with one value where a mask of its shape holds.
+    /// `x` with one value where a mask of its shape holds; of one element, whatever axes that has.
     ///
     /// # Errors
     /// [`Error::Arg`] for several values.
@@ -26,7 +26,7 @@ impl Applier<'_> {
         }
         let (number, shape, to) = (self.reshaped(value, Shape::scalar())?, self.shape(x), self.ranked(x));
         let value = self.broadcast(number, &shape)?;
-        let value = self.cast(value, to)?;
+        let (value, mask) = (self.cast(value, to)?, self.reshaped(mask, shape)?);
         Ok(vec![self.builder.node1(Op::Ternary(Ternary::Select), &[mask, value, x])?])
     }
 
