@@ -215,7 +215,7 @@ backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE) {
 #' @method backsolve AnvilValue
 #' @export
 backsolve.AnvilValue <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE) {
-  triangular(r, x, k, upper.tri, transpose)
+  triangular(square_of(r, "r"), x, k, upper.tri, transpose)
 }
 
 #' @export forwardsolve
@@ -226,14 +226,21 @@ forwardsolve <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE
 #' @method forwardsolve AnvilValue
 #' @export
 forwardsolve.AnvilValue <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = FALSE) {
-  triangular(l, x, k, upper.tri, transpose)
+  triangular(square_of(l, "l"), x, k, upper.tri, transpose)
+}
+
+# A matrix; a number is one of one element, as in R.
+square_of <- function(x, arg) {
+  if (length(dim(x)) > 1L) return(x)
+  if (length(x) != 1L || !is_operand(x)) {
+    abort_arg(arg, "a matrix", if (is_value(x)) shown_shape(x) else describe(x))
+  }
+  nv_reshape(x, c(1L, 1L))
 }
 
 triangular <- function(a, b, k, upper, transpose) {
   check_flag("upper.tri", upper)
   check_flag("transpose", transpose)
-  # A number is a matrix of one element, as in R.
-  if (length(dim(a)) < 2L && length(a) == 1L) a <- nv_reshape(a, c(1L, 1L))
   k <- k %||% ncol(a)
   if (!is_whole(k) || k < 0 || k > min(dim(a))) {
     abort_arg("k", paste("a whole number from 0 to", min(dim(a))), describe(k))
@@ -252,7 +259,7 @@ chol2inv <- function(x, size, ...) UseMethod("chol2inv", among(x))
 #' @export
 chol2inv.AnvilValue <- function(x, size = NULL, ...) {
   check_dots(..., .known = "LINPACK")
-  if (ndims(x) < 2L && length(x) == 1L) x <- nv_reshape(x, c(1L, 1L))
+  x <- square_of(x, "x")
   size <- size %||% ncol(x)
   if (!is_whole(size) || size < 0 || size > min(dim(x))) {
     abort_arg("size", paste("a whole number from 0 to", min(dim(x))), describe(size))

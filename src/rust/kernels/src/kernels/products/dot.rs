@@ -10,6 +10,7 @@
 //! where `matrixmultiply` finds FMA; on a processor without, products are rounded before they are added.
 
 use super::batches::{one_after_the_other, per_piece, side_by_side};
+use super::complex::by_parts;
 use super::crossprod::{crossprod, MAX_SIDE};
 #[cfg(target_arch = "x86_64")]
 use super::gemm;
@@ -192,7 +193,7 @@ macro_rules! dot_complex {
     ($($part:ident)+) => {$(
         impl Dot for Complex<$part> {
             fn dot(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: Block<Self>) {
-                by_blocks(lhs, rhs, sizes, out)
+                by_parts(lhs, rhs, sizes, out, $part::dot)
             }
             fn by_partial_sums(lhs: Matrix<Self>, rhs: Matrix<Self>, sizes: [usize; 3], out: &mut [Self]) -> bool {
                 partial_sums::<Self, Complex<f64>>(lhs, rhs, sizes, out)

@@ -1,6 +1,7 @@
 //! Products of matrices and vectors: [`dot`] chooses the kernel.
 
 pub mod batches;
+mod complex;
 pub mod convolution;
 pub mod crossprod;
 pub mod dot;
