@@ -153,7 +153,7 @@ impl Block {
             return self.load_runs::<T, T, 2>(data, parts, |pair| pair);
         }
         for (i, part) in parts.iter_mut().enumerate() {
-            self.load_part(data, part, (i, 2));
+            self.load_part(data, part, i);
         }
     }
 
@@ -181,18 +181,18 @@ impl Block {
         }
     }
 
-    /// One part of numbers, of elements of each line: of every `step`th from `first` on.
+    /// One part of numbers, of every second element of each line from the `first` on.
     #[inline(always)]
-    pub fn load_part<T: Copy>(&self, data: &[T], part: &mut [T], (first, step): (usize, usize)) {
+    fn load_part<T: Copy>(&self, data: &[T], part: &mut [T], first: usize) {
         let width = self.width;
         if self.beside {
             for (k, part) in part.chunks_exact_mut(width).enumerate() {
-                part.copy_from_slice(&data[self.at(first + k * step, 0)..][..width]);
+                part.copy_from_slice(&data[self.at(first + 2 * k, 0)..][..width]);
             }
             return;
         }
         each(part.len() / width, width, self.along, |k, lane| {
-            part[k * width + lane] = data[self.at(first + k * step, lane)];
+            part[k * width + lane] = data[self.at(first + 2 * k, lane)];
         });
     }
 
@@ -237,7 +237,7 @@ impl Block {
         }
         for (i, part) in parts.iter().enumerate() {
             // SAFETY: by the caller.
-            unsafe { self.store_part(part, out, (i, 2), &put) }
+            unsafe { self.store_part(part, out, i, &put) }
         }
     }
 
@@ -271,30 +271,24 @@ impl Block {
         }
     }
 
-    /// Elements of each line, of one part of numbers: every `step`th from `first` on.
+    /// Every second element of each line from the `first` on, of one part of numbers.
     ///
     /// # Safety
     /// Nobody else reads or writes these lines.
     #[inline(always)]
-    pub unsafe fn store_part<T: Element>(
-        &self,
-        part: &[T],
-        out: &Out<T>,
-        (first, step): (usize, usize),
-        put: impl Fn(T) -> T,
-    ) {
+    unsafe fn store_part<T: Element>(&self, part: &[T], out: &Out<T>, first: usize, put: impl Fn(T) -> T) {
         let width = self.width;
         if self.beside {
             for (k, part) in part.chunks_exact(width).enumerate() {
                 // SAFETY: by the caller.
-                let row = unsafe { out.row(self.at(first + k * step, 0), width) };
+                let row = unsafe { out.row(self.at(first + 2 * k, 0), width) };
                 row.iter_mut().zip(part).for_each(|(out, &x)| *out = put(x));
             }
             return;
         }
         each(part.len() / width, width, self.along, |k, lane| {
             // SAFETY: by the caller.
-            unsafe { out.set(self.at(first + k * step, lane), put(part[k * width + lane])) }
+            unsafe { out.set(self.at(first + 2 * k, lane), put(part[k * width + lane])) }
         });
     }
 }

@@ -262,12 +262,9 @@ where
 {
     fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
         let data = cast::slice::<T>(self.data);
-        if transform.roots.is_empty() {
-            let [re, im] = &mut room.x;
-            wide(|| block.load_part(data, re, (0, 1)));
-            im.fill(T::of(0.0));
-        } else {
-            wide(|| block.load_pairs(data, &mut room.x));
+        match transform.roots.is_empty() {
+            true => wide(|| block.load(data, &mut room.x, |x| [x, T::of(0.0)])),
+            false => wide(|| block.load_pairs(data, &mut room.x)),
         }
     }
 
@@ -328,7 +325,7 @@ where
         // SAFETY: lines have no elements in common, and each is in one block.
         wide(|| unsafe {
             match transform.roots.is_empty() {
-                true => block.store_part(&x[0], &self.out, (0, 1), |x| x / n),
+                true => block.store(x, &self.out, |re, _| re / n),
                 false => block.store_pairs(x, &self.out, |x| x / n),
             }
         });
