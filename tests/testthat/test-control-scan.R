@@ -51,3 +51,21 @@ test_that("other names are an error", {
   )
   expect_no_open_trace()
 })
+
+test_that("long loops over many elements begin with values that nothing is read for", {
+  n <- 20000L
+  z <- matrix(sin(seq_len(20 * n)), 20)
+  paths <- function(z) {
+    nv_scan(function(x, v, z) {
+      root <- sqrt(pmax(v, 0))
+      list(carry = list(x = x + root * z, v = v * 0.9 + 0.01 * z), ys = NULL)
+    }, list(x = nv_fill(0, n, dtype = "f64"), v = nv_fill(0.04, n, dtype = "f64")), z)$carry$x
+  }
+  x <- numeric(n)
+  v <- rep(0.04, n)
+  for (i in 1:20) {
+    x <- x + sqrt(pmax(v, 0)) * z[i, ]
+    v <- v * 0.9 + 0.01 * z[i, ]
+  }
+  expect_equal(as.vector(jit(paths)(nv_tensor(z, "f64"))), x)
+})

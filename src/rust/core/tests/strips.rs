@@ -165,7 +165,9 @@ fn transposes_around_loops_on_strips_stay_outside() {
 #[test]
 fn long_loops_are_cut_and_shared() {
     // Sizes with divisors, and without; strips along the last axis and along another.
-    for sizes in [&[6_000][..], &[6_007], &[3, 3_000], &[3_001, 2]] {
+    let all: [&[usize]; 4] = [&[6_000], &[6_007], &[3, 3_000], &[3_001, 2]];
+    // States that are given, and those that an op without operands makes.
+    for (sizes, is_given) in all.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
         let body = region(&[float(sizes)], |b, x| {
             let sine = plain(b, "sin", x);
             vec![plain(b, "mul", &[sine, x[0]])]
@@ -173,7 +175,8 @@ fn long_loops_are_cut_and_shared() {
         let op =
             Scan { body, carried: 1, sliced: 0, length: 20, reverse: false, last: false, checkpoint: false };
         let mut b = Builder::default();
-        let x = b.input(float(sizes));
+        let counted = Iota { axis: Axis(0), to: Ranked::known(DType::F64), shape: shape(sizes), start: 1 };
+        let x = if is_given { b.input(float(sizes)) } else { b.node1(counted, &[]).unwrap() };
         let results = b.node(op, &[x]).unwrap();
         let graph = b.finish(results);
         let program = Executable::compile(&graph, &[]).unwrap();

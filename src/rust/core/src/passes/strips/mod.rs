@@ -361,10 +361,11 @@ impl Loop<'_> {
 
     fn source(&self, b: &Builder, i: usize) -> Source {
         let (value, axis) = (self.operands[i], self.of_operand(i));
-        let node = b.graph().made_by(value);
-        match node.and_then(|node| Some((node.operands[0], node.op.get::<Transpose>()?.permutation.clone())))
-        {
+        // What makes a value may have no operands.
+        let transpose = b.graph().made_by(value).filter(|node| node.op.get::<Transpose>().is_some());
+        match transpose.and_then(|node| Some((node.operands[0], &node.op.get::<Transpose>()?.permutation))) {
             Some((value, order)) => {
+                let order = order.clone();
                 Source { value, axis: axis.map(|axis| order[axis.0]), order: Some(order) }
             }
             None => Source { value, axis, order: None },
