@@ -255,45 +255,46 @@ fivenum.AnvilSelection <- function(x, na.rm = TRUE) {
 #' @export
 anyNA.AnvilSelection <- function(x, recursive = FALSE) any(nv_is_nan(x))
 
-# Columns less their means, 0 where nothing is selected, and their number of rows; as in R a vector is one
-# column.
-centred <- function(x, arg) {
+# The parts of a selection of rows, or of elements as one column, for statistics of columns that leave out
+# rows with NaN: those that are not selected are NaN. NaN that is selected is 0 there, and its columns are
+# `broken`, unless its rows are left out too.
+observed <- function(x, arg, complete) {
   if (!is_selection(x)) abort_arg(arg, "a selection by the same mask", describe(x))
   parts <- floats_of(x)
   if (parts$axis != 1L || length(shape(parts$values)) > 2L) {
     abort_arg(arg, "a selection of elements or of rows", format(x))
   }
-  means <- mean_of(parts, axes = 1L, drop = FALSE)
-  # The mean can be a rounding beyond the elements: it is brought back between them, so that equal ones
-  # deviate by 0, as in nv_cov().
-  rounded <- nv_stop_gradient(means)
-  bound <- function(fill, reduce) {
-    fill <- nv_scalar(fill, dtype(parts$values), ambiguous(parts$values))
-    nv_stop_gradient(reduce(filled(parts, fill), axes = 1L, drop = FALSE))
+  if (!complete) {
+    is_nan <- nv_is_nan(parts$values)
+    selected_nan <- is_nan & mask_along(parts$mask, shape(parts$values), 1L)
+    parts$broken <- nv_reduce_any(selected_nan, axes = 1L)
+    parts$values <- nv_ifelse(is_nan, 0, parts$values)
   }
-  off <- nv_min(nv_max(rounded, bound(Inf, nv_reduce_min)), bound(-Inf, nv_reduce_max)) - rounded
-  means <- means + nv_ifelse(nv_is_finite(off), off, 0)
-  parts$values <- parts$values - nv_broadcast_to(means, shape(parts$values))
-  parts$values <- filled(parts, 0)
+  parts$values <- filled(parts, NaN)
   parts
 }
 
-# Sums of products of deviations, or of what these are `scaled` to, and the number of rows.
-cross_deviations <- function(x, y, use, scaled = identity) {
-  if (leaves_out(use)) abort_arg("use", "\"everything\" for a selection", describe(use))
-  x <- centred(x, "x")
-  y <- if (is.null(y)) x else centred(y, "y")
-  check_same_mask(x, y)
-  sums <- cross(scaled(x$values), scaled(y$values))
-  ranks <- c(length(shape(x$values)), length(shape(y$values)))
-  list(sums = if (all(ranks == 1L)) nv_reshape(sums, integer()) else sums, count = selected_count(x))
+# Covariances or correlations of columns. As in R, a column is like itself whatever it holds: `alike` are the
+# correlations of one selection.
+of_columns <- function(x, y, use, statistic, alike = FALSE) {
+  complete <- leaves_out(use)
+  x <- observed(x, "x", complete)
+  if (!is.null(y)) {
+    y <- observed(y, "y", complete)
+    check_same_mask(x, y)
+  }
+  out <- statistic(x$values, y$values, na_rm = TRUE)
+  if (complete) return(out)
+  broken <- outer_or(x$broken, (y %||% x)$broken, shape(out))
+  if (alike) broken <- broken & nv_eye(nrow(out)) == 0
+  nv_ifelse(broken, NaN, out)
 }
 
-# Columns of length 1. Squares of what is at most 1 stay in range.
-unit_columns <- function(x) {
-  over <- function(x, by) x / nv_broadcast_to(by, shape(x))
-  x <- over(x, nv_stop_gradient(nv_reduce_max(abs(x), axes = 1L, drop = FALSE)))
-  over(x, sqrt(nv_reduce_sum(x * x, axes = 1L, drop = FALSE)))
+# Whether the one of rows or the one of columns is TRUE.
+outer_or <- function(rows, columns, sizes) {
+  if (!length(sizes)) return(rows | columns)
+  over <- function(x, axis) nv_broadcast_in_dim(nv_reshape(x, sizes[axis]), sizes, axis)
+  over(rows, 1L) | over(columns, 2L)
 }
 
 #' @method cov AnvilSelection
@@ -303,8 +304,7 @@ cov.AnvilSelection <- function(x, y = NULL, use = "everything", method = "pearso
   if (is.null(y) && !is_rows(x)) {
     abort_arg("x", "a matrix if there is no `y`", "a vector", "`var(x)` takes a vector.")
   }
-  both <- cross_deviations(x, y, use)
-  nv_ifelse(both$count > 1L, both$sums / (both$count - 1L), NaN)
+  of_columns(x, y, use, nv_cov)
 }
 
 #' @method cor AnvilSelection
@@ -312,9 +312,7 @@ cov.AnvilSelection <- function(x, y = NULL, use = "everything", method = "pearso
 cor.AnvilSelection <- function(x, y = NULL, use = "everything", method = "pearson") {
   chosen("method", method, "pearson")
   if (is.null(y) && !is_rows(x)) abort_arg("x", "a matrix if there is no `y`", "a vector")
-  out <- nv_min(nv_max(cross_deviations(x, y, use, unit_columns)$sums, -1), 1)
-  # As in R, whatever the column.
-  if (is.null(y)) nv_ifelse(nv_eye(nrow(out)) == 1, 1, out) else out
+  of_columns(x, y, use, nv_cor, alike = is.null(y))
 }
 
 # ---- rows and columns --------------------------------------------------------------------------------------

@@ -471,6 +471,22 @@ test_that("equal elements have no correlation, as those of a tensor", {
   expect_identical(as_array(got)[1, ], c(0, 0, 0))
 })
 
+test_that("cov() and cor() leave rows with NaN out, or give NaN for their columns, as in R", {
+  m <- matrix(c(0.3, -1.2, 2.1, 0.7, 1.9, -0.4, 0.2, 1.1, NaN, 0.6, -2, 0.9, 1, 0.1, -0.8, 3, 2.5, 1.4), 6)
+  keep <- c(TRUE, TRUE, FALSE, TRUE, TRUE, TRUE)
+  for (use in c("everything", "complete.obs")) {
+    for (f in list(
+      function(m, k) cov(m[k, ], use = use), function(m, k) cor(m[k, ], use = use),
+      function(m, k) cov(m[k, ], m[k, 2]^2, use = use), function(m, k) cor(m[k, 1], m[k, 2], use = use)
+    )) {
+      want <- f(m, keep)
+      want[is.na(want)] <- NaN
+      got <- as_array(jit(f)(nv_tensor(m, "f64"), nv_tensor(keep)))
+      expect_equal(c(got), c(want), tolerance = 1e-12)
+    }
+  }
+})
+
 test_that("what takes no selection says so: conditions, static arguments, NULL", {
   x <- nv_tensor(c(-1, 2, 3), "f64")
   expect_error(

@@ -168,8 +168,14 @@ impl OpDef for Fourier {
             let (x, g) = (at.x(0), at.g());
             match self.kind {
                 // The matrix of the transform is symmetric.
-                Kind::Forward | Kind::Inverse if x.aval().dtype.is_complex() => g.apply(*self, &[]),
-                Kind::Forward | Kind::Inverse => g.apply(*self, &[]).part(Part::real),
+                Kind::Forward | Kind::Inverse => {
+                    let made = g.apply(*self, &[]);
+                    if self.is_whole_of_real(x.aval().dtype) {
+                        made.part(Part::real)
+                    } else {
+                        made
+                    }
+                }
                 Kind::Real => {
                     let (n, rank) = (x.aval().shape[self.axis.0], x.aval().shape.rank());
                     let mut high = vec![0; rank];
@@ -208,8 +214,7 @@ impl OpDef for Fourier {
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let shape = &operands[0].shape;
-        let whole = matches!(self.kind, Kind::Forward | Kind::Inverse) && operands[0].dtype.is_float();
-        if self.axis.0 + 1 < shape.rank() || whole {
+        if self.axis.0 + 1 < shape.rank() || self.is_whole_of_real(operands[0].dtype) {
             return Lowering::Formula(Formula::Fourier(self), None);
         }
         let (name, length) = match self.kind {
@@ -227,6 +232,16 @@ impl OpDef for Fourier {
 }
 
 impl Fourier {
+    /// Whether it has as many results as operands.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.kind, Kind::Forward | Kind::Inverse)
+    }
+
+    /// Whether it takes real numbers of this dtype to as many complex ones.
+    fn is_whole_of_real(&self, dtype: DType) -> bool {
+        self.is_whole() && dtype.is_float()
+    }
+
     /// The transform of operands of this shape. What depends on their length alone is made at the first call.
     fn ready(&self, shape: &Shape) -> Ready {
         let Fourier { kind, axis, size } = *self;
@@ -243,8 +258,7 @@ impl Fourier {
     /// The same of complex numbers along the last axis, of real ones or of an operand whose axes are in another order.
     pub(crate) fn along_last<'m, 'b>(&self, x: Var<'m, 'b>) -> Var<'m, 'b> {
         let last = x.aval().shape.rank() - 1;
-        let whole = matches!(self.kind, Kind::Forward | Kind::Inverse) && x.aval().dtype.is_float();
-        let x = if whole { x.complex(x.of(0.0)) } else { x };
+        let x = if self.is_whole_of_real(x.aval().dtype) { x.complex(x.of(0.0)) } else { x };
         let made = x.moved_last(self.axis).apply(Fourier { axis: Axis(last), ..*self }, &[]);
         made.transposed((0..self.axis.0).chain([last]).chain(self.axis.0..last).map(Axis).collect())
     }

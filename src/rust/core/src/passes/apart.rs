@@ -2,7 +2,7 @@
 //! many values of its size as there are slices. Only the engine runs this pass: graphs that are shown or exported keep
 //! their pads.
 
-use super::{flagged, optimise, rebuilt_from};
+use super::{flagged, optimise, reads, rebuilt_from};
 use crate::error::Result;
 use crate::graph::{Value, NODE};
 use crate::growth::table;
@@ -31,9 +31,7 @@ pub fn apart(graph: &Graph) -> Result<Option<Graph>> {
     if graph.nodes().iter().filter(|node| node.op.get::<Pad>().is_some()).nth(FEW - 1).is_none() {
         return Ok(None);
     }
-    let mut reads = table(0, graph.values().count());
-    let read = graph.nodes().iter().flat_map(|node| &node.operands).chain(graph.outputs());
-    read.for_each(|v| reads[v.index()] += 1);
+    let reads = reads(graph);
     let is_sum = |v: Value| graph.made_by(v).is_some_and(|node| node.op.get() == Some(&Binary::add));
     // Sums that are only terms of another one.
     let mut inner = table(false, graph.values().count());

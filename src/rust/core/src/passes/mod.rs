@@ -192,6 +192,14 @@ fn flagged(b: &mut Builder, value: Value, ambiguous: Option<DType>) -> Result<Va
     b.node1(Convert { to }, &[value])
 }
 
+/// How often each value is read, by nodes and as an output.
+fn reads(graph: &Graph) -> Vec<usize> {
+    let mut reads = table(0, graph.values().count());
+    let read = graph.nodes().iter().flat_map(|node| &node.operands).chain(graph.outputs());
+    read.for_each(|v| reads[v.index()] += 1);
+    reads
+}
+
 fn live_nodes(graph: &Graph) -> Vec<bool> {
     live_nodes_by(graph, |number| &graph.nodes()[number].operands)
 }

@@ -5,7 +5,7 @@
 //! Not in the table: `log(sum(exp(x)))`. Less the largest, nothing overflows, but where the result is next to
 //! 0 the error is that of the largest, which may be more than what the plain formula has.
 
-use super::live_nodes_by;
+use super::{live_nodes_by, reads};
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
@@ -91,13 +91,13 @@ const RULES: &[Rule] = &[
 /// A graph, and how often each value is read.
 struct Program<'a> {
     graph: &'a Graph,
-    readers: Vec<usize>,
+    reads: Vec<usize>,
 }
 
 impl Program<'_> {
     /// The value, if nothing else reads it: another reader would have it computed beside the function.
     fn once(&self, value: Value) -> Option<Value> {
-        (self.readers[value.index()] == 1).then_some(value)
+        (self.reads[value.index()] == 1).then_some(value)
     }
 
     /// Whether all elements are 1.
@@ -124,10 +124,7 @@ impl Program<'_> {
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
 pub fn accurate(graph: &Graph, stage: Stage) -> Result<Option<Graph>> {
-    let mut readers = table(0, graph.values().count());
-    let read = graph.nodes().iter().flat_map(|node| &node.operands).chain(graph.outputs());
-    read.for_each(|v| readers[v.index()] += 1);
-    let program = Program { graph, readers };
+    let program = Program { graph, reads: reads(graph) };
     let found: Vec<Option<(Unary, Value)>> = graph
         .nodes()
         .iter()

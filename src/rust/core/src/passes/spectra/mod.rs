@@ -11,7 +11,7 @@ mod symmetry;
 
 use super::strips::strip;
 use super::transposes::is_elementwise;
-use super::{flagged, optimise, rebuilt_from};
+use super::{flagged, optimise, reads, rebuilt_from};
 use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
@@ -79,7 +79,7 @@ fn has_transforms(graph: &Graph) -> bool {
 
 /// The node as a transform with as many results as operands.
 fn transform(node: &Node<Op>) -> Option<&Fourier> {
-    node.op.get::<Fourier>().filter(|op| matches!(op.kind, Kind::Forward | Kind::Inverse))
+    node.op.get::<Fourier>().filter(|op| op.is_whole())
 }
 
 /// The axes of a set.
@@ -148,9 +148,7 @@ enum Whole {
 impl<'g> Program<'g> {
     fn of(graph: &'g Graph, inputs: &[Symmetry]) -> Program<'g> {
         let values = graph.values().count();
-        let mut reads = table(0, values);
-        let read = graph.nodes().iter().flat_map(|node| &node.operands).chain(graph.outputs());
-        read.for_each(|v| reads[v.index()] += 1);
+        let reads = reads(graph);
         let symmetry = symmetries(graph, inputs);
         let (reach, leads) = (table(0, values), table(false, values));
         let mut program = Program { graph, symmetry, reads, reach, leads };

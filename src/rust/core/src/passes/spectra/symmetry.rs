@@ -3,7 +3,6 @@
 
 use crate::graph::{Def, Node, NODE};
 use crate::growth::table;
-use crate::kernels::fourier::Kind;
 use crate::ops::{
     Binary, BroadcastInDim, Convert, Fourier, Graph, MakeComplex, Op, Part, Ternary, Transpose, Unary,
 };
@@ -139,7 +138,7 @@ fn rearranged(node: &Node<Op>, known: &[Symmetry]) -> Option<Symmetry> {
     let x = &known[node.operands.first()?.index()];
     if let Some(op) = node.op.get::<Fourier>() {
         let axis = bit(op.axis);
-        if !matches!(op.kind, Kind::Forward | Kind::Inverse) {
+        if !op.is_whole() {
             return None;
         }
         // Of equal elements, all but the first number are 0.

@@ -22,17 +22,20 @@ pub struct Blocks {
     each: fn(C) -> C,
 }
 
+/// Real and imaginary parts of numbers.
+#[inline(always)]
+fn split<T: Cpx, P>(x: &[T], [re, im]: [&mut [P; BLOCK]; 2], parts: impl Fn(T) -> (P, P)) {
+    for (z, (re, im)) in x.iter().zip(re.iter_mut().zip(im)) {
+        (*re, *im) = parts(*z);
+    }
+}
+
 /// Applies a function.
 pub fn apply<T: Cpx>(function: &Blocks, x: &[T], out: &mut [T]) {
     let ([mut re, mut im], [mut a, mut b]) = ([[0.0; BLOCK]; 2], [[0.0; BLOCK]; 2]);
     for (x, out) in x.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
         let n = x.len();
-        wide(|| {
-            for (z, (re, im)) in x.iter().zip(re.iter_mut().zip(&mut im)) {
-                let z: C = z.convert();
-                (*re, *im) = (z.re, z.im);
-            }
-        });
+        wide(|| split(x, [&mut re, &mut im], |z| z.convert::<C>().parts()));
         (function.quick)([&re[..n], &im[..n]], [&mut a[..n], &mut b[..n]]);
         wide(|| {
             for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(&b)) {
@@ -55,11 +58,7 @@ where
     let [mut re, mut im] = [[T::Part::default(); BLOCK]; 2];
     for (x, out) in x.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
         let n = x.len();
-        wide(|| {
-            for (z, (re, im)) in x.iter().zip(re.iter_mut().zip(&mut im)) {
-                (*re, *im) = z.parts();
-            }
-        });
+        wide(|| split(x, [&mut re, &mut im], T::parts));
         T::Part::map2(&math::ATAN2, &im[..n], &re[..n], out);
     }
 }
@@ -77,6 +76,13 @@ fn is_large(x: f64) -> bool {
     !matches!(x.abs(), size if size < 700.0)
 }
 
+/// Whether products of the hyperbolic functions of one number and the sine or cosine of the other one may be out of
+/// range.
+#[inline]
+fn is_beyond(x: f64, y: f64) -> bool {
+    is_large(x) || !y.is_finite()
+}
+
 /// Products of two functions of one part with two of the other one.
 fn products([a, b]: [&[f64; BLOCK]; 2], [c, s]: [&[f64; BLOCK]; 2], [re, im]: [&mut [f64]; 2]) {
     wide(|| {
@@ -91,7 +97,7 @@ pub static EXP: Blocks = Blocks {
         let e = of(&math::EXP, x);
         products([&e, &e], [&of(&math::COS, y), &of(&math::SIN, y)], out);
     },
-    is_rare: |x, y| is_large(x) || !y.is_finite(),
+    is_rare: is_beyond,
     each: complex::exp,
 };
 
@@ -101,7 +107,7 @@ pub static SINH: Blocks = Blocks {
         let (s, c) = (of(&math::SINH, x), of(&math::COSH, x));
         products([&s, &c], [&of(&math::COS, y), &of(&math::SIN, y)], out);
     },
-    is_rare: |x, y| is_large(x) || !y.is_finite(),
+    is_rare: is_beyond,
     each: complex::sinh,
 };
 
@@ -111,7 +117,7 @@ pub static COSH: Blocks = Blocks {
         let (s, c) = (of(&math::SINH, x), of(&math::COSH, x));
         products([&c, &s], [&of(&math::COS, y), &of(&math::SIN, y)], out);
     },
-    is_rare: |x, y| is_large(x) || !y.is_finite(),
+    is_rare: is_beyond,
     each: complex::cosh,
 };
 
@@ -121,7 +127,7 @@ pub static SIN: Blocks = Blocks {
         let (s, c) = (of(&math::SIN, x), of(&math::COS, x));
         products([&s, &c], [&of(&math::COSH, y), &of(&math::SINH, y)], out);
     },
-    is_rare: |x, y| is_large(y) || !x.is_finite(),
+    is_rare: |x, y| is_beyond(y, x),
     each: complex::sin,
 };
 
@@ -131,7 +137,7 @@ pub static COS: Blocks = Blocks {
         let s = of(&math::SIN, x).map(|s| -s);
         products([&of(&math::COS, x), &s], [&of(&math::COSH, y), &of(&math::SINH, y)], out);
     },
-    is_rare: |x, y| is_large(y) || !x.is_finite(),
+    is_rare: |x, y| is_beyond(y, x),
     each: complex::cos,
 };
 
