@@ -64,6 +64,13 @@
 #' known that its halves are conjugates. Results differ by roundings, within the error of a transform; what is
 #' not finite, or overflows on the way, may be so in other elements.
 #' `options(anvil.rewrite = FALSE)` keeps transforms as they are written.
+#' @section Loops of R: A loop of R, `apply()`, `sapply()`, `Reduce()` and their like write the same
+#' operations for each row or column. Where these are joined (`sapply(1:n, function(i) f(x[i, ]))`, `out[i] <-
+#' f(x[i, ])`), added or multiplied (`s <- s + f(x[i, ])`), or their extremes taken, a program computes them
+#' at once: products of rows are one product of matrices. That holds for gradients, too, and within loops and
+#' branches of the program. Sums and products may be rounded in another order; `options(anvil.rewrite =
+#' FALSE)` packs only operations whose results stay the same bit by bit. Values of more than 65,536 elements,
+#' which are as fast one by one, are left as written.
 #' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
 #' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor
 #' `NA` any other `NaN`. Functions are the same if their code is, and if the variables that they use have the

@@ -83,7 +83,7 @@ impl Executable {
         if let Some(joined) = passes::apart(&graph)? {
             graph = joined;
         }
-        if let Some(packed) = passes::packs(&graph)? {
+        if let Some(packed) = passes::packs(&graph, passes::Rounding::Same)? {
             graph = packed;
         }
         if let Some(parted) = passes::carries(&graph)? {

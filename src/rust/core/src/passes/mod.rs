@@ -1,5 +1,5 @@
 //! Passes: functions from graph to graph that change no result; and [`accurate`], which makes results more
-//! accurate, and [`spectra`], which computes transforms on half of the numbers.
+//! accurate, [`spectra`], which computes transforms on half of the numbers, and [`packs`] of all ops.
 //!
 //! One walk does dead code elimination, constant folding of nodes on literals, the simplifications of ops
 //! ([`OpDef::simplify`](crate::ops::OpDef::simplify)) and of branches and loops ([`regions`]), and, by way of
@@ -30,7 +30,7 @@ pub use carries::carries;
 pub use cuts::{parts, LARGE};
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
-pub use packs::packs;
+pub use packs::{packs, Rounding};
 pub use pads::pads;
 pub use rewrite::{accurate, Stage};
 pub use rows::rows;
@@ -42,12 +42,13 @@ pub use views::Views;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::graph::{Def, Value};
+use crate::graph::{Def, Node, Value};
 use crate::growth::table;
 use crate::ops::contract::Simplified;
 use crate::ops::create::{on_literals, uniform};
-use crate::ops::{BroadcastInDim, Builder, Convert, Custom, Graph, Op};
+use crate::ops::{BroadcastInDim, Builder, Control, Convert, Custom, Graph, If, Op, Scan, While};
 use crate::tensor::{Aval, Literal};
+use std::sync::Arc;
 
 /// Simplifies a graph. Inputs and constants keep their numbers, used or not.
 ///
@@ -190,6 +191,40 @@ fn flagged(b: &mut Builder, value: Value, ambiguous: Option<DType>) -> Result<Va
     }
     let to = Aval { ambiguous, ..aval.clone() }.ranked();
     b.node1(Convert { to }, &[value])
+}
+
+/// A branch or a loop with other regions; `None` if it is none, or keeps them. What a region becomes is told of its graph,
+/// of how many of its inputs, the first, it is given anew each time, and of the values outside that the rest are.
+fn with_regions(
+    node: &Node<Op>,
+    mut each: impl FnMut(&Graph, usize, &[Value]) -> Result<Option<Graph>>,
+) -> Result<Option<Op>> {
+    let Some(control) = node.op.control() else { return Ok(None) };
+    let (mut found, operands) = (false, &node.operands[..]);
+    let mut region = |region: &Arc<Graph>, own: usize, outside: &[Value]| -> Result<Arc<Graph>> {
+        let made = each(region, own, outside)?;
+        found |= made.is_some();
+        Ok(made.map_or(region.clone(), Arc::new))
+    };
+    let op: Op = match control {
+        Control::If(op) => {
+            let [yes, no] = &op.branches;
+            let (one, other) = operands[1..].split_at(yes.inputs().len());
+            If { branches: [region(yes, 0, one)?, region(no, 0, other)?] }.into()
+        }
+        Control::While(op) => {
+            let (one, other) = operands[op.carried..].split_at(op.cond.inputs().len() - op.carried);
+            let (cond, body) = (region(&op.cond, op.carried, one)?, region(&op.body, op.carried, other)?);
+            While { cond, body, carried: op.carried, bound: op.bound }.into()
+        }
+        Control::Scan(op) => {
+            let own = op.carried + op.sliced;
+            let body = region(&op.body, own, &operands[own..])?;
+            Scan { body, ..(*op).clone() }.into()
+        }
+        Control::Custom(_) => return Ok(None),
+    };
+    Ok(found.then_some(op))
 }
 
 /// How often each value is read, by nodes and as an output.

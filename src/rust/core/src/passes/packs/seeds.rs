@@ -1,6 +1,7 @@
 //! Where packs begin: values of one shape that lie side by side in another one, since they are joined, or updates or
 //! pads at places that are known.
 
+use super::sums::Folded;
 use super::Readers;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
@@ -14,9 +15,10 @@ use crate::ops::{
 use crate::passes::flagged;
 use crate::shape::{Axis, Shape};
 use crate::stop;
+use std::ops::Range;
 
 /// Parts of a seed, at least.
-const PARTS: usize = 3;
+pub(super) const PARTS: usize = 3;
 
 /// Nodes that are looked at for each node of a graph, at most, as links of chains that are no seeds are looked at again.
 const WORK: usize = 8;
@@ -25,10 +27,14 @@ const WORK: usize = 8;
 pub(super) enum Use {
     /// Nothing more.
     Joined,
+    /// They are operands of the concatenation along this axis, from this one on.
+    Run { axis: Axis, from: usize },
     /// They replace a window of a value, as this node does, which has the first place.
     Updated { base: Value, first: usize },
     /// They are padded with this zero, and added to what there is.
     Added { zero: Value, low: Vec<i64>, high: Vec<i64>, to: Option<Value> },
+    /// They are folded, and that is added, or what else the fold does, to the rest; see [`super::sums`].
+    Folded(Folded),
 }
 
 /// Parts that lie side by side.
@@ -40,8 +46,8 @@ pub(super) struct Seed {
     /// The shape of all together.
     pub joined: Shape,
     /// The axis of the parts before which the axis of the pack lies, to make that shape.
-    before: usize,
-    to: Use,
+    pub before: usize,
+    pub to: Use,
     /// The other nodes that put the parts in their places.
     pub covered: Vec<usize>,
 }
@@ -109,8 +115,8 @@ fn update(graph: &Graph, node: &Node<Op>) -> Option<(Framed, Window)> {
     Some((framed, window))
 }
 
-/// All seeds of a graph. `origins` are what slices read.
-pub(super) fn seeds(graph: &Graph, readers: &Readers, origins: &[Option<Value>]) -> Vec<Seed> {
+/// All seeds of a graph. `origins` are what slices read, `forms` tell isomorphic values.
+pub(super) fn seeds(graph: &Graph, readers: &Readers, origins: &[Option<Value>], forms: &[u64]) -> Vec<Seed> {
     let mut seeds = vec![];
     // Nodes that are links of a chain that ends later.
     let mut inner = table(false, graph.nodes().len());
@@ -121,13 +127,14 @@ pub(super) fn seeds(graph: &Graph, readers: &Readers, origins: &[Option<Value>])
             continue;
         }
         let found = if let Some(op) = node.op.get::<Concatenate>() {
-            joined(graph, number, node, op.axis)
+            joined(graph, number, node, op.axis, forms)
         } else if framed(graph, node).is_some() {
             updated(graph, (readers, origins), number, &mut left)
         } else {
-            added(graph, readers, number, &mut left)
+            added(graph, readers, number, &mut left).into_iter().collect()
         };
-        if let Some(seed) = found {
+        for seed in found {
+            inner[seed.number] = true;
             seed.covered.iter().for_each(|&number| inner[number] = true);
             seeds.push(seed);
         }
@@ -139,22 +146,37 @@ fn is_pad(node: &Node<Op>) -> bool {
     node.op.get::<Pad>().is_some()
 }
 
-/// The parts of a concatenation.
-fn joined(graph: &Graph, number: usize, node: &Node<Op>, axis: Axis) -> Option<Seed> {
+/// The parts of a concatenation: all of them, and runs of isomorphic ones among others.
+fn joined(graph: &Graph, number: usize, node: &Node<Op>, axis: Axis, forms: &[u64]) -> Vec<Seed> {
     let joined = graph.aval(node.results[0]).shape.clone();
-    Seed::new(graph, number, node.operands.clone(), axis, joined, Use::Joined, vec![])
+    let all = Seed::new(graph, number, node.operands.clone(), axis, joined, Use::Joined, vec![]);
+    let mut seeds: Vec<Seed> = all.into_iter().collect();
+    let mut from = 0;
+    for run in node.operands.chunk_by(|a, b| forms[a.index()] == forms[b.index()]) {
+        if run.len() >= PARTS && run.len() < node.operands.len() {
+            let mut shape = graph.aval(run[0]).shape.to_vec();
+            shape[axis.0] *= run.len();
+            let to = Use::Run { axis, from };
+            let shape = Shape::try_new(shape).ok();
+            seeds.extend(
+                shape.and_then(|shape| Seed::new(graph, number, run.to_vec(), axis, shape, to, vec![])),
+            );
+        }
+        from += run.len();
+    }
+    seeds
 }
 
 /// A part at a place: the value, the index of its first element, and the node that places it.
 type Placed = (Value, Vec<usize>, usize);
 
-/// Updates of one another's results.
-fn updated(graph: &Graph, reads: Reads, number: usize, left: &mut usize) -> Option<Seed> {
+/// Updates of one another's results: all of them, or runs of those that follow one another.
+fn updated(graph: &Graph, reads: Reads, number: usize, left: &mut usize) -> Vec<Seed> {
     let (mut placed, mut at): (Vec<Placed>, usize) = (vec![], number);
     let base = loop {
         let node = &graph.nodes()[at];
-        *left = left.checked_sub(1)?;
-        let (framed, _) = update(graph, node)?;
+        let Some((framed, _)) = update(graph, node).filter(|_| *left > 0) else { return vec![] };
+        *left -= 1;
         placed.push((node.operands[framed.inside], framed.start, at));
         let around = node.operands[framed.around];
         match graph.def(around) {
@@ -162,8 +184,46 @@ fn updated(graph: &Graph, reads: Reads, number: usize, left: &mut usize) -> Opti
             _ => break around,
         }
     };
-    let covered = placed.iter().map(|&(.., number)| number).filter(|&n| n != number).collect();
-    let (parts, axis, joined) = beside(graph, &mut placed)?;
+    let runs: Vec<Range<usize>> = runs(graph, &placed);
+    let is_whole = beside(graph, &mut placed.clone()).is_some();
+    if is_whole || runs.len() < 2 {
+        return replaced(graph, &mut placed, base).into_iter().collect();
+    }
+    let run = |range: Range<usize>| {
+        let base = placed.get(range.end).map_or(base, |&(.., number)| graph.nodes()[number].results[0]);
+        replaced(graph, &mut placed[range].to_vec(), base)
+    };
+    runs.into_iter().filter_map(run).collect()
+}
+
+/// Ranges of parts of which each lies beside the last one, along one axis and in one direction.
+fn runs(graph: &Graph, placed: &[Placed]) -> Vec<Range<usize>> {
+    let step = |from: usize| -> Option<(usize, bool)> {
+        let ((v, a, _), (other, b, _)) = (placed.get(from)?, placed.get(from + 1)?);
+        let shape = &graph.aval(*v).shape;
+        let axis = (0..shape.rank()).find(|&i| a[i] != b[i])?;
+        let alone =
+            (0..shape.rank()).all(|i| i == axis || a[i] == b[i]) && graph.aval(*other).shape == *shape;
+        (alone && a[axis].abs_diff(b[axis]) == shape[axis]).then_some((axis, a[axis] < b[axis]))
+    };
+    let (mut runs, mut from) = (vec![], 0);
+    while from < placed.len() {
+        let first = step(from);
+        let mut end = from + 1;
+        while first.is_some() && step(end - 1) == first {
+            end += 1;
+        }
+        runs.push(from..end);
+        from = end;
+    }
+    runs
+}
+
+/// The seed of updates, the last one first, that lie side by side.
+fn replaced(graph: &Graph, placed: &mut [Placed], base: Value) -> Option<Seed> {
+    let number = placed[0].2;
+    let covered = placed[1..].iter().map(|&(.., number)| number).collect();
+    let (parts, axis, joined) = beside(graph, placed)?;
     let to = match joined == graph.aval(base).shape {
         true => Use::Joined,
         false => Use::Updated { base, first: placed[0].2 },
@@ -286,18 +346,37 @@ impl Seed {
         Some(Seed { number, parts, joined, before, to, covered })
     }
 
+    /// The values next to the parts that it is made of; of a run not those of other runs.
+    pub(super) fn sources(&self) -> Vec<Value> {
+        match &self.to {
+            Use::Joined | Use::Run { .. } => vec![],
+            Use::Updated { base, .. } => vec![*base],
+            Use::Added { to, .. } => to.iter().copied().collect(),
+            Use::Folded(folded) => folded.rest().collect(),
+        }
+    }
+
+    /// Whether it is a part of a concatenation alone.
+    pub(super) fn is_run(&self) -> bool {
+        matches!(self.to, Use::Run { .. })
+    }
+
     /// What the node makes of the parts, given them as a pack: with the axis of the pack last.
     pub(super) fn make(&self, b: &mut Builder, graph: &Graph, pack: Value, new: &[Value]) -> Result<Value> {
         let rank = b.graph().aval(pack).shape.rank() - 1;
+        let aval = graph.aval(graph.nodes()[self.number].results[0]);
         let mut all = pack;
+        if let Use::Folded(folded) = &self.to {
+            all = folded.make(b, all, new)?;
+            return flagged(b, all, aval.ambiguous);
+        }
         if self.before < rank {
             let permutation = (0..self.before).chain([rank]).chain(self.before..rank).map(Axis).collect();
             all = b.node1(Transpose { permutation }, &[all])?;
         }
         all = reshape(b, all, self.joined.clone())?;
-        let aval = graph.aval(graph.nodes()[self.number].results[0]);
         match &self.to {
-            Use::Joined => {}
+            Use::Joined | Use::Run { .. } | Use::Folded(_) => {}
             Use::Updated { base, first } => {
                 let node = &graph.nodes()[*first];
                 let mut operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();

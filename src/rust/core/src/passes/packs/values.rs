@@ -1,12 +1,12 @@
 //! Packs: what isomorphic values are, and all of them as one value.
 
 use super::seeds::{boundary, reshape, source};
-use super::Readers;
+use super::{Readers, Rounding, SIZE};
 use crate::batch::{batch_node, repeat, Examples, Stacked};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::{Builder, Concatenate, Graph, Op, StaticSlice, Transpose};
+use crate::ops::{Batch, Builder, Concatenate, Graph, Op, StaticSlice, Transpose};
 use crate::passes::flagged;
 use crate::passes::transposes::is_elementwise;
 use crate::shape::{Axis, Shape};
@@ -20,16 +20,32 @@ const WORK: usize = 8;
 /// The part of what is joined that may be numbers, each computed alone: one in so many.
 const NUMBERS: usize = 8;
 
+/// Slices of a run, on average, at least: each run is copied.
+const RUN: usize = 4;
+
+/// For each pack of values that are computed one by one and copied, so many folds or products, at least.
+const OPS: usize = 3;
+
+/// Parts of which few elements are computed together, at least, if several ops compute them.
+const MANY: usize = 8;
+
+/// Elements of a value, at most, that is folded or multiplied in a pack: larger ones are as fast one by one, and stay in
+/// a cache.
+const LARGEST: usize = 1 << 16;
+
+/// Elements of all values of such a pack, at most.
+const MOST: usize = 1 << 22;
+
 /// What the values of a pack are.
 enum Kind {
     /// One value.
     Same,
-    /// Slices side by side of a value.
-    Slices(Slices),
+    /// Slices of a value, in runs that lie side by side, each with how many there are.
+    Slices(Vec<(Slices, usize)>),
     /// Results of one op, on these packs.
     Op(Vec<usize>),
-    /// Values of one element.
-    Numbers,
+    /// Values that are computed one by one, and then joined.
+    Apart,
     /// Nothing that could be computed together.
     Other,
 }
@@ -56,14 +72,15 @@ pub(super) struct Packs<'g> {
     origins: &'g [Option<Value>],
     list: Vec<Pack>,
     numbers: FxHashMap<Vec<Value>, usize>,
+    rounding: Rounding,
     /// Values in them that may still be added.
     left: usize,
 }
 
 impl<'g> Packs<'g> {
-    pub(super) fn of(graph: &'g Graph, origins: &'g [Option<Value>]) -> Packs<'g> {
+    pub(super) fn of(graph: &'g Graph, origins: &'g [Option<Value>], rounding: Rounding) -> Packs<'g> {
         let left = WORK * graph.values().count();
-        Packs { graph, origins, list: vec![], numbers: FxHashMap::default(), left }
+        Packs { graph, origins, list: vec![], numbers: FxHashMap::default(), rounding, left }
     }
 
     /// The number of the pack of these values, which have one shape.
@@ -101,32 +118,43 @@ impl<'g> Packs<'g> {
         if values.iter().all(|&v| v == first) {
             return Kind::Same;
         }
-        if let Some(slices) = slices(graph, self.origins, values) {
-            return Kind::Slices(slices);
+        let most = if self.rounding == Rounding::Any { values.len() / RUN } else { 1 };
+        if let Some(runs) = slices(graph, self.origins, values).filter(|runs| runs.len() <= most.max(1)) {
+            return Kind::Slices(runs);
         }
-        let node = |&v: &Value| graph.made_by(v).filter(|node| node.results.len() == 1);
+        let node = |&v: &Value| graph.made_by(v);
         let alike = |v: &Value| match (node(v), node(&first)) {
             (Some(node), Some(other)) => {
+                let place = |node: &Node<Op>, v: &Value| node.results.iter().position(|result| result == v);
                 let types = |of: &Value, to: &Value| {
                     let (of, to) = (graph.aval(*of), graph.aval(*to));
                     (&of.shape, of.dtype) == (&to.shape, to.dtype)
                 };
                 node.op == other.op
+                    && place(node, v) == place(other, &first)
                     && node.operands.len() == other.operands.len()
                     && node.operands.iter().zip(&other.operands).all(|(of, to)| types(of, to))
             }
             _ => false,
         };
-        let op = node(&first).filter(|node| is_packed(graph, node)).filter(|_| values.iter().all(alike));
+        let op = node(&first).filter(|node| self.is_packed(node)).filter(|_| values.iter().all(alike));
         if let Some(op) = op {
             let operand = |i: usize| values.iter().filter_map(node).map(|node| node.operands[i]).collect();
             let operands: Vec<Vec<Value>> = (0..op.operands.len()).map(operand).collect();
             return Kind::Op(operands.into_iter().map(|values| self.add(values)).collect());
         }
+        let most = if self.rounding == Rounding::Any { LARGEST } else { 1 };
         match graph.aval(first).shape.size() {
-            1 => Kind::Numbers,
+            size if (1..=most).contains(&size) => Kind::Apart,
             _ => Kind::Other,
         }
+    }
+
+    /// Whether nodes like this one are computed together.
+    fn is_packed(&self, node: &Node<Op>) -> bool {
+        let any = || self.rounding == Rounding::Any && matches!(node.op.batch(), Batch::Same | Batch::By(_));
+        let is_pure = !node.op.has_effect() && !node.operands.is_empty();
+        is_pure && (is_exact(self.graph, node) || any())
     }
 
     /// The numbers of packs in the order of their values: operands before results.
@@ -143,14 +171,14 @@ impl<'g> Packs<'g> {
             sound[pack] = match &self.list[pack].kind {
                 Kind::Other => false,
                 Kind::Op(operands) => operands.iter().all(|&operand| sound[operand]),
-                Kind::Same | Kind::Slices(_) | Kind::Numbers => true,
+                Kind::Same | Kind::Slices(_) | Kind::Apart => true,
             };
         }
         sound
     }
 
     /// The packs that are computed for some.
-    fn reached(&self, from: impl Iterator<Item = usize>) -> Vec<usize> {
+    pub(super) fn reached(&self, from: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut is_reached = table(false, self.list.len());
         let (mut all, mut left): (Vec<usize>, Vec<usize>) = (vec![], from.collect());
         while let Some(pack) = left.pop() {
@@ -164,13 +192,41 @@ impl<'g> Packs<'g> {
         all
     }
 
-    /// Whether it is worth it to compute a pack together that has so many elements.
-    pub(super) fn pays(&self, pack: usize, size: usize) -> bool {
-        let numbers = |&pack: &usize| match self.list[pack].kind {
-            Kind::Numbers => self.list[pack].values.len(),
-            Kind::Same | Kind::Slices(_) | Kind::Op(_) | Kind::Other => 0,
+    /// Whether it is worth it to compute a pack together that is joined to so many elements.
+    pub(super) fn pays(&self, pack: usize, joined: usize) -> bool {
+        let (mut most, mut largest, mut numbers) = (joined, 0, 0);
+        let (mut apart, mut exact, mut other, mut gaps) = (0, 0, 0, false);
+        for pack in self.reached([pack].into_iter()) {
+            let Pack { values, kind } = &self.list[pack];
+            let size = self.graph.aval(values[0]).shape.size();
+            match kind {
+                Kind::Same | Kind::Other => continue,
+                Kind::Slices(runs) => gaps |= runs.len() > 1,
+                Kind::Apart if size == 1 => {
+                    numbers += values.len();
+                    continue;
+                }
+                Kind::Apart => apart += 1,
+                Kind::Op(_) if is_exact(self.graph, self.node(pack)) => {
+                    exact += usize::from(!moves(self.node(pack)))
+                }
+                Kind::Op(_) => (other, largest) = (other + 1, largest.max(size)),
+            }
+            most = most.max(size * values.len());
+        }
+        let fits = if other == 0 {
+            apart == 0 && !gaps
+        } else {
+            largest.max(most / self.list[pack].values.len()) <= LARGEST && most <= MOST
         };
-        self.reached([pack].into_iter()).iter().map(numbers).sum::<usize>() <= size / NUMBERS
+        let parts = self.list[pack].values.len();
+        let is_large = most >= SIZE || parts >= MANY && most * (exact + other) >= 2 * SIZE;
+        is_large && fits && numbers <= most / NUMBERS && OPS * apart <= other
+    }
+
+    /// Whether a pack is computed by more than moves.
+    pub(super) fn computes(&self, pack: usize) -> bool {
+        matches!(self.list[pack].kind, Kind::Op(_)) && !moves(self.node(pack))
     }
 
     /// The results of ops in what is computed for some packs.
@@ -179,10 +235,25 @@ impl<'g> Packs<'g> {
         self.reached(of).into_iter().filter(ops).flat_map(|pack| self.list[pack].values.iter().copied())
     }
 
+    /// The values that some packs are made of.
+    pub(super) fn sources(&self, of: impl Iterator<Item = usize>) -> Vec<Value> {
+        let mut sources = vec![];
+        for pack in self.reached(of) {
+            let Pack { values, kind } = &self.list[pack];
+            match kind {
+                Kind::Same => sources.push(values[0]),
+                Kind::Slices(runs) => sources.extend(runs.first().map(|(slices, _)| slices.of)),
+                Kind::Apart | Kind::Other => sources.extend(values),
+                Kind::Op(_) => {}
+            }
+        }
+        sources
+    }
+
     /// Whether `covered` nodes alone read what a pack computes.
     pub(super) fn are_read_by(&self, pack: usize, readers: &Readers, covered: &[bool]) -> bool {
         self.members([pack].into_iter()).all(|v| {
-            let computed = self.graph.made_by(v).is_some_and(|node| is_elementwise(self.graph, node));
+            let computed = self.graph.made_by(v).is_some_and(|node| !moves(node));
             let alone = || readers.nodes[v.index()].iter().all(|&reader| covered[reader]);
             !computed || !readers.is_output[v.index()] && alone()
         })
@@ -210,17 +281,31 @@ impl<'g> Packs<'g> {
             let is_batched = !matches!(kind, Kind::Same);
             let whole = match kind {
                 Kind::Same => new[values[0].index()],
-                Kind::Slices(slices) => slices.make(b, self.graph, values[0], values.len(), new)?,
-                Kind::Numbers | Kind::Other => self.numbers(b, values, new)?,
+                Kind::Slices(runs) => {
+                    let runs: Vec<Value> = runs
+                        .iter()
+                        .map(|(slices, n)| slices.make(b, self.graph, values[0], *n, new))
+                        .collect::<Result<_>>()?;
+                    let axis = Axis(self.graph.aval(values[0]).shape.rank());
+                    match runs[..] {
+                        [one] => one,
+                        _ => b.node1(Concatenate { axis }, &runs)?,
+                    }
+                }
+                Kind::Apart | Kind::Other => self.stacked(b, values, new)?,
                 Kind::Op(operands) => {
                     let operands: Vec<(Value, bool)> = operands.iter().map(|operand| made[operand]).collect();
                     let (values_of, batched) = operands.into_iter().unzip();
                     let given = Stacked { values: values_of, batched };
-                    let op = &self.graph.made_by(values[0]).expect("it is the result of an op").op;
-                    let results = batch_node(b, op, &given, Examples { size: values.len(), mask: None })?;
-                    let ambiguous = self.graph.aval(values[0]).ambiguous;
-                    let whole = flagged(b, results.values[0], ambiguous)?;
-                    made.insert(number, (whole, results.batched[0]));
+                    let node = self.node(number);
+                    let results =
+                        batch_node(b, &node.op, &given, Examples { size: values.len(), mask: None })?;
+                    for (k, &v) in node.results.iter().enumerate() {
+                        if let Some(pack) = self.numbers.get(&self.results(values, k)) {
+                            let whole = flagged(b, results.values[k], self.graph.aval(v).ambiguous)?;
+                            made.insert(*pack, (whole, results.batched[k]));
+                        }
+                    }
                     continue;
                 }
             };
@@ -233,29 +318,42 @@ impl<'g> Packs<'g> {
         }
     }
 
-    /// Values of one element, joined.
-    fn numbers(&self, b: &mut Builder, values: &[Value], new: &[Value]) -> Result<Value> {
-        let one = Shape::try_new(vec![1])?;
+    /// Values that are computed one by one, joined.
+    fn stacked(&self, b: &mut Builder, values: &[Value], new: &[Value]) -> Result<Value> {
+        let shape = &self.graph.aval(values[0]).shape;
+        let flat = Shape::try_new(vec![shape.size()])?;
         let mut parts = vec![];
         for v in values {
-            parts.push(reshape(b, new[v.index()], one.clone())?);
+            parts.push(reshape(b, new[v.index()], flat.clone())?);
         }
         let all = b.node1(Concatenate { axis: Axis(0) }, &parts)?;
-        reshape(b, all, self.graph.aval(values[0]).shape.with_last(values.len())?)
+        reshape(b, all, shape.with_last(values.len())?)
+    }
+
+    /// The node that makes the first value of a pack of results.
+    fn node(&self, pack: usize) -> &'g Node<Op> {
+        self.graph.made_by(self.list[pack].values[0]).expect("it is the result of an op")
+    }
+
+    /// The results with this number of the nodes that make these values.
+    fn results(&self, values: &[Value], k: usize) -> Vec<Value> {
+        values.iter().filter_map(|&v| self.graph.made_by(v)).map(|node| node.results[k]).collect()
     }
 }
 
-/// Whether nodes like this one are computed together: no bit of the result is another then.
-fn is_packed(graph: &Graph, node: &Node<Op>) -> bool {
-    let moves = node.op.moves_only()
-        || node.op.get::<StaticSlice>().is_some()
-        || node.op.get::<Concatenate>().is_some();
-    let computes = is_elementwise(graph, node) && !node.op.has_effect() && !node.op.may_raise();
-    (computes || moves) && !node.operands.is_empty()
+/// Whether a node only puts elements in other places.
+fn moves(node: &Node<Op>) -> bool {
+    node.op.moves_only() || node.op.get::<StaticSlice>().is_some() || node.op.get::<Concatenate>().is_some()
 }
 
-/// Slices of one value that lie side by side, along one axis of it; reshaped, or not.
-fn slices(graph: &Graph, origins: &[Option<Value>], values: &[Value]) -> Option<Slices> {
+/// Whether no bit of the result is another if nodes like this one are computed together.
+fn is_exact(graph: &Graph, node: &Node<Op>) -> bool {
+    moves(node) || is_elementwise(graph, node)
+}
+
+/// Slices of one value that differ along one axis, reshaped or not, in runs of those that lie side by side: as one value
+/// each, and how many there are. `None` if they are no such slices.
+fn slices(graph: &Graph, origins: &[Option<Value>], values: &[Value]) -> Option<Vec<(Slices, usize)>> {
     let cut = |&v: &Value| {
         let mut v = v;
         while let Some(from) = source(graph, v) {
@@ -267,31 +365,44 @@ fn slices(graph: &Graph, origins: &[Option<Value>], values: &[Value]) -> Option<
     let (first, of, sizes) = cut(&values[0])?;
     let like_first = |v: &Value| cut(v).filter(|(_, from, shape)| *from == of && *shape == sizes);
     let (second, ..) = like_first(&values[1])?;
-    let n = values.len();
     let axis = (0..sizes.rank()).find(|&i| first.start[i] != second.start[i])?;
-    let step = second.start[axis].checked_sub(first.start[axis])?;
-    for (k, v) in values.iter().enumerate() {
+    let mut starts = vec![];
+    for v in values {
         let (slice, ..) = like_first(v)?;
-        let at = |i: usize| first.start[i] + if i == axis { k * step } else { 0 };
-        let placed = (0..sizes.rank()).all(|i| slice.start[i] == at(i));
-        if slice.stride != first.stride || !placed {
+        if (0..sizes.rank()).any(|i| i != axis && slice.start[i] != first.start[i])
+            || slice.stride != first.stride
+        {
             return None;
         }
+        starts.push(slice.start[axis]);
     }
-    let (along, stride) = (sizes[axis], first.stride[axis]);
-    let stride = if along == 1 { step } else { stride };
-    if along * stride != step || sizes.size() == 0 {
+    let along = sizes[axis];
+    // Of one element each, they may be apart.
+    let step = starts[1].checked_sub(starts[0]).filter(|_| along == 1 && is_regular(&starts));
+    let stride = step.unwrap_or(first.stride[axis]);
+    if sizes.size() == 0 {
         return None;
     }
-    let mut slice = first.clone();
-    slice.stride[axis] = stride;
-    slice.limit[axis] = first.start[axis] + (n * along - 1) * stride + 1;
     // The axis of the pack lies behind the elements of a slice that are before it in memory.
     let part = &graph.aval(values[0]).shape;
     let at = boundary(part, sizes[..=axis].iter().product())?;
-    let mut shape = part.to_vec();
-    shape.insert(at, n);
-    Some(Slices { of, slice, shape, at })
+    let run = |starts: &[usize]| {
+        let mut slice = first.clone();
+        slice.stride[axis] = stride;
+        slice.start[axis] = starts[0];
+        slice.limit[axis] = starts[0] + (starts.len() * along - 1) * stride + 1;
+        let mut shape = part.to_vec();
+        shape.insert(at, starts.len());
+        (Slices { of, slice, shape, at }, starts.len())
+    };
+    Some(starts.chunk_by(|a, b| *b == a + along * stride).map(run).collect())
+}
+
+/// Whether numbers increase by as much each time.
+fn is_regular(numbers: &[usize]) -> bool {
+    numbers
+        .windows(3)
+        .all(|three| three[1] > three[0] && three[2].checked_sub(three[1]) == Some(three[1] - three[0]))
 }
 
 impl Slices {

@@ -11,19 +11,17 @@ mod symmetry;
 
 use super::strips::strip;
 use super::transposes::is_elementwise;
-use super::{flagged, optimise, reads, rebuilt_from};
+use super::{flagged, optimise, reads, rebuilt_from, with_regions};
 use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
 use crate::kernels::fourier::Kind;
 use crate::ops::{
-    Binary, BroadcastInDim, Builder, Control, Convert, Fourier, Graph, If, MakeComplex, Op, Part, Scan,
-    StaticSlice, Unary, While,
+    Binary, BroadcastInDim, Builder, Convert, Fourier, Graph, MakeComplex, Op, Part, StaticSlice, Unary,
 };
 use crate::shape::Axis;
 use crate::stop;
 use crate::tensor::Literal;
-use std::sync::Arc;
 use symmetry::{bit, symmetries, Axes, Symmetry};
 
 /// The graph with transforms on halves, those in branches and loops too; `None` if there are none.
@@ -50,8 +48,8 @@ fn halved(graph: &Graph, inputs: &[Symmetry]) -> Result<Option<Graph>> {
     let out = rebuilt_from(graph, |b, number, new| {
         stop::work(NODE);
         let node = &graph.nodes()[number];
-        if let Some(control) = node.op.control() {
-            let Some(op) = program.regions(&control, node)? else { return Ok(None) };
+        if node.op.control().is_some() {
+            let Some(op) = program.regions(node)? else { return Ok(None) };
             found = true;
             return b.node(op, &node.operands.iter().map(|v| new[v.index()]).collect::<Vec<_>>()).map(Some);
         }
@@ -318,37 +316,14 @@ impl<'g> Program<'g> {
     }
 
     /// A branch or a loop whose regions have transforms on halves; `None` if they have none.
-    fn regions(&self, control: &Control, node: &Node<Op>) -> Result<Option<Op>> {
-        // What a loop carries or slices is known by its type alone; what regions read of outside is as it is there.
-        let given = |region: &Graph, own: usize, outside: &[Value]| -> Vec<Symmetry> {
+    fn regions(&self, node: &Node<Op>) -> Result<Option<Op>> {
+        with_regions(node, |region, own, outside| {
+            // What a loop carries or slices is known by its type alone; what regions read of outside is as it is there.
             let own = region.inputs()[..own].iter().map(|&v| Symmetry::of(region.aval(v)));
-            own.chain(outside.iter().map(|v| self.symmetry[v.index()].clone())).collect()
-        };
-        let (mut found, operands) = (false, &node.operands[..]);
-        let mut region = |region: &Arc<Graph>, own: usize, outside: &[Value]| -> Result<Arc<Graph>> {
-            let made = halved(region, &given(region, own, outside))?;
-            found |= made.is_some();
-            Ok(made.map_or(region.clone(), Arc::new))
-        };
-        let op: Op = match control {
-            Control::If(op) => {
-                let [yes, no] = &op.branches;
-                let (one, other) = operands[1..].split_at(yes.inputs().len());
-                If { branches: [region(yes, 0, one)?, region(no, 0, other)?] }.into()
-            }
-            Control::While(op) => {
-                let (one, other) = operands[op.carried..].split_at(op.cond.inputs().len() - op.carried);
-                let (cond, body) = (region(&op.cond, op.carried, one)?, region(&op.body, op.carried, other)?);
-                While { cond, body, carried: op.carried, bound: op.bound }.into()
-            }
-            Control::Scan(op) => {
-                let own = op.carried + op.sliced;
-                let body = region(&op.body, own, &operands[own..])?;
-                Scan { body, ..(*op).clone() }.into()
-            }
-            Control::Custom(_) => return Ok(None),
-        };
-        Ok(found.then_some(op))
+            let given: Vec<Symmetry> =
+                own.chain(outside.iter().map(|v| self.symmetry[v.index()].clone())).collect();
+            halved(region, &given)
+        })
     }
 }
 
