@@ -15,7 +15,7 @@
 #'
 #' @param lhs,rhs Tensors, traced values or R arrays of shapes `(b..., m, k)` and `(b..., k, n)`, at least
 #'   2-d. They are promoted to their common dtype.
-#' @return A tensor of shape `(b..., m, n)` and the common dtype, never ambiguous.
+#' @return A tensor of shape `(b..., m, n)` and the common dtype and ambiguity.
 #' @section Errors: `anvil_error_shape` with both shapes if they do not fit, or an operand of `nv_matmul()`
 #' has fewer than 2 axes.
 #' @seealso [nv_dot_general()] for sums over other axes.
@@ -39,7 +39,7 @@ nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 #' @param lhs,rhs Tensors, traced values or R arrays. They are promoted to their common dtype.
 #' @param contracting_axes,batching_axes A list of two vectors of axes, from 1 or negative from the end, one
 #'   for each operand, which are paired in order; paired axes have equal sizes.
-#' @return A tensor of the common dtype, never ambiguous. Its axes are those of the batch, then the
+#' @return A tensor of the common dtype and ambiguity. Its axes are those of the batch, then the
 #'   others of `lhs`, then the others of `rhs`.
 #' @section Properties:
 #' * Dtypes: Any dtype; booleans count as `i32`.

@@ -28,7 +28,7 @@
 #' @param lhs,rhs Tensors, traced values or R arrays.
 #' @param axes How many axes are summed over: so many of the last of `lhs` and of the first of `rhs`; or a
 #'   list of two vectors of axes, from 1 or negative from the end, which are paired in order.
-#' @return A tensor of the common dtype, never ambiguous. For `nv_tensordot()` its axes are the others of
+#' @return A tensor of the common dtype and ambiguity. For `nv_tensordot()` its axes are the others of
 #'   `lhs`, then the others of `rhs`.
 #' @section Errors: `anvil_error_arg` for an equation that does not parse, or has another number of terms or
 #'   of letters than there are operands and axes; its message points at the character, whose number is in the

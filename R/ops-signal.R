@@ -110,7 +110,7 @@ nv_ifft2 <- function(operand, axes = c(-2L, -1L)) {
 #'   transposed convolution has its stride here.
 #' @param groups How many groups channels and features are split into: features are sums over the channels of
 #'   their own group, and the kernel has `1 / groups` of the operand's channels.
-#' @return A tensor of the operands' common dtype, never ambiguous; `i32` for booleans.
+#' @return A tensor of the operands' common dtype and ambiguity; `i32` for booleans.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
 #'   numbers (`c64`, `c128`); booleans count as `i32`.
@@ -228,7 +228,7 @@ nv_avg_pool <- function(operand, size, stride = NULL, padding = "valid", dilatio
 #' @param x,y Tensors, traced values or R vectors with one axis and at least one element, promoted to their
 #'   common dtype.
 #' @param type One of the six types.
-#' @return A 1-d tensor of the operands' common dtype, never ambiguous; `i32` for booleans.
+#' @return A 1-d tensor of the operands' common dtype and ambiguity; `i32` for booleans.
 #' @section Errors: `anvil_error_shape` for operands with several axes or no elements, and for lengths that do
 #'   not fit, `anvil_error_arg` for a type that is none.
 #' @seealso [nv_conv()] for several axes and channels, [nv_fft()]

@@ -28,14 +28,30 @@ test_that("integer products wrap", {
   expect_elements(y %*% y, 1L, "i32[1, 1]")
 })
 
-test_that("operands are promoted and the result is never ambiguous", {
+test_that("operands are promoted, and the result is ambiguous if they are", {
   a <- matrix(1:4, 2)
   x <- nv_tensor(a)
   y <- nv_tensor(a + 0.5, dtype = "f64")
   expect_elements(x %*% y, a %*% (a + 0.5), "f64[2, 2]")
-  expect_identical(type_of(nv_tensor(a, ambiguous = TRUE) %*% nv_tensor(a, ambiguous = TRUE)), "i32[2, 2]")
+  expect_identical(type_of(nv_tensor(a, ambiguous = TRUE) %*% nv_tensor(a, ambiguous = TRUE)), "i32?[2, 2]")
   expect_identical(type_of(nv_tensor(a > 1) %*% nv_tensor(a + 0.5)), "f32[2, 2]")
   expect_identical(type_of(nv_tensor(a, dtype = "i8") %*% x), "i32[2, 2]")
+})
+
+test_that("products of R data keep their digits until they meet a known dtype", {
+  X <- cbind(1, 1000 + (1:20) / 10)
+  y <- sin(1:20) + 1:20
+  ols <- function(X, y) drop(solve(crossprod(X), crossprod(X, y)))
+  got <- jit(ols)(X, y)
+  expect_identical(type_of(got), "f32?[2]")
+  # The condition number of the product is 1e13.
+  expect_equal(as.numeric(got), ols(X, y), tolerance = 1e-3)
+  residual <- function(b, X, y) drop(b + solve(crossprod(X), crossprod(X, y - X %*% b)))
+  got <- jit(residual)(nv_tensor(c(0, 0), "f64"), X, y)
+  expect_equal(as.numeric(got), ols(X, y), tolerance = 1e-3)
+  thirds <- function(k, y) drop(crossprod(cbind(1, k / 3), y))
+  got <- jit(thirds)(nv_tensor(1:20), nv_tensor(y, "f64"))
+  expect_equal(as.numeric(got), thirds(1:20, y), tolerance = 1e-14)
 })
 
 test_that("views are operands: transposed on either side, broadcast, reshaped", {

@@ -62,7 +62,7 @@ test_that("all dtypes of numbers are convolved", {
     expect_equal(as.double(Re(as_array(y))), c(5, 8, 11), label = dtype)
   }
   expect_identical(type_of(nv_conv(array(TRUE, c(1, 2, 1)), array(TRUE, c(1, 1, 1)))), "i32[1, 2, 1]")
-  expect_identical(type_of(nv_conv(array(1, c(1, 2, 1)), array(1L, c(1, 1, 1)))), "f32[1, 2, 1]")
+  expect_identical(type_of(nv_conv(array(1, c(1, 2, 1)), array(1L, c(1, 1, 1)))), "f32?[1, 2, 1]")
 })
 
 test_that("NaN is not multiplied by the zeros around, and nothing is convolved with nothing", {

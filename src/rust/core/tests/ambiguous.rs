@@ -153,15 +153,19 @@ fn conversions_to_ambiguous_floats_keep_digits_and_those_from_them_round_once() 
 }
 
 #[test]
-fn bits_and_products_are_those_of_a_known_dtype() {
+fn bits_are_those_of_a_known_dtype_and_products_keep_digits() {
     let mut b = Builder::default();
     let x = b.input(Aval::new(type_named("f32?"), [2, 2].into()));
+    let known = b.input(Aval::known(DType::F32, [2, 2].into()));
     let bits = Attrs::new().with("dtype", Attr::Text("i32".into()));
     let mut applier = Applier::new(&mut b, rules());
     let bits = applier.apply("bitcast_convert", &[x], &bits).unwrap()[0];
     let product = applier.apply("matmul", &[x, x], &Attrs::new()).unwrap()[0];
-    assert_eq!((b.graph().aval(bits).to_string(), shown(&b, product)), ("i32[2, 2]".into(), "f32".into()));
-    b.finish(vec![bits, product]).verify().unwrap();
+    let met = applier.apply("matmul", &[x, known], &Attrs::new()).unwrap()[0];
+    assert_eq!(b.graph().aval(bits).to_string(), "i32[2, 2]");
+    assert_eq!((shown(&b, product), shown(&b, met)), ("f32?".into(), "f32".into()));
+    assert_eq!(b.graph().aval(product).dtype, DType::F64);
+    b.finish(vec![bits, product, met]).verify().unwrap();
 }
 
 fn region(types: &[&str], give: impl FnOnce(&mut Builder, &[Value]) -> Vec<Value>) -> Region {

@@ -83,7 +83,7 @@ impl Applier<'_> {
         const FUNCTION: &str = "nv_convolve";
         let kind = attrs.choice("type", &["full", "same", "valid", "open", "filter", "circular"])?;
         arity(FUNCTION, operands.len(), 2)?;
-        let values = self.join_known(operands)?;
+        let values = self.join_counted(operands)?;
         let mut vectors = Vec::new();
         for (i, &value) in values.iter().enumerate() {
             let shape = self.shape(value);

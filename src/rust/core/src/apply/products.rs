@@ -29,7 +29,7 @@ impl Applier<'_> {
     /// Matrix products of the last two axes.
     fn matmul(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         arity("nv_matmul", operands.len(), 2)?;
-        let values = self.join_known(operands)?;
+        let values = self.join_counted(operands)?;
         self.multiply(&values)
     }
 
@@ -37,7 +37,7 @@ impl Applier<'_> {
     /// [`matmul`](Applier::matmul), after a transposition.
     fn matrix_product(&mut self, operands: &[Value], transposed: Transposed) -> Result<Vec<Value>> {
         arity("nv_matmul", operands.len(), 2)?;
-        let mut values = self.join_known(operands)?;
+        let mut values = self.join_counted(operands)?;
         for (i, side) in [Transposed::Lhs, Transposed::Rhs].into_iter().enumerate() {
             let rank = self.aval(values[i]).shape.rank();
             if side == transposed && rank >= 2 {

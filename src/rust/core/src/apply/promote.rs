@@ -102,7 +102,7 @@ impl Applier<'_> {
         }
         match entry.promotion {
             Promotion::Join => self.promote(operands, row.accepts),
-            Promotion::JoinKnown => self.join_known(operands),
+            Promotion::JoinCounted => self.join_counted(operands),
             Promotion::JoinAfterCondition => {
                 let mut values = vec![operands[0]];
                 values.extend(self.promote(&operands[1..], row.accepts)?);
@@ -147,18 +147,15 @@ impl Applier<'_> {
         Ok(values)
     }
 
-    /// The join of all as a known dtype, in which booleans count as i32.
-    pub(super) fn join_known(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
+    /// The join of all, in which booleans count as i32.
+    pub(super) fn join_counted(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
         let common = self.join(operands)?;
         if common.dtype == DType::I1 {
             return self.convert_all(operands, Ranked::known(DType::I32), || COUNTED.into());
         }
         let rules = self.rules;
         let ranked: Vec<Ranked> = operands.iter().map(|&x| self.ranked(x)).collect();
-        self.convert_all(operands, Ranked::known(common.dtype), || match common.ambiguous {
-            true => format!("a product is of a known dtype, {}", common.dtype),
-            false => why(&ranked, common, rules),
-        })
+        self.convert_all(operands, common, || why(&ranked, common, rules))
     }
 
     /// The join of parts of complex numbers, which are f32 or f64.

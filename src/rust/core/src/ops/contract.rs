@@ -296,8 +296,8 @@ pub trait OpDef {
 pub enum Promotion {
     /// The join of all their dtypes, and of `f32?` where the row accepts floats alone.
     Join,
-    /// The join as a known dtype, in which booleans count as i32.
-    JoinKnown,
+    /// The join, in which booleans count as i32.
+    JoinCounted,
     /// The join of all but the first, a condition, which keeps its own.
     JoinAfterCondition,
     /// The join, and at least f32: parts of complex numbers.

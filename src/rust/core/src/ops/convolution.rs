@@ -17,7 +17,7 @@ use crate::tensor::{Aval, View, ViewMut};
 /// `result[n, w, f] = sum over t, c of operand[n, w * stride + t * dilation - low, c] * kernel[t, c, f]`, for an
 /// operand `[n, spatial..., channels]` and a kernel `[window..., channels / groups, features]`. Between the elements
 /// of the operand there are `base - 1` zeros, around them `low` and `high`. Each group of features is of the channels
-/// of its group (StableHLO, `convolution`). Never ambiguous.
+/// of its group (StableHLO, `convolution`). Ambiguous if both are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Convolution {
     /// For each spatial axis, from one window to the next.
@@ -113,7 +113,7 @@ impl OpDef for Convolution {
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
-        Promotion::JoinKnown
+        Promotion::JoinCounted
     }
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {
@@ -189,7 +189,7 @@ impl OpDef for Convolution {
             sizes.push(usize::try_from(window.count(x.shape[axis + 1])).unwrap_or(usize::MAX));
         }
         sizes.push(features);
-        Ok(vec![Aval::known(x.dtype, Shape::try_new(sizes)?)])
+        Ok(vec![Aval { dtype: x.dtype, shape: Shape::try_new(sizes)?, ambiguous: x.ambiguous_with(kernel) }])
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {

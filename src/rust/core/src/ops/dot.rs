@@ -16,7 +16,8 @@ use crate::tensor::{Aval, Layout, View, ViewMut};
 /// `result[batch, i, j] = sum over k of lhs[batch, i, k] * rhs[batch, j, k]`, where batch and `k` are the
 /// named axes of each operand, `i` and `j` the others (StableHLO, `dot_general`). Axes of the result: batch,
 /// then those of `lhs`, then those of `rhs`. Floats accumulate in their own dtype (those of 16 bits in f32),
-/// partial sums of long sums in f64; integers wrap. Never ambiguous.
+/// partial sums of long sums in f64; integers wrap. Ambiguous if both
+/// operands are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DotGeneral {
     /// Axes that are summed over, of each operand.
@@ -81,7 +82,7 @@ impl OpDef for DotGeneral {
         } else {
             batch.chain(left).chain(right).collect()
         };
-        Ok(vec![Aval::known(lhs.dtype, Shape::try_new(sizes)?)])
+        Ok(vec![Aval { dtype: lhs.dtype, shape: Shape::try_new(sizes)?, ambiguous: lhs.ambiguous_with(rhs) }])
     }
 
     fn attributes(&self) -> Vec<(&'static str, String)> {
@@ -95,7 +96,7 @@ impl OpDef for DotGeneral {
     }
 
     fn promotion(_row: &'static Row) -> Promotion {
-        Promotion::JoinKnown
+        Promotion::JoinCounted
     }
 
     fn decode(row: &'static Row, attrs: &Attrs, operands: &[&Aval]) -> Result<Op> {

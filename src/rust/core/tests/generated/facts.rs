@@ -121,7 +121,7 @@ fn dtypes(row: &'static Row, examples: &[Example]) -> Option<String> {
         Promotion::Join if lifts => {
             said.push("integers and booleans are promoted to an ambiguous `f32`".into())
         }
-        Promotion::JoinKnown => said.push("booleans count as `i32`".into()),
+        Promotion::JoinCounted => said.push("booleans count as `i32`".into()),
         Promotion::Each([Role::Counted, ..]) => said.push("booleans count as `i32`".into()),
         Promotion::JoinAsComplex => {
             said.push("real numbers become complex ones, floats of 32 bits and more their parts".into())

@@ -55,7 +55,7 @@ impl Applier<'_> {
             let expected = format!("an equation with a term for each of {count} operands");
             return Err(Error::arg("equation", expected, format!("one with {terms}")));
         }
-        let values = self.join_known(operands)?;
+        let values = self.join_counted(operands)?;
         let mut named = Vec::with_capacity(count);
         let mut unnamed = 0;
         for (term, &value) in equation.inputs.iter().zip(&values) {
