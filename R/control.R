@@ -34,7 +34,8 @@
 #' @param index The number of a branch, from 1: a 0-d integer.
 #' @param ... The branches of `nv_switch()`, as those of `nv_if()`.
 #' @param mode What becomes of an `index` that no branch has: `"error"`, or `"clip"` for the nearest.
-#' @param init The state at the beginning.
+#' @param init The state at the beginning. The last state has the names that it begins with if the body gives
+#'   these too, see [nv_tensor()]; a body that gives others, rather than none, is an error.
 #' @param cond A function of the state, or of its parts, that gives a boolean of one element.
 #' @param body A function that gives the next state: of the state, or of its parts, for `nv_while()`, of the
 #'   number of the repetition (an `i32` from 1) and the same for `nv_for()`.
@@ -65,8 +66,8 @@
 #'     * `nv_while()`: None: how often the body runs is not known in advance; give `nv_while()` a bound with
 #'       `max_steps`, or use `nv_scan()`, or `nv_for()` with a number of R for `n`.
 #' @section Errors: `anvil_error_arg` for an argument of another kind, and for other names in what the body of
-#' `nv_scan()` gives; `anvil_error_structure` if a body changes the structure or a type of the state, or
-#' branches differ in theirs: it names the part of the state and both types. `anvil_error_index` when
+#' `nv_scan()` gives; `anvil_error_structure` if a body changes the structure, a type or the names of the
+#' state, or branches differ in theirs: it names the part of the state and both. `anvil_error_index` when
 #' `nv_switch()` runs with an index that no branch has. `anvil_error_grad` for the gradient of a loop whose
 #' number of repetitions is not known in advance.
 #' @references StableHLO specification, `if` and `while`.

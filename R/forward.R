@@ -86,7 +86,7 @@ linearize <- function(f, ...) {
     at_once(function() {
       moved <- rep(list(NULL), length(floats))
       moved[floats] <- .Call(anvil_inline, map, c(made$residuals, tangents))
-      restore(made$value, moved)
+      restore(made$value, named_as(moved, unlist_leaves(made$value)))
     })
   }
   list(value = made$value, pushforward = pushforward)

@@ -276,7 +276,7 @@ mask_functions <- list(
     columns <- nv_reshape(nv_transpose(X, c(rest, MARGIN)), c(prod(sizes[rest]), prod(sizes[MARGIN])))
     answers <- lapply(seq_len(ncol(columns)), function(i) {
       one <- columns[, i]
-      FUN(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, ...)
+      FUN(with_names(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, dimnames(X)[rest]), ...)
     })
     over_margin(answers, sizes[MARGIN], simplify, dimnames(X)[MARGIN])
   },
