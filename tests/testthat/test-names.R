@@ -140,6 +140,12 @@ test_that("what moves elements moves their names", {
   )) {
     expect_as_in_r(f, partial)
   }
+  normal <- crossprod(m[, 1:2] * c(1, 4))
+  rownames(normal) <- c("k", "l")
+  for (f in list(
+    function(a) solve(a), function(a) solve(a, c(u = 1, v = 2)), function(a) solve(a, cbind(w = 1:2)),
+    function(a) chol(a), function(a) sqrt(diag(solve(a %*% t(a)))), function(a) det(a)
+  )) expect_as_in_r(f, normal)
   # The names of a dimension stay with it.
   titled <- m
   names(dimnames(titled)) <- c("row", "column")

@@ -91,6 +91,13 @@ impl Named<'_> {
             "matrix_product" | "matmul" => table(0, 1),
             "crossprod" | "cov" | "cor" => table(1, 1),
             "tcrossprod" => table(0, 0),
+            // The unknowns are those of the columns.
+            "solve" if rank == 1 && !self.is_set("adjoint")? => {
+                listed(&[of_axis(first, 1)?], scope).map(Some)
+            }
+            "solve" if !self.is_set("adjoint")? => table(1, 1),
+            "inverse" if rank == 2 => listed(&[of_axis(first, 1)?, of_axis(first, 0)?], scope).map(Some),
+            "chol" if rank == 2 && !self.is_set("lower")? => Ok(Some(of(first, scope)?)),
             "transpose" | "reverse" | "static_slice" => self.moved(of(first, scope)?, scope).map(Some),
             "reshape" if sizes(first) == [1] && sizes(out) == [1] => Ok(Some(of(first, scope)?)),
             op if REDUCTIONS.contains(&op) => self.left(of(first, scope)?, rank, scope).map(Some),
@@ -166,6 +173,10 @@ impl Named<'_> {
             .map(|i| if axes.contains(&i) { nil() } else { along(names, i) })
             .collect();
         listed(&parts, scope)
+    }
+
+    fn is_set(&self, flag: &str) -> Outcome<bool> {
+        Ok(self.numbers(flag)? == Some(vec![1.0]))
     }
 
     fn numbers(&self, name: &str) -> Outcome<Option<Vec<f64>>> {
