@@ -96,7 +96,8 @@ as.array.AnvilValue <- function(x, ...) {
 as.matrix.AnvilValue <- function(x, ...) {
   check_dots(...)
   if (is_traced(x) && ndims(x) <= 2L) {
-    return(if (ndims(x) == 2L) x else nv_reshape(x, c(length(x), 1L)))
+    if (ndims(x) == 2L) return(x)
+    return(with_names(nv_reshape(x, c(length(x), 1L)), c(axis_names(x), list(NULL))))
   }
   as.matrix(as_array(x))
 }
@@ -104,7 +105,7 @@ as.matrix.AnvilValue <- function(x, ...) {
 # A traced value as the vector of a mode, as base R's functions convert it.
 traced_vector <- function(x, mode, what) {
   # A number stays one, as base R has no other.
-  flat <- if (ndims(x) == 0L) x else from_r(as_flat(x))
+  flat <- unname(if (ndims(x) == 0L) x else from_r(as_flat(x)))
   # What is left of a factor are its codes, which are compared as numbers.
   if (!is.null(levels(flat))) flat <- .External(anvil_op, "identity", flat)
   is_complex <- inherits(dtype(x), "ComplexType")
@@ -201,7 +202,7 @@ as.list.AnvilValue <- function(x, ...) {
   check_dots(...)
   if (is_traced(x)) {
     out <- traced_vector(x, "list", "as.list()")
-    if (ndims(x) == 1L) names(out) <- names(x)
+    if (ndims(x) < 2L) names(out) <- names(x)
     return(out)
   }
   as.list(array_names(as_array(x)))

@@ -44,7 +44,7 @@
 #'
 #' `system.file("catalogue", "base-functions.tsv", package = "anvil")` is a table of all these functions: how
 #' each takes tensors, and what differs from R. The differences that matter most:
-#' * Results have no names. A single number is a 0-d tensor.
+#' * Not all results have the names that R gives, see [nv_tensor()]. A single number is a 0-d tensor.
 #' * `outer(x, y, FUN)` calls `FUN` once, with vectors as long as the result, as R does.
 #' * `pmax()` and `pmin()` have the shape of the first argument if that is as long as the longest, and are
 #'   vectors otherwise, as in R; what R recycles in part is refused.

@@ -64,14 +64,18 @@ outer <- function(X, Y, FUN = "*", ...) UseMethod("outer", among(X, Y))
 #' @method outer AnvilValue
 #' @export
 outer.AnvilValue <- function(X, Y, FUN = "*", ...) {
+  FUN <- function_of(FUN)
+  parts <- lapply(list(X, Y), function(x) axis_names(x) %||% vector("list", length(dim(x) %||% length(x))))
+  with_names(outer_product(X, Y, FUN, ...), do.call(base::c, parts))
+}
+
+outer_product <- function(X, Y, FUN, ...) {
   # Operators need no grid: their operands are repeated as they are read.
   is_vector <- function(x) length(dim(x)) == 1L || is.null(dim(x)) && !is_value(x) && length(x) != 1L
   if (is_vector(X) && is_vector(Y) && ...length() == 0L) {
-    if (identical(FUN, "*")) return(nv_outer(X, Y))
-    FUN <- function_of(FUN)
+    if (identical(FUN, `*`)) return(nv_outer(X, Y))
     if (is.primitive(FUN) && any(vapply(grid_operators, identical, NA, FUN))) return(nv_outer(X, Y, FUN))
   }
-  FUN <- function_of(FUN)
   sizes <- c(dim(X) %||% length(X), dim(Y) %||% length(Y))
   n <- length(X)
   m <- length(Y)
@@ -114,7 +118,10 @@ diag.AnvilValue <- function(x = 1, nrow = NULL, ncol = NULL, names = TRUE) {
     if (ndims(x) > 2L) {
       abort_arg("x", "a matrix, a vector or a number", shown_shape(x), "See `nv_extract_diag()`.")
     }
-    return(nv_extract_diag(x))
+    # As in R, names that rows and columns share.
+    k <- seq_len(min(dim(x)))
+    shared <- names && !is.null(rownames(x)) && identical(rownames(x)[k], colnames(x)[k])
+    return(with_names(nv_extract_diag(x), if (shared) list(rownames(x)[k])))
   }
   if (is.null(nrow) && is.null(ncol) && length(x) == 1L) {
     if (is_traced(x)) {

@@ -34,7 +34,8 @@
 #' @param index The number of a branch, from 1: a 0-d integer.
 #' @param ... The branches of `nv_switch()`, as those of `nv_if()`.
 #' @param mode What becomes of an `index` that no branch has: `"error"`, or `"clip"` for the nearest.
-#' @param init The state at the beginning.
+#' @param init The state at the beginning. The last state has the names that it begins with if the body gives
+#'   these too, see [nv_tensor()]; a body that gives others, rather than none, is an error.
 #' @param cond A function of the state, or of its parts, that gives a boolean of one element.
 #' @param body A function that gives the next state: of the state, or of its parts, for `nv_while()`, of the
 #'   number of the repetition (an `i32` from 1) and the same for `nv_for()`.
@@ -65,8 +66,8 @@
 #'     * `nv_while()`: None: how often the body runs is not known in advance; give `nv_while()` a bound with
 #'       `max_steps`, or use `nv_scan()`, or `nv_for()` with a number of R for `n`.
 #' @section Errors: `anvil_error_arg` for an argument of another kind, and for other names in what the body of
-#' `nv_scan()` gives; `anvil_error_structure` if a body changes the structure or a type of the state, or
-#' branches differ in theirs: it names the part of the state and both types. `anvil_error_index` when
+#' `nv_scan()` gives; `anvil_error_structure` if a body changes the structure, a type or the names of the
+#' state, or branches differ in theirs: it names the part of the state and both. `anvil_error_index` when
 #' `nv_switch()` runs with an index that no branch has. `anvil_error_grad` for the gradient of a loop whose
 #' number of repetitions is not known in advance.
 #' @references StableHLO specification, `if` and `while`.
@@ -126,7 +127,9 @@ nv_if <- function(pred, true, false) {
       function(yes, no) paste0(yes %||% "missing", " if true, ", no %||% "missing", " if false"),
       "Convert what one of them gives, such as with `nv_convert()`."
     )
-    restore(results$true$value, .Call(anvil_branch, value_of(pred), yes, no))
+    values <- lapply(results, function(branch) unlist_leaves(branch$value))
+    made <- .Call(anvil_branch, value_of(pred), yes, no)
+    restore(results$true$value, named_alike(made, values$true, values$false))
   })
 }
 
@@ -191,7 +194,8 @@ switch_among <- function(chosen, branches, first) {
     "Convert what one of them gives, such as with `nv_convert()`."
   )
   below <- chosen < first + half
-  value <- restore(yes$value, .Call(anvil_branch, value_of(below), yes$graph, no$graph))
+  made <- .Call(anvil_branch, value_of(below), yes$graph, no$graph)
+  value <- restore(yes$value, named_alike(made, unlist_leaves(yes$value), unlist_leaves(no$value)))
   list(value = value, types = yes$types, first = yes$first)
 }
 
@@ -220,13 +224,14 @@ nv_while <- function(init, cond, body, max_steps = NULL) {
       out <- check_pred(out, "cond", "a function that gives one boolean", "one that gives ")
       if (counts) step < as.integer(max_steps) & out else out
     })
+    after <- NULL
     next_state <- region(body, of_body(init), "the body of nv_while()", function(out, step) {
-      check_state(init, check_given(out, "body"))
+      after <<- check_state(init, check_given(out, "body"))
       if (counts) list(step + 1L, out) else out
     })
     bound <- if (counts) as.integer(max_steps)
     made <- .Call(anvil_repeat, test, next_state, c(if (counts) list(start), unlist_leaves(init)), bound)
-    restore(init, if (counts) made[-1L] else made)
+    keep_names(init, after, if (counts) made[-1L] else made)
   })
 }
 
@@ -274,9 +279,13 @@ repeat_traced <- function(n, init, body, of_body, progress) {
 count_to <- function(limit, count, state, step) {
   list(limit, count, state) # evaluated here, around the loop
   test <- trace_region(function(count, state) count < limit, list(count, state), "the condition of nv_for()")
-  body <- trace_region(step, list(count, state), "the body of nv_for()")
+  after <- NULL
+  body <- trace_region(step, list(count, state), "the body of nv_for()", function(out) {
+    after <<- out[[2L]]
+    out
+  })
   made <- .Call(anvil_repeat, test, body, c(list(count), unlist_leaves(state)), NULL)
-  list(made[[1L]], restore(state, made[-1L]))
+  list(made[[1L]], keep_names(state, after, made[-1L]))
 }
 
 #' @rdname control
@@ -318,10 +327,10 @@ scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f
     init <- state_of(init)
     xs <- map_leaves(xs, value_of)
     slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
-    ys <- NULL
+    after <- ys <- NULL
     body <- trace_region(f, given(init, slices), "the body of a loop", function(out) {
       out <- carry_and_ys(out)
-      check_state(init, check_given(out[[1L]], arg))
+      after <<- check_state(init, check_given(out[[1L]], arg))
       ys <<- check_given(out[[2L]], arg)
       out
     })
@@ -329,7 +338,7 @@ scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f
     made <- .Call(anvil_scan, body, unlist_leaves(init), unlist_leaves(xs), options)
     count <- base::length(unlist_leaves(init))
     stacked <- seq_along(made) > count
-    list(carry = restore(init, made[!stacked]), ys = restore(ys, made[stacked]))
+    list(carry = keep_names(init, after, made[!stacked]), ys = restore(ys, made[stacked]))
   })
 }
 
@@ -425,7 +434,33 @@ check_state <- function(before, after) {
     },
     state_hint(before, was, is)
   )
+  check_state_names(before, after, names(was))
   after
+}
+
+# The body is traced once, with the names that the state begins with: were they others after it, they would be
+# wrong in the iterations that follow.
+check_state_names <- function(before, after, paths) {
+  named <- function(x) lapply(unlist_leaves(x), axis_names)
+  was <- named(before)
+  is <- named(after)
+  differs <- which(!vapply(is, is.null, NA) & !vapply(was, is.null, NA) & !mapply(identical, was, is))
+  if (!length(differs)) return()
+  shown <- function(names) toString(unlist(names), 60L)
+  at <- differs[1L]
+  abort(
+    "anvil_error_structure",
+    paste0(
+      "The state of a loop must keep the names of its elements.\nx ", paths[at], ": ", shown(was[[at]]),
+      " became ", shown(is[[at]]), ".\ni Use `unname()` on the state that it begins with, or gives."
+    ),
+    path = paths[at], before = was[[at]], after = is[[at]]
+  )
+}
+
+# The state after a loop. It has the names that it began with if the body gives them too.
+keep_names <- function(init, after, made) {
+  restore(init, named_alike(made, unlist_leaves(init), unlist_leaves(after)))
 }
 
 # An R number begins with the default dtype, whatever the body computes with.

@@ -195,7 +195,7 @@ custom_call <- function(f, forward, backward, given) {
       out
     })
   made <- .Call(anvil_custom, list(call, ahead, back), leaves, targets)
-  restore(value, made)
+  restore(value, named_as(made, unlist_leaves(value)))
 }
 
 # The function with a rule for forward mode as part of the open trace: two regions. The rule has the tangents
@@ -227,7 +227,8 @@ custom_jvp_call <- function(f, rule, given) {
       out
     }
   )
-  restore(value, .Call(anvil_custom, list(call, push), tensors_among(given), NULL))
+  made <- .Call(anvil_custom, list(call, push), tensors_among(given), NULL)
+  restore(value, named_as(made, unlist_leaves(value)))
 }
 
 is_moving <- function(leaf) inherits(leaf, "AnvilValue") && is_differentiable(dtype(leaf))

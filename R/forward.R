@@ -86,7 +86,7 @@ linearize <- function(f, ...) {
     at_once(function() {
       moved <- rep(list(NULL), length(floats))
       moved[floats] <- .Call(anvil_inline, map, c(made$residuals, tangents))
-      restore(made$value, moved)
+      restore(made$value, named_as(moved, unlist_leaves(made$value)))
     })
   }
   list(value = made$value, pushforward = pushforward)
@@ -154,7 +154,8 @@ push_forward <- function(f, primals, tangents, arg, by) {
 push_leaves <- function(f, primals, at, tangents, by) {
   traced <- trace_moving(f, primals, at, by)
   made <- .Call(anvil_push_forward, traced$graph, traced$leaves, tangents)
-  list(value = made[[1L]], tangent = restore(traced$value, made[[2L]]))
+  tangents <- named_as(made[[2L]], unlist_leaves(traced$value))
+  list(value = made[[1L]], tangent = restore(traced$value, tangents))
 }
 
 # f in a nested trace with inputs for the leaves of these numbers: list(graph, leaves, value).
@@ -242,8 +243,22 @@ axis_names <- function(x) {
   if (is.null(dimnames(x)) && !is.null(names(x))) list(names(x)) else dimnames(x)
 }
 
-# A value with names along its axes.
+# A value with names along its axes. One without axes has a name as a vector of R.
 with_names <- function(x, names) {
-  if (any(lengths(names) > 0L)) dimnames(x) <- names
+  if (!any(lengths(names) > 0L)) return(x)
+  if (is.null(dim(x))) names(x) <- names[[1L]] else dimnames(x) <- names
   x
+}
+
+# A flat list of values with the names along axes of other values of these shapes, NULL for what is none.
+named_as <- function(values, others) {
+  Map(function(x, other) if (is.null(x)) x else with_names(x, axis_names(other)), values, others)
+}
+
+# The same, where two lists of values have the same names.
+named_alike <- function(values, one, other) {
+  Map(function(x, a, b) {
+    names <- axis_names(a)
+    if (identical(names, axis_names(b))) with_names(x, names) else x
+  }, values, one, other)
 }

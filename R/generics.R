@@ -219,7 +219,10 @@ Math.AnvilValue <- function(x, ...) {
 }
 
 #' @export
-t.AnvilValue <- function(x) if (ndims(x) == 1L) nv_reshape(x, c(1L, length(x))) else nv_transpose(x)
+t.AnvilValue <- function(x) {
+  if (ndims(x) != 1L) return(nv_transpose(x))
+  with_names(nv_reshape(x, c(1L, length(x))), c(list(NULL), axis_names(x)))
+}
 
 #' @export
 is.na.AnvilValue <- function(x) nv_is_nan(x)

@@ -144,7 +144,7 @@ pull_along <- function(f, given, paths, by, finish, pull) {
     f, given, paste("a function given to", by), nested = TRUE, finish = finish, prepare = prepare
   )
   result <- pull(graph, leaves)
-  list(value = result[[1L]], gradient = restore(targets, result[[2L]]))
+  list(value = result[[1L]], gradient = restore(targets, named_as(result[[2L]], leaves)))
 }
 
 # ---- what to differentiate with respect to ----

@@ -24,7 +24,7 @@
 #' @param flat Whether the result is one matrix, with a row for each element of the results (of the arguments,
 #'   for a Hessian) and a column for each element of the arguments, in column-major order. Its row and column
 #'   names are made of the paths: `w[1,2]`, `params$b[3]`, or `w[age]` where the axis has names; a result that
-#'   is no list is called `value`. In a traced function it is a tensor, and [jit()] returns one without names.
+#'   is no list is called `value`. In a traced function it is a tensor with these names.
 #' @return `jacobian()`: a function that returns, in place of each result, a list by the names of `wrt` with
 #'   the structure of the arguments there, whose elements have the axes of the result and then those of the
 #'   argument.

@@ -268,7 +268,8 @@ lift_numbers <- function(x, place) {
   found <- .Call(anvil_paths, x, place)
   is_leaf <- are_leaves(found[[1L]])
   lift <- function(leaf, place) {
-    if (inherits(leaf, "AnvilValue")) leaf else .Call(anvil_trace_lift, leaf, place)
+    if (inherits(leaf, "AnvilValue")) return(leaf)
+    with_names(.Call(anvil_trace_lift, leaf, place), axis_names(leaf))
   }
   restore(x, Map(lift, found[[1L]][is_leaf], found[[2L]][is_leaf]))
 }

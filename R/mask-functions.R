@@ -164,7 +164,7 @@ mask_functions <- list(
       structure(rep(0L, length(leaf)), names = names(leaf))
     })))
     out <- joined(unname(unlist_leaves(x)))
-    if (!is.null(names)) names(out) <- names
+    names(out) <- names
     out
   },
 
@@ -216,6 +216,8 @@ mask_functions <- list(
         paste0("one of length ", length(answers[[i]]), " for element ", i)
       )
     }
+    # A name of one value is none of the result, other than for sapply().
+    if (length(FUN.VALUE) == 1L) answers <- lapply(answers, unname)
     simplified(answers, !is.null(dim(FUN.VALUE)))
   },
 
@@ -261,7 +263,7 @@ mask_functions <- list(
       call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
       return(recorded(FUN, call, function(answers) {
         if (is.character(MARGIN)) MARGIN <- match(MARGIN, names(dimnames(X)))
-        over_margin(answers, dim(X)[MARGIN], simplify)
+        over_margin(answers, dim(X)[MARGIN], simplify, dimnames(X)[MARGIN])
       }))
     }
     sizes <- dim(X)
@@ -274,9 +276,9 @@ mask_functions <- list(
     columns <- nv_reshape(nv_transpose(X, c(rest, MARGIN)), c(prod(sizes[rest]), prod(sizes[MARGIN])))
     answers <- lapply(seq_len(ncol(columns)), function(i) {
       one <- columns[, i]
-      FUN(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, ...)
+      FUN(with_names(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, dimnames(X)[rest]), ...)
     })
-    over_margin(answers, sizes[MARGIN], simplify)
+    over_margin(answers, sizes[MARGIN], simplify, dimnames(X)[MARGIN])
   },
 
   tapply = function(X, INDEX, FUN = NULL, ..., default = NA, simplify = TRUE) {
@@ -366,7 +368,7 @@ numbers_of <- function(x) {
       "`unlist(x)` joins all elements."
     )
   }
-  joined(unname(unlist_leaves(x)))
+  unname(joined(unname(unlist_leaves(x))))
 }
 
 # Elements for an array of these sizes, repeated as often as they fit.
@@ -390,16 +392,21 @@ is_reduction <- function(f) {
   FALSE
 }
 
-# Answers for each position along some axes of these sizes, as apply() puts them together.
-over_margin <- function(answers, sizes, simplify) {
+# Answers for each position along some axes of these sizes and names, as apply() puts them together.
+over_margin <- function(answers, sizes, simplify, names) {
   size <- unique(lengths(answers))
   if (!isTRUE(simplify) || length(size) != 1L || any(vapply(answers, is.list, NA))) {
     if (length(sizes) > 1L) dim(answers) <- sizes
     return(answers)
   }
-  out <- joined(unname(answers))
-  sizes <- c(if (size != 1L) size, sizes)
-  if (length(sizes) > 1L) from_r(nv_reshape(out, sizes)) else out
+  out <- unname(joined(unname(answers)))
+  if (size != 1L) {
+    of_each <- lapply(answers, base::names)
+    same <- length(unique(of_each)) == 1L
+    names <- c(if (same) of_each[1L] else list(NULL), names %||% vector("list", length(sizes)))
+    sizes <- c(size, sizes)
+  }
+  from_r(with_names(if (length(sizes) > 1L) nv_reshape(out, sizes) else out, names))
 }
 
 # Answers for each group that has elements, as tapply() puts them together.

@@ -138,7 +138,7 @@ kronecker_values <- function(X, Y, FUN, make.dimnames, ...) { # nolint: object_n
     abort_arg("FUN", "\"*\" for tensors", describe(FUN), "`nv_outer(x, y, f)` takes a function.")
   }
   check_flag("make.dimnames", make.dimnames)
-  if (make.dimnames) abort_arg("make.dimnames", "FALSE for tensors", "TRUE", "What computes drops names.")
+  if (make.dimnames) abort_arg("make.dimnames", "FALSE for tensors", "TRUE", "Give the result `dimnames()`.")
   nv_kronecker(X, Y)
 }
 

@@ -12,7 +12,7 @@
 #' select each combination, as in base R. The axis stays.} \item{negative numbers}{All positions but these.
 #' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is recycled along the axis,
 #' of which its length must be a whole part.} \item{names}{The positions with these names, of a tensor that
-#' has kept those of its data: one name is as a number, several are as numbers.} \item{a 0-d tensor of
+#' has such names: one name is as a number, several are as numbers.} \item{a 0-d tensor of
 #' integers}{One position that the program computes. The axis disappears.} \item{a 1-d tensor of integers,
 #' such as [nv_seq()] gives}{Several such positions. The axis stays.} \item{a tensor of floats}{As one
 #' of integers: they are truncated, as in R. The dtype must tell all positions of the axis apart.} }
@@ -44,8 +44,9 @@
 #'
 #' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0 or `NA`.
 #'
-#' `x[[i]]` and `A[[i, j]]` take one element, as a 0-d tensor, and `A[[i, j]] <- value` replaces it: each axis
-#' needs a number, or a 0-d tensor of integers that the program computes.
+#' Elements keep their names, see [nv_tensor()]; those at positions that the program computes have none.
+#' `x[[i]]` and `A[[i, j]]` take one element, as a 0-d tensor without a name; `A[[i, j]] <- value` replaces
+#' it: each axis needs a number, or a 0-d tensor of integers that the program computes.
 #'
 #' A value that is assigned is converted to the dtype of `x`, which must be the common dtype of both: a double
 #' cannot be assigned to elements of an `i32`.

@@ -8,10 +8,17 @@
 #' 2^53 is rounded where R reads it as a double; printing, `as.character()`, saving and `bit64` keep all its
 #' digits.
 #'
-#' A tensor has no names of its own, but keeps those of the data: names of a vector and `dimnames` of an array
-#' stay with it in subsets, `c()`, arguments of jitted functions and [as_array()], and can be given with
-#' `names(x) <-` and `dimnames(x) <-`. What computes drops them, without a word: `names(x + 1)` is `NULL`,
-#' and `(x + 1)["a"]` an error. They are not printed; `as_array(x)` shows them.
+#' A tensor keeps the names of its data, those of a vector and the `dimnames` of an array, by the rules of
+#' base R; `names(x) <-` and `dimnames(x) <-` give it others. They stay with arguments and results of jitted
+#' functions, in subsets, `c()`, `cbind()`, `rbind()`, `as.list()` and [as_array()]. Functions of one element
+#' at a time keep them: results have the names of the first operand that has some and the shape of the result,
+#' as in `exp(x)`, `1 + x` and `x > 0`; of `ifelse()`, `pmax()` and `pmin()` those of the first argument.
+#' `t()`, `rev()`, `head()`, `tail()`, `diag()`, `cumsum()`, reductions of some axes such as `colMeans()`,
+#' `cov()`, `cor()`, `outer()`, `crossprod()`, `%*%`, `solve()` and `chol()` give rows, columns and elements
+#' the names of those that they come from. Gradients have the names of the argument. All else drops names:
+#' `sum(x)` and `x[["a"]]`, [nv_reshape()], and what moves elements to where only the program knows, such as
+#' `sort(x)`. One number may have a name too, as in R: `x["a"]` and the argument `c(a = 1)`, which are 0-d to
+#' anvil. Names are not printed; `as_array(x)` shows them.
 #'
 #' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
 #' `bit64::integer64` becomes `i64`, raw becomes `ui8`; [with_default_dtypes()] makes it `f64`, `i64` and

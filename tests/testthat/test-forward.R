@@ -116,10 +116,10 @@ test_that("tangents go by the names of elements, eager and in a trace", {
   p <- numbers(c(mu = 1, sigma = 2))
   f <- function(p) p["mu"]^2 * p["sigma"]
   v <- numbers(c(1, 1))
-  expect_identical(plain(jvp(f, list(p), list(v))$tangent), 5)
-  expect_identical(plain(jit(function(p, v) jvp(f, list(p), list(v))$tangent)(p, v)), 5)
+  expect_identical(plain(jvp(f, list(p), list(v))$tangent), c(mu = 5))
+  expect_identical(plain(jit(function(p, v) jvp(f, list(p), list(v))$tangent)(p, v)), c(mu = 5))
   expect_identical(plain(jit(function(p, v) hvp(f, list(p), list(v))$p)(p, v)), c(6, 2))
-  expect_identical(plain(linearize(f, p)$pushforward(v)), 5)
+  expect_identical(plain(linearize(f, p)$pushforward(v)), c(mu = 5))
 })
 
 test_that("bad directions are refused", {

@@ -209,13 +209,13 @@ test_that("cbind() names columns as base R does", {
   # Through the dots of a caller.
   through <- function(...) cbind(...)
   expect_identical(as_array(through(x, b = y)), with(r, through(x, b = y)))
-  # A traced value has them, what a program gives has none.
+  # A traced value has them, and so has what a program gives.
   out <- jit(function(a, b) {
     all <- cbind(intercept = 1L, a, b)
     expect_identical(colnames(all), c("intercept", "a", "b"))
     all
   })(x, y)
-  expect_identical(as_array(out), with(list(a = 1:2, b = 3:4), unname(cbind(intercept = 1L, a, b))))
+  expect_identical(as_array(out), with(list(a = 1:2, b = 3:4), cbind(intercept = 1L, a, b)))
   expect_identical(colnames(cbind(x, y)), c("x", "y"))
 })
 

@@ -1,6 +1,8 @@
 //! Names along the axes of tensors: the names of a vector, the `dimnames` of an array.
 //!
-//! Arguments, subsets and `c()` keep them; nothing that computes does.
+//! They are a list with a character vector or `NULL` for each axis. A value without axes is one element, as a
+//! vector of R, and has a list of one name; R has it as `names`, those of others as `dimnames`. What ops make of
+//! them is in [`op_names`](crate::op_names).
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -18,10 +20,17 @@ pub fn of(x: SEXP, scope: &Scope) -> Outcome {
     }
     // SAFETY: as above.
     let names = attribute(x, unsafe { R_NamesSymbol });
-    if names == nil() || len(x) == 1 {
+    if names == nil() {
         return Ok(nil());
     }
     list(&[names], scope)
+}
+
+/// Whether an object has names of either kind. This looks at its attributes once.
+pub fn has(x: SEXP) -> bool {
+    // SAFETY: constants of R.
+    let [names, dimnames] = unsafe { [R_NamesSymbol, R_DimNamesSymbol] };
+    !attributes_all(x, |tag, _| tag != names && tag != dimnames)
 }
 
 /// Gives a tensor, a tracer or an array names along its axes.
@@ -29,8 +38,81 @@ pub fn set(x: SEXP, names: SEXP) -> Outcome<()> {
     if names == nil() {
         return Ok(());
     }
-    // SAFETY: inside `protected`: R checks that they fit.
-    protected(|| unsafe { Rf_setAttrib(x, R_DimNamesSymbol, names) }).map(|_| ())
+    // SAFETY: inside `protected`; R checks that they fit.
+    protected(|| unsafe { put(x, names) })
+}
+
+/// Gives an object names, or with `NULL` takes them away.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. Nothing else sees the object.
+pub unsafe fn put(x: SEXP, names: SEXP) {
+    // SAFETY: by the caller.
+    unsafe {
+        if attribute(x, R_DimSymbol) == nil() {
+            Rf_setAttrib(x, R_NamesSymbol, along(names, 0));
+        } else {
+            Rf_setAttrib(x, R_DimNamesSymbol, names);
+        }
+    }
+}
+
+/// Names that a value may have, or else `NULL`: those of axes of its sizes, the first of its axes if it has more,
+/// such as one of examples.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. The caller protects the result.
+pub unsafe fn fitting(x: SEXP, names: SEXP) -> SEXP {
+    let sizes = sizes(x);
+    let fits = |i: usize| along(names, i) == nil() || Some(len(along(names, i))) == sizes.get(i).copied();
+    let count = if kind(names) == VECSXP { len(names) } else { 0 };
+    if count == 0 || count > sizes.len() || !(0..count).all(fits) {
+        return nil();
+    }
+    if count == sizes.len() {
+        return names;
+    }
+    // SAFETY: by the caller.
+    unsafe {
+        let longer = Rf_allocVector(VECSXP, sizes.len() as Length);
+        (0..count).for_each(|i| _ = SET_VECTOR_ELT(longer, i as Length, element(names, i)));
+        longer
+    }
+}
+
+/// A value with these names: itself if it has them, and otherwise a copy.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. The caller protects the result.
+pub unsafe fn renamed(x: SEXP, names: SEXP) -> SEXP {
+    if !has(x) && names == nil() {
+        return x;
+    }
+    // SAFETY: by the caller.
+    unsafe {
+        let bare = attribute(x, R_DimSymbol) == nil();
+        let own = attribute(x, if bare { R_NamesSymbol } else { R_DimNamesSymbol });
+        let wanted = if bare { along(names, 0) } else { names };
+        // All differences count, as those of `identical(x, y, attrib.as.set = FALSE)`.
+        if own == wanted || R_compute_identical(own, wanted, 16) != 0 {
+            return x;
+        }
+        let copy = Rf_protect(Rf_shallow_duplicate(x));
+        put(copy, names);
+        Rf_unprotect(1);
+        copy
+    }
+}
+
+/// The sizes that names are along: those of the axes, or for a value without axes that of a vector of one element.
+pub fn sizes(x: SEXP) -> Vec<usize> {
+    // SAFETY: reads an attribute.
+    let dim = attribute(x, unsafe { R_DimSymbol });
+    if dim == nil() {
+        vec![len(x)]
+    } else {
+        ints(dim).iter().map(|&size| size.max(0) as usize).collect()
+    }
 }
 
 /// The positions, from 1, of names along an axis, as R's integers.
@@ -44,7 +126,7 @@ pub fn positions(wanted: SEXP, names: SEXP, axis: Axis, scope: &Scope) -> Outcom
         Error::Subscript { axis, expected: expected.into(), got, hint: hint.into() }
     };
     if own == nil() {
-        let hint = "The axis has no names: what computes drops them, see `?nv_tensor`.";
+        let hint = "The axis has no names: `?nv_tensor` says what keeps them.";
         return Err(wrong("a character vector".into(), hint).into());
     }
     // Equal strings of one encoding are one object; others are compared as text.
@@ -97,27 +179,35 @@ pub fn subset(names: SEXP, left: &[Left], scope: &Scope) -> Outcome {
             Left::Some(_) | Left::Unknown if own == nil() => parts.push(own),
             Left::Unknown => parts.push(nil()),
             Left::Some(selection) => {
-                // SAFETY: inside `protected`; positions are those of the axis, which has as many names.
-                let chosen = protected(|| unsafe {
-                    let out = Rf_protect(Rf_allocVector(STRSXP, selection.len() as Length));
-                    for i in 0..selection.len() {
-                        SET_STRING_ELT(out, i as Length, STRING_ELT(own, selection.at(i) as Length));
-                    }
-                    Rf_unprotect(1);
-                    out
-                })?;
-                parts.push(scope.keep(chosen));
+                parts.push(picked(own, selection.len(), |i| selection.at(i), scope)?);
             }
         }
     }
+    listed(&parts, scope)
+}
+
+/// Names for the axes of a value; `NULL` if none has any.
+pub fn listed(parts: &[SEXP], scope: &Scope) -> Outcome {
     if parts.iter().all(|&x| x == nil()) {
         return Ok(nil());
     }
-    list(&parts, scope)
+    list(parts, scope)
+}
+
+/// So many of the names along an axis, by their positions.
+pub fn picked(own: SEXP, count: usize, at: impl Fn(usize) -> usize, scope: &Scope) -> Outcome {
+    // SAFETY: inside `protected`; positions are those of the axis, which has as many names.
+    let chosen = protected(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(STRSXP, count as Length));
+        (0..count).for_each(|i| SET_STRING_ELT(out, i as Length, STRING_ELT(own, at(i) as Length)));
+        Rf_unprotect(1);
+        out
+    })?;
+    Ok(scope.keep(chosen))
 }
 
 /// The names along one axis, or `NULL`.
-fn along(names: SEXP, axis: usize) -> SEXP {
+pub fn along(names: SEXP, axis: usize) -> SEXP {
     if kind(names) == VECSXP && axis < len(names) && kind(element(names, axis)) == STRSXP {
         element(names, axis)
     } else {

@@ -63,8 +63,8 @@ pub fn record([f, arguments, result, vectorized]: [SEXP; 4], scope: &Scope) -> O
         SET_VECTOR_ELT(kept, 0, f);
         SET_VECTOR_ELT(kept, 3, objects[0]);
         SET_VECTOR_ELT(kept, 4, objects[1]);
-        SET_VECTOR_ELT(kept, 1, arguments.build(&|_| nil()));
-        SET_VECTOR_ELT(kept, 2, results.build(&|_| nil()));
+        SET_VECTOR_ELT(kept, 1, arguments.build(&|_, _| nil()));
+        SET_VECTOR_ELT(kept, 2, results.build(&|_, _| nil()));
         Rf_unprotect(1);
         kept
     })?;
@@ -116,7 +116,7 @@ impl Called {
             tensors.push(tensor);
         }
         // SAFETY: inside `protected`; the tensors are kept by the scope.
-        let arguments = scope.keep(protected(|| unsafe { self.arguments.build(&|i| tensors[i]) })?);
+        let arguments = scope.keep(protected(|| unsafe { self.arguments.build(&|i, _| tensors[i]) })?);
         let arguments = self.arguments.objects(arguments, scope)?;
         // SAFETY: inside `protected`; the arguments are kept by the scope, the function by the program.
         let given = protected(|| unsafe {
@@ -154,7 +154,7 @@ impl Called {
             Error::Callback { path: path.into(), expected, got, hint: String::new() }.into()
         };
         match structure {
-            Out::Leaf(i) => self.leaf(x, *i, path, &mut results[*i]),
+            Out::Leaf(i, _) => self.leaf(x, *i, path, &mut results[*i]),
             Out::Null if x == nil() => Ok(()),
             Out::Null => Err(unexpected("NULL".into())),
             Out::Object(list, node) => {

@@ -21,6 +21,7 @@
 //! | `callback` | functions of R that running programs call |
 //! | `op` | calls of ops, eager or traced |
 //! | `axis_names` | names along axes: of vectors, `dimnames` of arrays |
+//! | `op_names` | the names of what ops give |
 //! | `subset` | `x[...]` and `x[...] <- value` |
 //! | `single_subscript` | what to write in place of `x[i]` where `x` has several axes |
 //! | `cache` | programs by the signature of their arguments |
@@ -69,6 +70,7 @@ mod large;
 mod mixer;
 mod narrow;
 mod op;
+mod op_names;
 mod operands;
 mod options;
 mod path;

@@ -5,12 +5,14 @@
 //! trace; otherwise it runs at once, as a program of one op, which is cached for calls with the same types.
 
 use crate::audit;
+use crate::axis_names;
 use crate::factor;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::inner::is_list;
 use crate::jit;
 use crate::mixer::Mixer;
+use crate::op_names::Named;
 use crate::operands;
 use crate::program::Program;
 use crate::settings::{self, Settings};
@@ -115,6 +117,12 @@ impl Call {
         Ok(applier.apply(&text(self.name), operands, &self.attrs()?)?)
     }
 
+    /// What it gives, with the names that it keeps of those of its operands.
+    #[cold]
+    fn named(&self, out: SEXP, list: bool, scope: &Scope) -> Outcome {
+        Named { op: &text(self.name), operands: &self.operands, attrs: &self.attrs }.follow(out, list, scope)
+    }
+
     /// The signature of an eager program: name, settings, parameters, types of the operands. `None` if a
     /// parameter has no words, so that the program is not cached.
     fn words(&self, settings: Settings, leaves: &[Leaf]) -> Outcome<Option<Vec<u64>>> {
@@ -133,7 +141,7 @@ impl Call {
 }
 
 /// The numbers of a plain logical, integer or double vector, missing ones as NaN; `None` for anything else.
-fn numbers(x: SEXP) -> Outcome<Option<Vec<f64>>> {
+pub fn numbers(x: SEXP) -> Outcome<Option<Vec<f64>>> {
     if is_object(x) || !matches!(kind(x), LGLSXP | INTSXP | REALSXP) {
         return Ok(None);
     }
@@ -231,13 +239,25 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
         if let Some(made) = made.filter(|_| has_levels && !list && text(call.name) != "identity") {
             factor::follow(tracer, made, &trace, &call.operands, &operands)?;
         }
-        return Ok(tracer);
+        return match call.operands.iter().any(|&x| axis_names::has(x)) {
+            true => call.named(tracer, list, scope),
+            false => Ok(tracer),
+        };
     }
     let leaves: Vec<Leaf> = call.operands.iter().map(|&x| leaf(x)).collect::<Outcome<_>>()?;
     let settings = settings::current()?;
     // An audited call is compiled anew: a cached program does not record conversions.
     let words = if audit::is_open() { None } else { call.words(settings, &leaves)? };
-    eager(&leaves, words, call.name, list, scope, |applier, operands| call.apply(applier, operands))
+    let out =
+        eager(&leaves, words, call.name, list, scope, |applier, operands| call.apply(applier, operands))?;
+    let has_names = |leaf: &Leaf| match leaf {
+        Leaf::Tensor(tensor, _) => tensor.named,
+        Leaf::Number(x, _) => axis_names::has(*x),
+    };
+    match leaves.iter().any(has_names) {
+        true => call.named(out, list, scope),
+        false => Ok(out),
+    }
 }
 
 /// An operand of an eager op.
@@ -319,7 +339,7 @@ fn compile(
     audit::note(conversions, scope)?;
     let count = results.len();
     let graph = builder.finish(results);
-    let out = if list { Out::List((0..count).map(Out::Leaf).collect(), nil()) } else { Out::Leaf(0) };
+    let out = if list { Out::flat(count) } else { Out::Leaf(0, None) };
     Ok(Program {
         executable: Executable::compile(&graph, &[])?,
         constants: vec![],
@@ -379,7 +399,7 @@ pub fn traced(
     if !list {
         return Ok(tracers[0]);
     }
-    let out = Out::List((0..tracers.len()).map(Out::Leaf).collect(), nil());
+    let out = Out::flat(tracers.len());
     // SAFETY: inside `protected`; the tracers are kept by the scope.
-    protected(|| unsafe { out.build(&|i| tracers[i]) }).map(|x| scope.keep(x))
+    protected(|| unsafe { out.build(&|i, _| tracers[i]) }).map(|x| scope.keep(x))
 }

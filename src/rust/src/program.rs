@@ -1,5 +1,6 @@
 //! A program: an executable with its captured tensors and the structure of its result, run on R values.
 
+use crate::axis_names;
 use crate::ffi::*;
 use crate::guard::{protected, stoppable, Outcome, Scope};
 use crate::threads;
@@ -67,7 +68,20 @@ impl Program {
                 };
                 SET_VECTOR_ELT(list, k as Length, x);
             }
-            let result = self.out.build(&|k| element(list, k));
+            let result = self.out.build(&|k, names| {
+                let x = element(list, k);
+                match names {
+                    // The caller's own tensor stays as it is.
+                    Some(names) if donations[k].is_none() && self.passed_through(k, leaves).is_some() => {
+                        axis_names::renamed(x, names)
+                    }
+                    Some(names) if names != nil() => {
+                        axis_names::put(x, names);
+                        x
+                    }
+                    _ => x,
+                }
+            });
             Rf_unprotect(1);
             (list, result)
         })?;

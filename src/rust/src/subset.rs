@@ -68,21 +68,18 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     let Some(drop) = value::flag_of(drop) else {
         return Err(Error::arg("drop", "TRUE or FALSE", value::describe(drop)).into());
     };
-    let (x, _) = as_vector(x, dots, scope)?;
     let names = axis_names::of(x, scope)?;
+    let (x, _) = as_vector(x, dots, scope)?;
     let subscripts = Subscripts::new(x, names, [dots, frame, one], false, scope)?;
     let out = subscripts.call(x, None, drop, mode_of(mode)?, scope)?;
     if !subscripts.flat {
-        axis_names::set(out, subscripts.names(names, drop, scope)?)?;
+        axis_names::set(out, subscripts.names(names, value::flag_of(one) == Some(true), drop, scope)?)?;
     }
     if let Some((at, mask)) = subscripts.mask() {
         let mut axis = 0;
-        for chosen in &subscripts.chosen[..=at] {
+        // Alone it is of all elements, along no axis.
+        for chosen in subscripts.chosen[..=at].iter().filter(|_| subscripts.chosen.len() > 1) {
             axis += c_int::from(!(drop && chosen.is_one()?));
-        }
-        if subscripts.chosen.len() == 1 {
-            // Of all elements, along no axis.
-            axis = 0;
         }
         // SAFETY: inside `protected`.
         let axis = scope.keep(protected(|| unsafe { Rf_ScalarInteger(axis) })?);
@@ -96,15 +93,15 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
 /// `.External(anvil_subset_assign, x, expressions, frame, one, mode, value)`.
 pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
     let [x, dots, frame, one, mode, value] = arguments(args);
-    let (x, is_number) = as_vector(x, dots, scope)?;
     let names = axis_names::of(x, scope)?;
+    let (x, is_number) = as_vector(x, dots, scope)?;
     let subscripts = Subscripts::new(x, names, [dots, frame, one], true, scope)?;
-    let out = subscripts.call(x, Some(value), true, mode_of(mode)?, scope)?;
-    axis_names::set(out, names)?;
+    let mut out = subscripts.call(x, Some(value), true, mode_of(mode)?, scope)?;
     if is_number {
         // SAFETY: inside `protected`; the function gives the tensor another shape.
-        return Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"as_number".as_ptr(), out) })?));
+        out = scope.keep(protected(|| unsafe { anvil_call_r(c"as_number".as_ptr(), out) })?);
     }
+    axis_names::set(out, names)?;
     Ok(out)
 }
 
@@ -292,10 +289,12 @@ impl Subscripts {
         })
     }
 
-    /// The names along the axes of the selected elements, from those of all.
-    fn names(&self, names: SEXP, drop: bool, scope: &Scope) -> Outcome {
+    /// The names along the axes of the selected elements. As in R, `x[i]` of a vector has one, `x[[i]]` none.
+    fn names(&self, names: SEXP, one: bool, drop: bool, scope: &Scope) -> Outcome {
+        let of_vector = !one && self.chosen.len() == 1 && names != nil() && len(names) == 1;
         let left = self.chosen.iter().map(|chosen| {
             Ok(match chosen {
+                Chosen::Known(selection) if of_vector => Left::Some(selection),
                 _ if drop && chosen.is_one()? => Left::Nothing,
                 Chosen::All | Chosen::Mask(_) => Left::All,
                 Chosen::Known(selection) => Left::Some(selection),

@@ -83,7 +83,9 @@ pub fn create(data: SEXP, dtype: SEXP, shape: SEXP, ambiguous: SEXP, order: SEXP
     };
     value::check_sizes(&shape)?;
     let sizes = vector::number_shape(data);
-    let names = if sizes.as_ref() == Some(&shape) { axis_names::of(data, scope)? } else { nil() };
+    // One value without axes is a vector of one element, too.
+    let is_one = shape.rank() == 0 && dim == nil() && len(data) == 1;
+    let names = if is_one || sizes.as_ref() == Some(&shape) { axis_names::of(data, scope)? } else { nil() };
     let filling = filling_argument(order)?;
     let aval = Aval::new(Ranked { dtype, ambiguous: flag_argument("ambiguous", ambiguous)? }, shape);
     if let Some(tensor) = adopt(data, &aval, filling, scope)? {

@@ -1,5 +1,6 @@
 //! Transformations of traced functions: a nested trace becomes nodes of the outer trace.
 
+use crate::axis_names;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::handle;
@@ -33,7 +34,16 @@ fn tracers(trace: &Trace, handle: SEXP, values: &[Value], out: &Out, scope: &Sco
         made.push(trace::tracer(trace, handle, value, scope)?);
     }
     // SAFETY: inside `protected`; the tracers are kept by the scope.
-    let list = scope.keep(protected(|| unsafe { out.build(&|i| made[i]) })?);
+    let list = scope.keep(protected(|| unsafe {
+        out.build(&|i, names| {
+            let names = Rf_protect(axis_names::fitting(made[i], names.unwrap_or(nil())));
+            if names != nil() {
+                axis_names::put(made[i], names);
+            }
+            Rf_unprotect(1);
+            made[i]
+        })
+    })?);
     out.objects(list, scope)
 }
 
@@ -97,7 +107,7 @@ pub fn push_forward(graph: SEXP, leaves: SEXP, tangents: SEXP, scope: &Scope) ->
     let floats: Vec<Value> = moved.iter().copied().flatten().collect();
     let mut number = 0..;
     let slots = moved.iter().map(|t| match t {
-        Some(_) => Out::Leaf(number.next().unwrap_or(0)),
+        Some(_) => Out::Leaf(number.next().unwrap_or(0), None),
         None => Out::Null,
     });
     let list = Out::List(slots.collect(), nil());

@@ -275,11 +275,8 @@ fn argument(x: SEXP) -> Result<(DType, Shape), Error> {
 pub fn of_argument(error: Error) -> Error {
     match error {
         Error::Arg { got, hint, .. } => {
-            let hint = if hint.is_empty() {
-                "Name the argument in `static = ` if it is not data.".into()
-            } else {
-                hint
-            };
+            let advice = "Name the argument in `static = ` if it is not data.";
+            let hint = if hint.is_empty() { advice.into() } else { hint };
             Error::Arg {
                 arg: "argument".into(),
                 expected: "a tensor, an R number, logical or array, or a list of these".into(),
@@ -335,8 +332,8 @@ fn named(tracer: SEXP, x: SEXP, scope: &Scope) -> Outcome {
 
 /// The structure of a result.
 pub enum Out {
-    /// Output number `.0`.
-    Leaf(usize),
+    /// Output number `.0`, with the names that a traced function gave it, or `NULL`; otherwise as it is made.
+    Leaf(usize, Option<SEXP>),
     /// A list with these elements; its names, or `NULL`, are kept alive by the program.
     List(Vec<Out>, SEXP),
     /// An object, whose elements are a list of its own, kept alive by the program as its kind is.
@@ -348,7 +345,7 @@ pub enum Out {
 impl Out {
     /// A list of so many outputs.
     pub fn flat(count: usize) -> Out {
-        Out::List((0..count).map(Out::Leaf).collect(), nil())
+        Out::List((0..count).map(|i| Out::Leaf(i, None)).collect(), nil())
     }
 
     /// The structure of what a traced function returned; its leaves are passed to `leaf` in order.
@@ -372,7 +369,7 @@ impl Out {
         let Some(node) = Inner::of(x, scope)? else {
             leaf(x)?;
             *count += 1;
-            return Ok(Out::Leaf(*count - 1));
+            return Ok(Out::Leaf(*count - 1, Some(axis_names::of(x, scope)?)));
         };
         let depth = deeper(depth, "the result of the function")?;
         let items = node.items;
@@ -389,11 +386,12 @@ impl Out {
         Ok(Out::Object(Box::new(list), node))
     }
 
-    /// The objects in it, for the program to keep alive: `NULL`, or a list.
+    /// The objects and names in it, for the program to keep alive: `NULL`, or a list.
     pub fn kept(&self, scope: &Scope) -> Outcome {
         fn collect(out: &Out, kept: &mut Vec<SEXP>) {
             match out {
-                Out::Leaf(_) | Out::Null => (),
+                Out::Leaf(_, names) => kept.extend(names.filter(|&names| names != nil())),
+                Out::Null => (),
                 Out::List(children, _) => children.iter().for_each(|child| collect(child, kept)),
                 Out::Object(list, node) => {
                     kept.extend([node.items, node.kind]);
@@ -412,7 +410,7 @@ impl Out {
     /// Whether it has objects, which [`objects`](Out::objects) makes.
     pub fn has_objects(&self) -> bool {
         match self {
-            Out::Leaf(_) | Out::Null => false,
+            Out::Leaf(..) | Out::Null => false,
             Out::List(children, _) => children.iter().any(Out::has_objects),
             Out::Object(..) => true,
         }
@@ -425,7 +423,7 @@ impl Out {
     /// Those of [`Inner::with`].
     pub fn objects(&self, x: SEXP, scope: &Scope) -> Outcome {
         match self {
-            Out::Leaf(_) | Out::Null => Ok(x),
+            Out::Leaf(..) | Out::Null => Ok(x),
             Out::List(children, _) => {
                 for (i, child) in children.iter().enumerate().filter(|(_, child)| child.has_objects()) {
                     let made = child.objects(element(x, i), scope)?;
@@ -438,13 +436,13 @@ impl Out {
         }
     }
 
-    /// Makes the R object, with `leaf(i)` in place of output `i`, and lists in place of objects.
+    /// Makes the R object, with `leaf(i, names)` in place of output `i`, and lists in place of objects.
     ///
     /// # Safety
     /// May jump: only inside [`protected`]. The caller protects the result, and the leaves.
-    pub unsafe fn build(&self, leaf: &dyn Fn(usize) -> SEXP) -> SEXP {
+    pub unsafe fn build(&self, leaf: &dyn Fn(usize, Option<SEXP>) -> SEXP) -> SEXP {
         match self {
-            Out::Leaf(i) => leaf(*i),
+            Out::Leaf(i, names) => leaf(*i, *names),
             Out::Null => nil(),
             // SAFETY: by the caller.
             Out::Object(list, _) => unsafe { list.build(leaf) },

@@ -150,6 +150,8 @@ pub struct Tensor {
     pub dtype: DType,
     /// Its flag.
     pub ambiguous: bool,
+    /// Whether it has names along its axes.
+    pub named: bool,
     /// Sizes of the axes; those of a vector without `dim` are its length, or none for one element.
     dim: SEXP,
     length: c_int,
@@ -165,7 +167,8 @@ impl Tensor {
     }
 
     fn typed(object: SEXP, attributes: &Attributes) -> Result<Tensor> {
-        let &Attributes { dtype, ambiguous: flag, dim, .. } = attributes;
+        let &Attributes { dtype, ambiguous: flag, dim, dimnames, names, .. } = attributes;
+        let named = dimnames != nil() || names != nil();
         if !matches!(kind(object), LGLSXP | INTSXP | REALSXP | CPLXSXP) {
             return Err(broken("other data than a vector of numbers"));
         }
@@ -180,7 +183,7 @@ impl Tensor {
             let Ok(n) = c_int::try_from(len(object)) else { return Err(broken("no `dim`")) };
             length = n;
         }
-        let tensor = Tensor { object, dtype, ambiguous, dim, length };
+        let tensor = Tensor { object, dtype, ambiguous, named, dim, length };
         // R checks a `dim` that is set, but none that it reads from a file.
         let size = tensor.sizes().iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
         if size != Some(len(object)) || dim != nil() && kind(dim) != INTSXP {
