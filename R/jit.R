@@ -69,7 +69,7 @@
 #' f(x[i, ])`), added or multiplied (`s <- s + f(x[i, ])`), or their extremes taken, a program computes them
 #' at once: products of rows are one product of matrices. That holds for gradients, too, and within loops and
 #' branches of the program. Sums and products may be rounded in another order; `options(anvil.rewrite =
-#' FALSE)` packs only operations whose results stay the same bit by bit. Values of more than 65,536 elements,
+#' FALSE)` packs only operations whose results stay the same bit by bit. Values of more than 4,096 elements,
 #' which are as fast one by one, are left as written.
 #' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
 #' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor

@@ -206,8 +206,8 @@ fn random_gradients_on_rows_agree_with_what_was_written() {
             agree(&graph, &packed, rng);
         }
     }
-    // Those of products and extremes are no sums of what is isomorphic.
-    assert!(met > programs / 4, "{met} of {programs} gradients have packs");
+    // Those of products, extremes, sorted and gathered rows are no sums of what is isomorphic, or scatter.
+    assert!(met > programs / 6, "{met} of {programs} gradients have packs");
 }
 
 /// Nodes of a graph after the pass.
@@ -309,7 +309,7 @@ fn what_is_needed_one_by_one_is_not_packed() {
 /// Few numbers stay in registers, and what is large is as fast by itself.
 #[test]
 fn what_does_not_pay_stays() {
-    for (n, m) in [(3, 4), (4, 1 << 17)] {
+    for (n, m) in [(3, 4), (4, 1 << 13)] {
         let mut b = Builder::default();
         let x = gradients::inputs(&mut b, &[shape(&[n, m])]);
         let parts: Vec<Value> = (0..n)

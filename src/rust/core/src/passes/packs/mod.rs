@@ -121,7 +121,7 @@ fn packed(graph: &Graph, rounding: Rounding) -> Result<Option<Graph>> {
     found.retain(|(_, pack)| sound[*pack]);
     let pays: HashSet<usize> = found
         .iter()
-        .filter(|(seed, pack)| packs.pays(*pack, seed.joined.size()))
+        .filter(|(seed, pack)| packs.pays(*pack, seed.joined.size(), seed.is_folded()))
         .map(|(_, pack)| *pack)
         .collect();
     let worthwhile = packs.reached(pays.iter().copied());

@@ -356,6 +356,11 @@ impl Seed {
         }
     }
 
+    /// Whether the parts are folded.
+    pub(super) fn is_folded(&self) -> bool {
+        matches!(self.to, Use::Folded(_))
+    }
+
     /// Whether it is a part of a concatenation alone.
     pub(super) fn is_run(&self) -> bool {
         matches!(self.to, Use::Run { .. })

@@ -6,7 +6,7 @@ use crate::batch::{batch_node, repeat, Examples, Stacked};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::{Batch, Builder, Concatenate, Graph, Op, StaticSlice, Transpose};
+use crate::ops::{Batch, Builder, Concatenate, Graph, Op, Scatter, StaticSlice, Transpose};
 use crate::passes::flagged;
 use crate::passes::transposes::is_elementwise;
 use crate::shape::{Axis, Shape};
@@ -31,10 +31,13 @@ const MANY: usize = 8;
 
 /// Elements of a value, at most, that is folded or multiplied in a pack: larger ones are as fast one by one, and stay in
 /// a cache.
-const LARGEST: usize = 1 << 16;
+const LARGEST: usize = 1 << 12;
 
 /// Elements of all values of such a pack, at most.
 const MOST: usize = 1 << 22;
+
+/// Elements of a term, at most, that is computed by elementwise ops alone: a sum of larger ones is one loop as it stands.
+const TERM: usize = 64;
 
 /// What the values of a pack are.
 enum Kind {
@@ -152,7 +155,10 @@ impl<'g> Packs<'g> {
 
     /// Whether nodes like this one are computed together.
     fn is_packed(&self, node: &Node<Op>) -> bool {
-        let any = || self.rounding == Rounding::Any && matches!(node.op.batch(), Batch::Same | Batch::By(_));
+        // Updates of a vector have kernels of their own, 5 times as fast as those in a batch.
+        let has_batch =
+            || matches!(node.op.batch(), Batch::Same | Batch::By(_)) && node.op.get::<Scatter>().is_none();
+        let any = || self.rounding == Rounding::Any && has_batch();
         let is_pure = !node.op.has_effect() && !node.operands.is_empty();
         is_pure && (is_exact(self.graph, node) || any())
     }
@@ -192,8 +198,8 @@ impl<'g> Packs<'g> {
         all
     }
 
-    /// Whether it is worth it to compute a pack together that is joined to so many elements.
-    pub(super) fn pays(&self, pack: usize, joined: usize) -> bool {
+    /// Whether it is worth it to compute a pack together that is joined, or folded, to so many elements.
+    pub(super) fn pays(&self, pack: usize, joined: usize, is_folded: bool) -> bool {
         let (mut most, mut largest, mut numbers) = (joined, 0, 0);
         let (mut apart, mut exact, mut other, mut gaps) = (0, 0, 0, false);
         for pack in self.reached([pack].into_iter()) {
@@ -215,7 +221,7 @@ impl<'g> Packs<'g> {
             most = most.max(size * values.len());
         }
         let fits = if other == 0 {
-            apart == 0 && !gaps
+            apart == 0 && !gaps && !(is_folded && joined > TERM)
         } else {
             largest.max(most / self.list[pack].values.len()) <= LARGEST && most <= MOST
         };
