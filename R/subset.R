@@ -57,8 +57,8 @@
 #' @param ... Subscripts. Not used by `head()` and `tail()`.
 #' @param drop Whether axes with one number as subscript disappear.
 #' @param mode What becomes of positions in a tensor that are out of bounds: `"error"`, `"clip"` or `"drop"`.
-#' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of
-#'   the elements that it is assigned to.
+#' @param value A tensor, a traced value, or an R number, logical, vector or array: one element, or as many as
+#'   it is assigned to, which these become in column-major order, as in R: `M[1, ] <- M %*% v`.
 #' @param axis The axis that `index` belongs to, from 1; negative numbers count from the end.
 #' @param index A subscript, as above.
 #' @param n How many elements of the first axis; or of the first axes if it has several numbers,
@@ -68,7 +68,8 @@
 #' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, and for one
 #' that a program computed the `value`; for too many subscripts, a single one of several axes, and for what is
 #' no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a computed boolean included,
-#' and for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another shape.
+#' and for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another number of
+#' elements.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
 #' x[1, ]

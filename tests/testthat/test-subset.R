@@ -417,7 +417,7 @@ test_that("values take the dtype of what they are assigned to, if that is not be
 
 test_that("shapes of values", {
   x <- nv_tensor(matrix(1:6, 2))
-  for (wrong in alist(x[1, ] <- 1:2, x[1, ] <- matrix(1:3, 1), x[, 1:1] <- 1:2, x[1, 1] <- 1:2, x[] <- 1:6)) {
+  for (wrong in alist(x[1, ] <- 1:2, x[1, ] <- matrix(1:4, 1), x[, 1:1] <- 1:4, x[1, 1] <- 1:2, x[] <- 1:3)) {
     expect_error(eval(wrong), class = "anvil_error_shape", label = deparse1(wrong))
   }
   e <- expect_error(

@@ -130,7 +130,7 @@ pub enum Error {
     #[error("A value of dtype {value} cannot be assigned to elements of a tensor of dtype {to}.\ni Convert one of them: `nv_convert(value, \"{to}\")`, or the tensor before the assignment.")]
     AssignDtype { value: DType, to: DType },
     /// A value whose shape is not that of the elements that it is assigned to.
-    #[error("The value has shape {value}, the elements that it is assigned to have {subset}.\ni Shapes must be equal, or the value 0-d.")]
+    #[error("The value has shape {value}, the elements that it is assigned to have {subset}.\ni {}", fitting(.value, .subset))]
     AssignShape { value: Shape, subset: Shape },
     /// A window that does not fit.
     #[error("A window of size {window} does not fit axis {axis} of size {size}.")]
@@ -478,6 +478,14 @@ fn starts(size: usize, window: usize) -> String {
         _ if window <= 1 => bounds(size),
         None => String::new(),
         Some(last) => format!("\ni A window of size {window} starts at 1 to {}.", last + 1),
+    }
+}
+
+/// Which values can be assigned: of subscripts those of as many elements, of slices those of their shape.
+fn fitting(value: &Shape, subset: &Shape) -> &'static str {
+    match value.size() == subset.size() {
+        true => "Shapes must be equal, or the value 0-d.",
+        false => "There must be as many elements, or one.",
     }
 }
 
