@@ -109,3 +109,18 @@ test_that("a value of as many elements fills what is selected in R's order, what
     expect_error(f(m), class = "anvil_error_shape")
   }
 })
+
+test_that("a factor selects by its codes, as in R", {
+  r <- c(3, 9, 1, 4)
+  x <- nv_tensor(r, "f64")
+  m <- matrix(as.double(1:6), 2)
+  f <- factor(c("b", "a", "b"))
+  g <- factor(c("a", "b", "a", "b"))
+  expect_jit_equal(function(x) x[f], x, r = r[f])
+  expect_jit_equal(function(x) x[cut(c(1, 5), c(0, 2, 4, 6))], x, r = r[cut(c(1, 5), c(0, 2, 4, 6))])
+  expect_jit_equal(function(m) m[f, ], nv_tensor(m), r = m[f, ])
+  expect_jit_equal(function(m) m[, factor("z")], nv_tensor(m), r = m[, 1])
+  expect_jit_equal(function(x) { x[f] <- 0; x }, x, r = replace(r, f, 0))
+  expect_equal(as.vector(jit(function(x) x - tapply(x, g, mean)[g])(x)), as.vector(r - tapply(r, g, mean)[g]))
+  expect_error(x[factor(c(NA, "a"))], class = "anvil_error_index", "NA")
+})
