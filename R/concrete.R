@@ -39,6 +39,7 @@ abort_reading <- function(reader, x) {
   advice <- if (length(reader$name)) unique(instead_of[reader$name]) else NA
   # Of several functions that may be the one, the advice for each.
   advice <- if (anyNA(advice)) NA else paste(advice, collapse = " ")
+  if (identical(reader$name, "[")) advice <- advice_on_subset(reader) %||% advice
   if (any(reader$name %in% names(mask_functions))) {
     # A masked function reads what cannot hold a traced value; another one is base R's, beyond the mask's
     # reach.
@@ -75,6 +76,48 @@ abort_reading <- function(reader, x) {
     ),
     where = gsub("`", "", reader$what, fixed = TRUE), aval = format(x), line = line, call = reader$call
   )
+}
+
+# What to write for `x[i]` where `x` is R's and `i` traced; NULL of another call, and of one that do.call()
+# puts values in, which cannot be shown.
+advice_on_subset <- function(reader) {
+  call <- reader$call
+  if (!is.call(call) || !identical(call[[1L]], quote(`[`)) || length(call) < 3L) return(NULL)
+  if (any(vapply(as.list(call), is.object, NA))) return(NULL)
+  x <- call[[2L]]
+  value <- if (is.name(x)) value_of_variable(x)
+  if (is.character(value)) {
+    return("A program has no text: give the positions as a result, and subscript with them outside.")
+  }
+  if (is.list(value) && !is.data.frame(value)) {
+    return("`nv_switch()` chooses among the elements of a list.")
+  }
+  tensor <- if (isTRUE(reader$of_frame)) "as_nv_tensor" else "nv_tensor"
+  call[[2L]] <- call(tensor, x)
+  if (isTRUE(reader$of_frame)) {
+    return(paste0(
+      "The rows of a data frame are R's: subscript its columns, as `d$x[i]`, or a tensor of them, `",
+      deparse1(call), "`."
+    ))
+  }
+  if (is.name(x)) {
+    return(paste0(
+      "Make a tensor of `", x, "` first, which is R's and has elements at known places alone: `", x,
+      " <- nv_tensor(", x, ")`."
+    ))
+  }
+  paste0(
+    "What is subscripted is R's, which has elements at known places alone: write `", deparse1(call), "`."
+  )
+}
+
+# The value that a variable of the user's has in the innermost function that has it, or sees it; NULL of none.
+value_of_variable <- function(name) {
+  for (frame in rev(sys.frames())) {
+    if (identical(topenv(frame), topenv())) next
+    value <- if_it_fails(get0(as.character(name), frame), NULL)
+    if (!is.null(value) && !is.function(value)) return(value)
+  }
 }
 
 # Whether a function of base R or stats is a generic of this package, see base-generics.R.
@@ -340,7 +383,8 @@ reading_call <- function(at, statement) {
     if (name == "mtfrm") name <- "match"
     if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
     return(list(
-      what = what, name = name, call = call, line = line %||% "", in_function = TRUE, masked = masked
+      what = what, name = name, call = call, line = line %||% "", in_function = TRUE, masked = masked,
+      of_frame = of_frame
     ))
   }
   if (at > 0L) {
@@ -353,6 +397,7 @@ reading_call <- function(at, statement) {
     found <- list()
   }
   reader_of(found, line, if (at > 0L) sys.call(at))
+    of_frame <- identical(sys.function(at), base::`[.data.frame`)
 }
 
 # A reader among these calls of primitives; `call` is shown where it may be more than one.
@@ -404,11 +449,12 @@ code_of <- function(ref) {
 # not if `surely`, with a call.
 primitive_calls <- function(code, frame, surely = FALSE) {
   found <- list()
+  is_active <- function(x) exists(as.character(x), frame, inherits = FALSE) && bindingIsActive(x, frame)
+  # Also those of an enclosing function's.
   names_traced <- function(x) {
-    is.name(x) && nzchar(as.character(x)) && exists(as.character(x), frame, inherits = FALSE) &&
-      !bindingIsActive(x, frame) && if_it_fails(inherits(get(as.character(x), frame), "AnvilTracer"), FALSE)
+    is.name(x) && nzchar(as.character(x)) && !is_active(x) &&
+      if_it_fails(inherits(get0(as.character(x), frame), "AnvilTracer"), FALSE)
   }
-  # Also one of an enclosing function's.
   names_tensor <- function(x) {
     is.name(x) && nzchar(as.character(x)) &&
       if_it_fails(inherits(get0(as.character(x), frame), "AnvilValue"), FALSE)
@@ -418,8 +464,16 @@ primitive_calls <- function(code, frame, surely = FALSE) {
     f <- if_it_fails(get0(name, frame, mode = "function"), NULL)
     is.function(f) && !is.primitive(f) && (is_ours(f) || is_mask_function(f))
   }
-  # What is computed of numbers in the code alone is not traced.
-  may_be_traced <- function(x) is.call(x) && length(all.vars(x)) > 0L
+  # What is computed of R's numbers is not traced, nor is what a function says of a type alone.
+  is_known <- function(x) {
+    exists(as.character(x), frame, inherits = FALSE) && !is_active(x) &&
+      if_it_fails(is_r_vector(get(as.character(x), frame)), FALSE)
+  }
+  reads_unknown <- function(x) {
+    if (is.name(x)) return(nzchar(as.character(x)) && !is_known(x))
+    is.call(x) && !name_of_call(x) %in% asking && any(vapply(as.list(x)[-1L], reads_unknown, NA))
+  }
+  may_be_traced <- function(x) is.call(x) && reads_unknown(x)
   possible <- list()
   visit <- function(x) {
     if (!is.call(x) || identical(x[[1L]], quote(`function`))) return()
@@ -471,3 +525,6 @@ primitive_readers <- c(
   "identical", "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot",
   "unclass"
 )
+# Functions that ask for a type, which a traced value has.
+asking <- c("seq_along", "length", "dim", "nrow", "ncol", "NROW", "NCOL", "shape", "ndims", "dtype")
+

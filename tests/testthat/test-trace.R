@@ -253,9 +253,17 @@ test_that("the error names the one function that reads, with advice for it", {
   names(quote(if (sum(x) > 1 && sum(x) > 2) x), "&&", "nv_if()")
   names(quote(for (i in 1:3) if (sum(x) > 1) break), "if", "nv_if()")
   # What is not traced is subscripted by what is.
-  names(quote(x * letters[x]), "[", "nv_tensor(x)[i]")
+  names(quote(x * letters[x]), "[", "A program has no text")
   # What makes the subscript takes traced values, as what comes after does.
-  names(quote(sum(c(3, 1, 2)[order(x)] * x)), "[", "nv_tensor(x)[i]")
+  names(quote(sum(c(3, 1, 2)[order(x)] * x)), "[", "nv_tensor(c(3, 1, 2))[order(x)]")
+  # Loops over what is known read nothing.
+  count <- quote(for (k in seq_along(x)) sum(c(3, 1)[which.max(x[k])]))
+  names(count, "[", "`nv_tensor(c(3, 1))[which.max(x[k])]`")
+  local <- quote((function(s) sum(s[x]))(c(3, 1)))
+  expect_match(conditionMessage(traced_error(local)), "`s <- nv_tensor(s)`", fixed = TRUE)
+  called <- quote(do.call("[", list(cars, order(x), TRUE)))
+  expect_match(conditionMessage(traced_error(called)), "nv_tensor", fixed = TRUE)
+  names(quote(cars[order(x), ]), "[", "`as_nv_tensor(cars)[order(x), ]`")
   names(quote(c(3, 1, 2)[[which.max(x)]]), "[[", "nv_tensor(x)")
   names(quote(x * list(1, 2)[[x]]), "[[", "nv_switch()")
   e <- traced_error(quote(stats::plogis(x)))
