@@ -65,9 +65,10 @@ base_generics <- list(
   )
 )
 
-# Those, and the functions of distributions.
+# Those, the products that R's own dispatch only from R 4.4 on, and the functions of distributions.
 own_generics <- function() {
-  list(base = base_generics$base, stats = c(base_generics$stats, names(stats_functions)))
+  products <- if (getRversion() < "4.4.0") c("crossprod", "tcrossprod")
+  list(base = c(base_generics$base, products), stats = c(base_generics$stats, names(stats_functions)))
 }
 
 # Called by .onLoad().
@@ -111,7 +112,7 @@ for_s4 <- function(name, home) {
 set_s4_methods <- function(package) {
   where <- new.env(parent = asNamespace(package))
   setOldClass(c("AnvilQr", "qr"), where = where)
-  for (name in intersect(unlist(base_generics), getNamespaceExports(package))) {
+  for (name in intersect(unlist(own_generics()), getNamespaceExports(package))) {
     generic <- getExportedValue(package, name)
     if (!methods::is(generic, "standardGeneric")) next
     ours <- get(name, topenv())
