@@ -135,7 +135,12 @@ refuse_condition <- function(e) {
   if (inherits(e, "anvil_error") || !is.call(call) || !is.name(call[[1L]])) return()
   name <- as.character(call[[1L]])
   refuse_unknown(e, name)
-  if (!name %in% c("if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int")) return()
+  if (length(call) == 3L && identical(conditionMessage(e), non_numeric_operand())) refuse_frame_operand(call)
+  if (!name %in% needing_elements) return()
+  if (name == "diffinv.default") {
+    name <- "diffinv"
+    call[[1L]] <- as.name(name)
+  }
   read <- if (name %in% c("if", "while", "switch")) as.list(call)[2L] else as.list(call)[-1L]
   for (frame in rev(sys.frames())) {
     if (identical(topenv(frame), topenv())) next
@@ -157,6 +162,26 @@ refuse_donated <- function(x) {
   reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
   said <- tryCatch(.Call(anvil_summary, x), anvil_error_donated = identity)
   abort("anvil_error_donated", conditionMessage(said), call = reader$call)
+non_numeric_operand <- function() gettext("non-numeric argument to binary operator", domain = "R")
+
+# R before 4.3 asks no method about an operator of a data frame and a traced value.
+refuse_frame_operand <- function(call) {
+  operands <- lapply(as.list(call)[-1L], function(x) if (is.name(x)) value_of_variable(x))
+  is_frame <- vapply(operands, inherits, NA, "data.frame")
+  is_value <- vapply(operands, inherits, NA, "AnvilValue")
+  if (sum(is_frame) != 1L || sum(is_value) != 1L) return()
+  better <- call
+  better[-1L][is_frame] <- list(call("as_nv_tensor", call[-1L][is_frame][[1L]]))
+  name <- name_of_call(call)
+  abort(
+    "anvil_error_unsupported",
+    paste0(
+      "`", name, "` takes no data frame beside a traced value.\ni Write `", deparse1(better), "`."
+    ),
+    generic = name, call = call
+  )
+}
+
 }
 
 # Called where R reads a saved tensor whose bytes are of an unknown version.

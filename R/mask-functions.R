@@ -87,12 +87,20 @@ reducing <- function(name) {
     if (...length() > 1L && !is.object(..1) && any_selection(...)) {
       return(summary_of_selections(.(name), list(...), list(na.rm = na.rm)))
     }
+    if (...length() && is.object(..1) && is_traced_frame(..1)) {
+      return(do.call(.(name), c(lapply(list(...), as_matrix_of_values), na.rm = na.rm), quote = TRUE))
+    }
     if (...length() < 2L || is.object(..1) || !any_traced(...)) {
       return(.(as.name(name))(..., na.rm = na.rm))
     }
     values <- do.call(nv_promote_to_common, lapply(Filter(length, list(...)), as_operand))
     do.call(.(name), c(values, na.rm = na.rm))
   }))
+}
+
+# Those that take the matrix of a data frame: to R's own, that is an array of the elements.
+of_frames <- function(name) {
+  eval(bquote(function(x, ...) .(as.name(name))(as_matrix_of_values(x), ...)))
 }
 
 mask_functions <- list(
@@ -253,6 +261,12 @@ mask_functions <- list(
     }
     if (!simplify || !all(lengths(answers) == 1L)) return(answers)
     if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
+  },
+
+  as.matrix = of_frames("as.matrix"), t = of_frames("t"), scale = of_frames("scale"),
+
+  data.matrix = function(frame, ...) {
+    if (is_traced_frame(frame)) as_matrix_of_values(frame, codes = TRUE) else data.matrix(frame, ...)
   },
 
   apply = function(X, MARGIN, FUN, ..., simplify = TRUE) {

@@ -514,3 +514,11 @@ test_that("what base R changes before a traced value fails is as it was", {
   expect_error(jit(function(x) table(x > 0))(nv_tensor(c(3, 1, 2))), class = "anvil_error_concrete")
   expect_identical(getOption("warn"), before)
 })
+
+test_that("an operator of a data frame and a traced value is refused with what to write", {
+  suppressWarnings(e <- tryCatch(jit(function(b) cars * b)(nv_scalar(2)), error = identity))
+  expect_s3_class(e, "anvil_error")
+  if (getRversion() < "4.3.0") expect_match(conditionMessage(e), "`as_nv_tensor(cars) * b`", fixed = TRUE)
+  got <- jit(function(b) as_nv_tensor(cars) * b)(nv_scalar(2))
+  expect_equal(as_array(got), as.matrix(cars) * 2, ignore_attr = TRUE)
+})
