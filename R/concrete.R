@@ -128,6 +128,11 @@ is_generic_here <- function(name) {
   (exists_in(baseenv()) || exists_in(asNamespace("stats"))) && name %in% getNamespaceExports(topenv())
 }
 
+# Functions of R that say in words of their own that a traced value has no elements.
+needing_elements <- c(
+  "if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int", "rle", "diffinv.default"
+)
+
 # R asks a condition, or the times of a repetition, for its length before it reads it: its error about another
 # length becomes ours, if the argument mentions a traced value.
 refuse_condition <- function(e) {
@@ -157,11 +162,6 @@ refuse_condition <- function(e) {
   }
 }
 
-# Called by the methods of donated tensors: their elements are gone. Asking for the tensor says so.
-refuse_donated <- function(x) {
-  reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
-  said <- tryCatch(.Call(anvil_summary, x), anvil_error_donated = identity)
-  abort("anvil_error_donated", conditionMessage(said), call = reader$call)
 non_numeric_operand <- function() gettext("non-numeric argument to binary operator", domain = "R")
 
 # R before 4.3 asks no method about an operator of a data frame and a traced value.
@@ -182,6 +182,11 @@ refuse_frame_operand <- function(call) {
   )
 }
 
+# Called by the methods of donated tensors: their elements are gone. Asking for the tensor says so.
+refuse_donated <- function(x) {
+  reader <- reading_call(sys.nframe() - 1L, attr(sys.call(), "srcref"))
+  said <- tryCatch(.Call(anvil_summary, x), anvil_error_donated = identity)
+  abort("anvil_error_donated", conditionMessage(said), call = reader$call)
 }
 
 # Called where R reads a saved tensor whose bytes are of an unknown version.
@@ -336,6 +341,12 @@ instead_of <- c(
   optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
   integrate = "Use a sum over the nodes of a quadrature rule.",
   sample = "Use `nv_sample()` or `nv_permutation()`, which draw from a state, see `nv_rng_state()`.",
+  rle = paste(
+    "How many runs there are is not known while tracing: `c(TRUE, diff(x) != 0)` says where one begins,",
+    "`cumsum()` of that numbers them."
+  ),
+  diffinv = "Use `c(0, cumsum(x))`.",
+  Ops.data.frame = "Use the matrix of its columns, `as.matrix(d)`, or the columns, as `d$x`.",
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
 )
 
@@ -385,6 +396,7 @@ reading_call <- function(at, statement) {
     at > 0L && is_of_package(sys.function(at)) &&
     (!is_ours(sys.function(at)) || is_mask_function(sys.function(at)))
   ) {
+    of_frame <- identical(sys.function(at), base::`[.data.frame`)
     # A method, of which the user has called the generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
     if (
@@ -422,7 +434,6 @@ reading_call <- function(at, statement) {
     found <- list()
   }
   reader_of(found, line, if (at > 0L) sys.call(at))
-    of_frame <- identical(sys.function(at), base::`[.data.frame`)
 }
 
 # A reader among these calls of primitives; `call` is shown where it may be more than one.
@@ -530,6 +541,9 @@ primitive_calls <- function(code, frame, surely = FALSE) {
   if (length(conditions)) conditions else tail(possible, 1L)
 }
 
+# Functions that ask for a type, which a traced value has.
+asking <- c("seq_along", "length", "dim", "nrow", "ncol", "NROW", "NCOL", "shape", "ndims", "dtype")
+
 is_subset <- function(x) name_of_call(x) %in% c("[", "[[")
 
 is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "switch", "&&", "||")
@@ -550,6 +564,3 @@ primitive_readers <- c(
   "identical", "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot",
   "unclass"
 )
-# Functions that ask for a type, which a traced value has.
-asking <- c("seq_along", "length", "dim", "nrow", "ncol", "NROW", "NCOL", "shape", "ndims", "dtype")
-

@@ -271,6 +271,7 @@ mask_functions <- list(
 
   apply = function(X, MARGIN, FUN, ..., simplify = TRUE) {
     FUN <- reached(match.fun(FUN), parent.frame())
+    X <- as_matrix_of_values(X)
     if (!is_traced(X)) {
       call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
       return(recorded(FUN, call, function(answers) {
@@ -304,6 +305,17 @@ mask_functions <- list(
     groups <- groups()
     answers <- lapply(groups[lengths(groups) > 0L], function(at) FUN(X[array(at)], ...))
     over_groups(unname(answers), groups, default, simplify)
+  },
+
+  unsplit = function(value, f, drop = FALSE) {
+    if (!is.list(value) || is.data.frame(value[[1L]]) || !holds_tracer(value)) return(unsplit(value, f, drop))
+    count <- length(if (is.list(f)) f[[1L]] else f)
+    at <- unlist(split(seq_len(count), f, drop = drop), use.names = FALSE)
+    parts <- joined(unname(value))
+    if (length(parts) != count) {
+      abort_arg("value", paste("a list of", count, "elements, as `f` has"), paste("one of", length(parts)))
+    }
+    from_r(taken(parts, order(at)))
   },
 
   replicate = function(n, expr, simplify = "array") {
@@ -398,10 +410,13 @@ filling <- function(data, sizes) {
 
 # Functions with an argument `axes`.
 is_reduction <- function(f) {
-  for (name in c("sum", "prod", "max", "min", "any", "all", "mean")) {
-    if (identical(f, get(name, baseenv())) || identical(f, mask_functions[[name]])) return(TRUE)
-  }
-  FALSE
+  names <- c("sum", "prod", "max", "min", "any", "all", "mean")
+  any(vapply(names, function(name) is_function_of_r(f, name), NA))
+}
+
+# Whether it is base R's function of this name, masked or not.
+is_function_of_r <- function(f, name) {
+  identical(f, get(name, baseenv())) || identical(f, mask_functions[[name]])
 }
 
 # Answers for each position along some axes of these sizes, as apply() puts them together.

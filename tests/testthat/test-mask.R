@@ -470,3 +470,14 @@ test_that("%in%, is.vector() and is.factor() answer for traced values", {
   expect_equal(as.vector(jit(function(d) sum(d$y * (d$f %in% c("a", "c", "none"))))(d)), 10)
   expect_equal(as.vector(jit(function(d) if (is.factor(d$f) && !is.vector(d$f)) nlevels(d$f) else 0)(d)), 3)
 })
+
+test_that("unsplit() puts the parts of split() back", {
+  f <- factor(c("a", "b", "a", "b"))
+  g <- c(1, 1, 2, 1)
+  r <- c(3, 9, 1, 4)
+  for (fn in list(
+    function(x) unsplit(split(x, f), f), function(x) unsplit(lapply(split(x, f), function(v) v - mean(v)), f),
+    function(x) unsplit(lapply(split(x, list(f, g)), cumsum), list(f, g))
+  )) expect_equal(as.vector(jit(fn)(nv_tensor(r, "f64"))), fn(r))
+  expect_error(jit(function(x) unsplit(list(x, x), f))(nv_tensor(r)), class = "anvil_error_arg", "4 elements")
+})

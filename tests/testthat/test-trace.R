@@ -264,6 +264,8 @@ test_that("the error names the one function that reads, with advice for it", {
   called <- quote(do.call("[", list(cars, order(x), TRUE)))
   expect_match(conditionMessage(traced_error(called)), "nv_tensor", fixed = TRUE)
   names(quote(cars[order(x), ]), "[", "`as_nv_tensor(cars)[order(x), ]`")
+  names(quote(rle(x)), "rle", "c(TRUE, diff(x) != 0)")
+  names(quote(diffinv(x)), "diffinv", "c(0, cumsum(x))")
   names(quote(c(3, 1, 2)[[which.max(x)]]), "[[", "nv_tensor(x)")
   names(quote(x * list(1, 2)[[x]]), "[[", "nv_switch()")
   e <- traced_error(quote(stats::plogis(x)))
