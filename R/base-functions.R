@@ -75,7 +75,8 @@
 #' @section In a traced function:
 #' A traced value has no elements yet. A function that reads them is an error of class
 #' `anvil_error_concrete`, which names the function and says what to write instead: [nv_which()] with a size
-#' for `which()`, [nv_isin()] for `%in%`, [nv_search_sorted()] for `cut()`. What only asks for the type works:
+#' for `which()` where the number of positions matters, [nv_isin()] for `%in%`,
+#' [nv_search_sorted()] for `cut()`. What only asks for the type works:
 #' `length dim nrow ncol NROW is.numeric is.list typeof mode seq_along row col lower.tri upper.tri`.
 #'
 #' Of `x[mask]` with a mask that the program computes it is not known how many elements there are; what works

@@ -272,6 +272,10 @@ mask_functions <- list(
   apply = function(X, MARGIN, FUN, ..., simplify = TRUE) {
     FUN <- reached(match.fun(FUN), parent.frame())
     X <- as_matrix_of_values(X)
+    if (is_selection(X) && !...length()) {
+      out <- reduced_lines(X, MARGIN, FUN)
+      if (!is.null(out)) return(out)
+    }
     if (!is_traced(X)) {
       call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
       return(recorded(FUN, call, function(answers) {
@@ -316,6 +320,11 @@ mask_functions <- list(
       abort_arg("value", paste("a list of", count, "elements, as `f` has"), paste("one of", length(parts)))
     }
     from_r(taken(parts, order(at)))
+  },
+
+  which = function(x, arr.ind = FALSE, useNames = TRUE) {
+    is_mask <- is_traced(x) && inherits(dtype(x), "BooleanType") && isFALSE(arr.ind)
+    if (is_mask) selected_positions(x) else which(x, arr.ind, useNames)
   },
 
   replicate = function(n, expr, simplify = "array") {

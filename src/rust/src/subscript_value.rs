@@ -6,6 +6,7 @@ use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::tensor;
 use crate::trace;
+use crate::tracer;
 use crate::tree;
 use crate::value::{self, Tensor};
 use anvil_core::dtype::DType;
@@ -14,10 +15,15 @@ use anvil_core::shape::Axis;
 use std::os::raw::c_int;
 
 /// A subscript whose positions are known while tracing, as numbers or logicals: names, factors, masks that are tensors
-/// with elements.
+/// with elements. What `which()` of a mask gives is the mask.
 pub fn known(x: SEXP, names: SEXP, i: usize, scope: &Scope) -> Outcome {
     if kind(x) == STRSXP && !is_object(x) {
         return axis_names::positions(x, names, Axis(i), scope);
+    }
+    if tracer::selected(x).is_some() {
+        // SAFETY: inside `protected`; a symbol is never collected.
+        let which = attribute(x, protected(|| unsafe { Rf_install(c"which".as_ptr()) })?);
+        return Ok(if which == nil() { x } else { which });
     }
     if kind(x) == INTSXP && inherits(x, c"factor") {
         // SAFETY: inside `protected`; the function gives the codes, which are positions to R.
