@@ -58,6 +58,7 @@
 #' * `diag(x)` of one traced number is an error, since R makes an identity matrix of that size: `diag(x, 1)`.
 #' * In a trace `eigen()` takes `symmetric = TRUE` alone, and `tabulate()` needs `nbins`. Outside of one these
 #'   give what R gives.
+#' * `mean(x, trim = 0.1)` is NaN if an element is, and takes neither `axes` nor `na.rm = TRUE`.
 #' * A singular matrix gives values that are not finite, where R stops.
 #'
 #' @section R values:

@@ -327,6 +327,14 @@ mask_functions <- list(
     if (is_mask) selected_positions(x) else which(x, arr.ind, useNames)
   },
 
+  log = function(x, base) {
+    if (missing(base)) return(log(x))
+    # R looks for a method for the number alone.
+    if (is_traced(base) && !is.object(x) && is_operand(x)) log(x) / nv_log(base) else log(x, base)
+  },
+
+  seq = function(...) if (any_traced(...)) traced_seq(function() seq(...), ...) else seq(...),
+
   replicate = function(n, expr, simplify = "array") {
     answers <- lapply(integer(n), eval.parent(substitute(function(...) expr)))
     if (isFALSE(simplify)) return(answers)
@@ -415,6 +423,48 @@ filling <- function(data, sizes) {
     )
   }
   taken(as_flat(data), rep_len(seq_along(data), count))
+}
+
+# seq() between numbers of which some are traced: how many there are must be known. `own` calls R's own.
+# nolint start: object_name_linter. As in R.
+traced_seq <- function(own, from = 1, to = 1, by, length.out = NULL, along.with = NULL, ...) {
+  # nolint end
+  count <- if (is.null(along.with)) length.out else length(along.with)
+  given <- c(from = !missing(from), to = !missing(to), by = !missing(by))
+  numbers <- c(if (given[1L]) list(from), if (given[2L]) list(to), if (given[3L]) list(by))
+  # As positions along a value.
+  if (is.null(count) && sum(given) == 1L && length(from) > 1L || !any_traced_in(c(numbers, list(count)))) {
+    return(own())
+  }
+  if (is.null(count) || is_traced(count)) {
+    abort_concrete("seq()", Find(is_traced, c(numbers, list(count, along.with))))
+  }
+  if (!is_whole(count) || count < 0) {
+    abort_arg("length.out", "a whole number, at least 0", describe(count))
+  }
+  if (all(given)) abort_arg("by", "left out where `from`, `to` and `length.out` are given", describe(by))
+  for (x in numbers) {
+    if (is_operand(x) && length(x) == 1L) next
+    abort_arg("...", "`from`, `to` and `by` of one number each", describe(x))
+  }
+  number <- function(x) if (is_traced(x)) as_number(x) else x
+  from <- number(from)
+  to <- number(to)
+  if (given[["by"]]) by <- number(by)
+  # As seq.default() computes them.
+  steps <- seq_len(count) - 1
+  out <- if (given[["by"]]) {
+    if (given[["to"]]) to - rev(steps) * by else from + steps * by
+  } else if (given[["from"]] && given[["to"]]) {
+    inner <- seq_len(max(count - 2, 0))
+    between <- if (count > 2) from + inner * ((to - from) / (count - 1))
+    joined(list(from, between, to)[c(count > 0, count > 2, count > 1)])
+  } else if (given[["to"]]) {
+    to - rev(steps)
+  } else {
+    from + steps
+  }
+  from_r(out)
 }
 
 # Functions with an argument `axes`.
