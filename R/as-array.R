@@ -213,6 +213,12 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
   check_dots(..., .known = taken_by("as.data.frame", "matrix"))
   check_flag("optional", optional)
   label <- deparse1(substitute(x))
+  # As data.frame() makes one of vectors that are traced, and R of a data frame with such columns.
+  if (is_traced(x) && ndims(x) == 1L && is.null(row.names)) {
+    return(structure(
+      list(x), names = if (!optional) label, class = "data.frame", row.names = .set_row_names(length(x))
+    ))
+  }
   values <- as_array(x)
   rows <- NROW(values)
   named <- (is.character(row.names) || is_numeric(row.names)) && length(row.names) == rows

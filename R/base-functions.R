@@ -58,6 +58,7 @@
 #' * `diag(x)` of one traced number is an error, since R makes an identity matrix of that size: `diag(x, 1)`.
 #' * In a trace `eigen()` takes `symmetric = TRUE` alone, and `tabulate()` needs `nbins`. Outside of one these
 #'   give what R gives.
+#' * `mean(x, trim = 0.1)` is NaN if an element is, and takes neither `axes` nor `na.rm = TRUE`.
 #' * A singular matrix gives values that are not finite, where R stops.
 #'
 #' @section R values:
@@ -75,7 +76,8 @@
 #' @section In a traced function:
 #' A traced value has no elements yet. A function that reads them is an error of class
 #' `anvil_error_concrete`, which names the function and says what to write instead: [nv_which()] with a size
-#' for `which()`, [nv_isin()] for `%in%`, [nv_search_sorted()] for `cut()`. What only asks for the type works:
+#' for `which()` where the number of positions matters, [nv_isin()] for `%in%`,
+#' [nv_search_sorted()] for `cut()`. What only asks for the type works:
 #' `length dim nrow ncol NROW is.numeric is.list typeof mode seq_along row col lower.tri upper.tri`.
 #'
 #' Of `x[mask]` with a mask that the program computes it is not known how many elements there are; what works

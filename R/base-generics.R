@@ -12,24 +12,28 @@
 # R's own functions are their default methods, registered in .onLoad() from the R that runs.
 
 # The value that a call dispatches on, of those arguments that can hold a tensor: the first that is one, or
-# else a stand-in for S4 objects; NULL goes to the default method. Later arguments are not looked at.
+# else a stand-in for other objects; NULL goes to the default method. Later arguments are not looked at.
 among <- function(x, y, z, w) {
   found <- NULL
   if (!missing(x) && is.object(x)) {
     if (inherits(x, taken_classes)) return(x)
-    if (isS4(x)) found <- s4_stand_in
+    found <- stand_in(x) %||% found
+    if (is_frame(found)) return(found)
   }
   if (!missing(y) && is.object(y)) {
     if (inherits(y, taken_classes)) return(y)
-    if (isS4(y)) found <- s4_stand_in
+    found <- stand_in(y) %||% found
+    if (is_frame(found)) return(found)
   }
   if (!missing(z) && is.object(z)) {
     if (inherits(z, taken_classes)) return(z)
-    if (isS4(z)) found <- s4_stand_in
+    found <- stand_in(z) %||% found
+    if (is_frame(found)) return(found)
   }
   if (!missing(w) && is.object(w)) {
     if (inherits(w, taken_classes)) return(w)
-    if (isS4(w)) found <- s4_stand_in
+    found <- stand_in(w) %||% found
+    if (is_frame(found)) return(found)
   }
   found
 }
@@ -39,12 +43,21 @@ among_dots <- function(...) {
   for (x in list(...)) {
     if (!is.object(x)) next
     if (inherits(x, taken_classes)) return(x)
-    if (isS4(x)) found <- s4_stand_in
+    found <- stand_in(x) %||% found
+    if (is_frame(found)) return(found)
   }
   found
 }
 
 taken_classes <- c("AnvilValue", "AnvilQr")
+
+# What an object is dispatched as that is none of these: S4 objects, and data frames of traced columns.
+stand_in <- function(x) {
+  if (isS4(x)) return(s4_stand_in)
+  if (is_traced_frame(x)) frame_stand_in
+}
+
+is_frame <- function(found) inherits(found, "AnvilFrame")
 
 s4_stand_in <- structure(list(), class = "AnvilS4")
 
@@ -65,9 +78,10 @@ base_generics <- list(
   )
 )
 
-# Those, and the functions of distributions.
+# Those, the products that R's own dispatch only from R 4.4 on, and the functions of distributions.
 own_generics <- function() {
-  list(base = base_generics$base, stats = c(base_generics$stats, names(stats_functions)))
+  products <- if (getRversion() < "4.4.0") c("crossprod", "tcrossprod")
+  list(base = c(base_generics$base, products), stats = c(base_generics$stats, names(stats_functions)))
 }
 
 # Called by .onLoad().
@@ -79,6 +93,7 @@ set_default_methods <- function() {
     for (name in generics[[package]]) {
       assign(paste0(name, ".default"), get(name, home), table)
       assign(paste0(name, ".AnvilS4"), for_s4(name, home), table)
+      assign(paste0(name, ".AnvilFrame"), for_frames(get(name, topenv())), table)
     }
   }
   # R's own functions call these two with tensors, too.
@@ -111,7 +126,7 @@ for_s4 <- function(name, home) {
 set_s4_methods <- function(package) {
   where <- new.env(parent = asNamespace(package))
   setOldClass(c("AnvilQr", "qr"), where = where)
-  for (name in intersect(unlist(base_generics), getNamespaceExports(package))) {
+  for (name in intersect(unlist(own_generics()), getNamespaceExports(package))) {
     generic <- getExportedValue(package, name)
     if (!methods::is(generic, "standardGeneric")) next
     ours <- get(name, topenv())

@@ -39,6 +39,7 @@ abort_reading <- function(reader, x) {
   advice <- if (length(reader$name)) unique(instead_of[reader$name]) else NA
   # Of several functions that may be the one, the advice for each.
   advice <- if (anyNA(advice)) NA else paste(advice, collapse = " ")
+  if (identical(reader$name, "[")) advice <- advice_on_subset(reader) %||% advice
   if (any(reader$name %in% names(mask_functions))) {
     # A masked function reads what cannot hold a traced value; another one is base R's, beyond the mask's
     # reach.
@@ -77,6 +78,48 @@ abort_reading <- function(reader, x) {
   )
 }
 
+# What to write for `x[i]` where `x` is R's and `i` traced; NULL of another call, and of one that do.call()
+# puts values in, which cannot be shown.
+advice_on_subset <- function(reader) {
+  call <- reader$call
+  if (!is.call(call) || !identical(call[[1L]], quote(`[`)) || length(call) < 3L) return(NULL)
+  if (any(vapply(as.list(call), is.object, NA))) return(NULL)
+  x <- call[[2L]]
+  value <- if (is.name(x)) value_of_variable(x)
+  if (is.character(value)) {
+    return("A program has no text: give the positions as a result, and subscript with them outside.")
+  }
+  if (is.list(value) && !is.data.frame(value)) {
+    return("`nv_switch()` chooses among the elements of a list.")
+  }
+  tensor <- if (isTRUE(reader$of_frame)) "as_nv_tensor" else "nv_tensor"
+  call[[2L]] <- call(tensor, x)
+  if (isTRUE(reader$of_frame)) {
+    return(paste0(
+      "The rows of a data frame are R's: subscript its columns, as `d$x[i]`, or a tensor of them, `",
+      deparse1(call), "`."
+    ))
+  }
+  if (is.name(x)) {
+    return(paste0(
+      "Make a tensor of `", x, "` first, which is R's and has elements at known places alone: `", x,
+      " <- nv_tensor(", x, ")`."
+    ))
+  }
+  paste0(
+    "What is subscripted is R's, which has elements at known places alone: write `", deparse1(call), "`."
+  )
+}
+
+# The value that a variable of the user's has in the innermost function that has it, or sees it; NULL of none.
+value_of_variable <- function(name) {
+  for (frame in rev(sys.frames())) {
+    if (identical(topenv(frame), topenv())) next
+    value <- if_it_fails(get0(as.character(name), frame), NULL)
+    if (!is.null(value) && !is.function(value)) return(value)
+  }
+}
+
 # Whether a function of base R or stats is a generic of this package, see base-generics.R.
 is_generic_here <- function(name) {
   # Of a call by do.call() of a function itself, no name.
@@ -85,6 +128,11 @@ is_generic_here <- function(name) {
   (exists_in(baseenv()) || exists_in(asNamespace("stats"))) && name %in% getNamespaceExports(topenv())
 }
 
+# Functions of R that say in words of their own that a traced value has no elements.
+needing_elements <- c(
+  "if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int", "rle", "diffinv.default"
+)
+
 # R asks a condition, or the times of a repetition, for its length before it reads it: its error about another
 # length becomes ours, if the argument mentions a traced value.
 refuse_condition <- function(e) {
@@ -92,7 +140,12 @@ refuse_condition <- function(e) {
   if (inherits(e, "anvil_error") || !is.call(call) || !is.name(call[[1L]])) return()
   name <- as.character(call[[1L]])
   refuse_unknown(e, name)
-  if (!name %in% c("if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int")) return()
+  if (length(call) == 3L && identical(conditionMessage(e), non_numeric_operand())) refuse_frame_operand(call)
+  if (!name %in% needing_elements) return()
+  if (name == "diffinv.default") {
+    name <- "diffinv"
+    call[[1L]] <- as.name(name)
+  }
   read <- if (name %in% c("if", "while", "switch")) as.list(call)[2L] else as.list(call)[-1L]
   for (frame in rev(sys.frames())) {
     if (identical(topenv(frame), topenv())) next
@@ -107,6 +160,26 @@ refuse_condition <- function(e) {
       abort_reading(list(what = paste0("`", name, "`"), name = name, call = call, line = ""), value)
     }
   }
+}
+
+non_numeric_operand <- function() gettext("non-numeric argument to binary operator", domain = "R")
+
+# R before 4.3 asks no method about an operator of a data frame and a traced value.
+refuse_frame_operand <- function(call) {
+  operands <- lapply(as.list(call)[-1L], function(x) if (is.name(x)) value_of_variable(x))
+  is_frame <- vapply(operands, inherits, NA, "data.frame")
+  is_value <- vapply(operands, inherits, NA, "AnvilValue")
+  if (sum(is_frame) != 1L || sum(is_value) != 1L) return()
+  better <- call
+  better[-1L][is_frame] <- list(call("as_nv_tensor", call[-1L][is_frame][[1L]]))
+  name <- name_of_call(call)
+  abort(
+    "anvil_error_unsupported",
+    paste0(
+      "`", name, "` takes no data frame beside a traced value.\ni Write `", deparse1(better), "`."
+    ),
+    generic = name, call = call
+  )
 }
 
 # Called by the methods of donated tensors: their elements are gone. Asking for the tensor says so.
@@ -268,6 +341,12 @@ instead_of <- c(
   optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
   integrate = "Use a sum over the nodes of a quadrature rule.",
   sample = "Use `nv_sample()` or `nv_permutation()`, which draw from a state, see `nv_rng_state()`.",
+  rle = paste(
+    "How many runs there are is not known while tracing: `c(TRUE, diff(x) != 0)` says where one begins,",
+    "`cumsum()` of that numbers them."
+  ),
+  diffinv = "Use `c(0, cumsum(x))`.",
+  Ops.data.frame = "Use the matrix of its columns, `as.matrix(d)`, or the columns, as `d$x`.",
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
 )
 
@@ -317,6 +396,7 @@ reading_call <- function(at, statement) {
     at > 0L && is_of_package(sys.function(at)) &&
     (!is_ours(sys.function(at)) || is_mask_function(sys.function(at)))
   ) {
+    of_frame <- identical(sys.function(at), base::`[.data.frame`)
     # A method, of which the user has called the generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
     if (
@@ -340,7 +420,8 @@ reading_call <- function(at, statement) {
     if (name == "mtfrm") name <- "match"
     if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
     return(list(
-      what = what, name = name, call = call, line = line %||% "", in_function = TRUE, masked = masked
+      what = what, name = name, call = call, line = line %||% "", in_function = TRUE, masked = masked,
+      of_frame = of_frame
     ))
   }
   if (at > 0L) {
@@ -404,11 +485,12 @@ code_of <- function(ref) {
 # not if `surely`, with a call.
 primitive_calls <- function(code, frame, surely = FALSE) {
   found <- list()
+  is_active <- function(x) exists(as.character(x), frame, inherits = FALSE) && bindingIsActive(x, frame)
+  # Also those of an enclosing function's.
   names_traced <- function(x) {
-    is.name(x) && nzchar(as.character(x)) && exists(as.character(x), frame, inherits = FALSE) &&
-      !bindingIsActive(x, frame) && if_it_fails(inherits(get(as.character(x), frame), "AnvilTracer"), FALSE)
+    is.name(x) && nzchar(as.character(x)) && !is_active(x) &&
+      if_it_fails(inherits(get0(as.character(x), frame), "AnvilTracer"), FALSE)
   }
-  # Also one of an enclosing function's.
   names_tensor <- function(x) {
     is.name(x) && nzchar(as.character(x)) &&
       if_it_fails(inherits(get0(as.character(x), frame), "AnvilValue"), FALSE)
@@ -418,8 +500,16 @@ primitive_calls <- function(code, frame, surely = FALSE) {
     f <- if_it_fails(get0(name, frame, mode = "function"), NULL)
     is.function(f) && !is.primitive(f) && (is_ours(f) || is_mask_function(f))
   }
-  # What is computed of numbers in the code alone is not traced.
-  may_be_traced <- function(x) is.call(x) && length(all.vars(x)) > 0L
+  # What is computed of R's numbers is not traced, nor is what a function says of a type alone.
+  is_known <- function(x) {
+    exists(as.character(x), frame, inherits = FALSE) && !is_active(x) &&
+      if_it_fails(is_r_vector(get(as.character(x), frame)), FALSE)
+  }
+  reads_unknown <- function(x) {
+    if (is.name(x)) return(nzchar(as.character(x)) && !is_known(x))
+    is.call(x) && !name_of_call(x) %in% asking && any(vapply(as.list(x)[-1L], reads_unknown, NA))
+  }
+  may_be_traced <- function(x) is.call(x) && reads_unknown(x)
   possible <- list()
   visit <- function(x) {
     if (!is.call(x) || identical(x[[1L]], quote(`function`))) return()
@@ -450,6 +540,9 @@ primitive_calls <- function(code, frame, surely = FALSE) {
   conditions <- Filter(is_condition, possible)
   if (length(conditions)) conditions else tail(possible, 1L)
 }
+
+# Functions that ask for a type, which a traced value has.
+asking <- c("seq_along", "length", "dim", "nrow", "ncol", "NROW", "NCOL", "shape", "ndims", "dtype")
 
 is_subset <- function(x) name_of_call(x) %in% c("[", "[[")
 

@@ -218,3 +218,35 @@ frame_of_columns <- function(parts) {
     parts[[1L]], class = "data.frame", row.names = if (is.character(rows)) rows else .set_row_names(rows)
   )
 }
+
+# ---- data frames of traced columns -------------------------------------------------------------------------
+
+# Whether it is a data frame with traced columns: what a traced function sees of one that is an argument.
+is_traced_frame <- function(x) {
+  if (!inherits(x, "data.frame")) return(FALSE)
+  for (column in unclass(x)) if (is_traced(column)) return(TRUE)
+  FALSE
+}
+
+# The matrix of the columns of such a data frame, where a function of R's takes matrices; anything else as
+# it is. `codes` says whether factors are their codes, as to data.matrix(); R makes strings of them otherwise.
+as_matrix_of_values <- function(x, codes = FALSE) {
+  if (!is_traced_frame(x)) return(x)
+  is_factor <- vapply(x, function(column) !is.null(levels(column)), NA)
+  if (any(is_factor) && !codes) {
+    abort_arg(
+      "x", "a data frame of numbers", paste0("one with the factor `", names(x)[is_factor][1L], "`"),
+      "Leave it out, or take `data.matrix(x)`, which has its codes."
+    )
+  }
+  x[is_factor] <- lapply(x[is_factor], function(codes) nv_reshape(codes, c(length(codes), 1L)))
+  tensor_of_values(x, NULL)
+}
+
+frame_stand_in <- structure(list(), class = "AnvilFrame")
+
+# The method for such data frames of a generic of ours: it takes the matrix of the columns.
+for_frames <- function(name) {
+  force(name)
+  function(...) do.call(name, lapply(list(...), as_matrix_of_values), quote = TRUE)
+}

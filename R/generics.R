@@ -164,10 +164,28 @@ trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 mean.AnvilValue <- function(x, axes = NULL, drop = TRUE, trim = 0, na.rm = FALSE, ...) {
   check_dots(...)
   check_flag("na.rm", na.rm)
-  if (!is_numeric(trim) || !identical(as.double(trim), 0)) {
-    abort_arg("trim", "0", describe(trim), "There is no trimmed mean of tensors.")
+  if (!is_numeric(trim) || length(trim) != 1L || !isTRUE(trim >= 0)) {
+    abort_arg("trim", "a number, at least 0", describe(trim))
   }
-  nv_mean(x, axes, drop, na.rm)
+  if (trim == 0) return(nv_mean(x, axes, drop, na.rm))
+  if (!is.null(axes)) {
+    abort_arg("trim", "0 beside `axes`", describe(trim), "A trimmed mean is of all elements.")
+  }
+  if (na.rm) {
+    abort_arg("trim", "0 beside `na.rm = TRUE`", describe(trim), "How many are NaN must be known.")
+  }
+  # As in R: they have no order of which there were a middle.
+  if (inherits(dtype(x), "ComplexType")) abort_arg("trim", "0 for complex numbers", describe(trim))
+  trimmed_mean(as_flat(x), trim)
+}
+
+# The mean of the middle of the sorted elements, as mean.default() has it: NaN if an element is, wherever it
+# is sorted to.
+trimmed_mean <- function(x, trim) {
+  if (trim >= 0.5) return(nv_median(x))
+  low <- floor(length(x) * trim) + 1
+  middle <- nv_mean(nv_static_slice(nv_sort(x), low, length(x) + 1 - low))
+  if (is_float(dtype(x))) nv_ifelse(nv_reduce_any(nv_is_nan(x)), NaN, middle) else middle
 }
 
 #' @rdname base-generics

@@ -7,6 +7,7 @@
 #' Arguments are tensors, R numbers, logicals and arrays, and lists of these, which may be nested and named;
 #' so are results. Objects of your own classes are both, too, after [register_tree_class()]. A data frame is a
 #' list of its columns, and a data frame to `f` too: `df$x`, `df[2:3, "x"]`, `with(df, x * y)`, `nrow(df)`;
+#' functions that take matrices take the matrix of its columns, as `colMeans(df)`, `cov(df)`, `as.matrix(df)`;
 #' factors are their codes, times numbers as [as_nv_tensor()] has them, and text is an error. A data frame as
 #' a result is a list. An R number is an operand like one written in `f`: ambiguous, and computed with in
 #' double precision until it meets a known dtype. `NULL` is passed as it is. Arguments that are left out keep

@@ -95,7 +95,7 @@ turned <- function(x, value) {
 subscripts_of <- function(...) {
   written <- substitute(...())
   lapply(seq_along(written), function(i) {
-    if (is_left_out(written[[i]], ..., at = i)) TRUE else ...elt(i)
+    if (is_left_out(written[[i]], ..., at = i)) TRUE else mask_of_which(...elt(i))
   })
 }
 

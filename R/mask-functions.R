@@ -87,12 +87,20 @@ reducing <- function(name) {
     if (...length() > 1L && !is.object(..1) && any_selection(...)) {
       return(summary_of_selections(.(name), list(...), list(na.rm = na.rm)))
     }
+    if (...length() && is.object(..1) && is_traced_frame(..1)) {
+      return(do.call(.(name), c(lapply(list(...), as_matrix_of_values), na.rm = na.rm), quote = TRUE))
+    }
     if (...length() < 2L || is.object(..1) || !any_traced(...)) {
       return(.(as.name(name))(..., na.rm = na.rm))
     }
     values <- do.call(nv_promote_to_common, lapply(Filter(length, list(...)), as_operand))
     do.call(.(name), c(values, na.rm = na.rm))
   }))
+}
+
+# Those that take the matrix of a data frame: to R's own, that is an array of the elements.
+of_frames <- function(name) {
+  eval(bquote(function(x, ...) .(as.name(name))(as_matrix_of_values(x), ...)))
 }
 
 mask_functions <- list(
@@ -257,8 +265,19 @@ mask_functions <- list(
     if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
   },
 
+  as.matrix = of_frames("as.matrix"), t = of_frames("t"), scale = of_frames("scale"),
+
+  data.matrix = function(frame, ...) {
+    if (is_traced_frame(frame)) as_matrix_of_values(frame, codes = TRUE) else data.matrix(frame, ...)
+  },
+
   apply = function(X, MARGIN, FUN, ..., simplify = TRUE) {
     FUN <- reached(match.fun(FUN), parent.frame())
+    X <- as_matrix_of_values(X)
+    if (is_selection(X) && !...length()) {
+      out <- reduced_lines(X, MARGIN, FUN)
+      if (!is.null(out)) return(out)
+    }
     if (!is_traced(X)) {
       call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
       return(recorded(FUN, call, function(answers) {
@@ -293,6 +312,30 @@ mask_functions <- list(
     answers <- lapply(groups[lengths(groups) > 0L], function(at) FUN(X[array(at)], ...))
     over_groups(unname(answers), groups, default, simplify)
   },
+
+  unsplit = function(value, f, drop = FALSE) {
+    if (!is.list(value) || is.data.frame(value[[1L]]) || !holds_tracer(value)) return(unsplit(value, f, drop))
+    count <- length(if (is.list(f)) f[[1L]] else f)
+    at <- unlist(split(seq_len(count), f, drop = drop), use.names = FALSE)
+    parts <- joined(unname(value))
+    if (length(parts) != count) {
+      abort_arg("value", paste("a list of", count, "elements, as `f` has"), paste("one of", length(parts)))
+    }
+    from_r(taken(parts, order(at)))
+  },
+
+  which = function(x, arr.ind = FALSE, useNames = TRUE) {
+    is_mask <- is_traced(x) && inherits(dtype(x), "BooleanType") && isFALSE(arr.ind)
+    if (is_mask) selected_positions(x) else which(x, arr.ind, useNames)
+  },
+
+  log = function(x, base) {
+    if (missing(base)) return(log(x))
+    # R looks for a method for the number alone.
+    if (is_traced(base) && !is.object(x) && is_operand(x)) log(x) / nv_log(base) else log(x, base)
+  },
+
+  seq = function(...) if (any_traced(...)) traced_seq(function() seq(...), ...) else seq(...),
 
   replicate = function(n, expr, simplify = "array") {
     answers <- lapply(integer(n), eval.parent(substitute(function(...) expr)))
@@ -384,12 +427,57 @@ filling <- function(data, sizes) {
   taken(as_flat(data), rep_len(seq_along(data), count))
 }
 
+# seq() between numbers of which some are traced: how many there are must be known. `own` calls R's own.
+# nolint start: object_name_linter. As in R.
+traced_seq <- function(own, from = 1, to = 1, by, length.out = NULL, along.with = NULL, ...) {
+  # nolint end
+  count <- if (is.null(along.with)) length.out else length(along.with)
+  given <- c(from = !missing(from), to = !missing(to), by = !missing(by))
+  numbers <- c(if (given[1L]) list(from), if (given[2L]) list(to), if (given[3L]) list(by))
+  # As positions along a value.
+  if (is.null(count) && sum(given) == 1L && length(from) > 1L || !any_traced_in(c(numbers, list(count)))) {
+    return(own())
+  }
+  if (is.null(count) || is_traced(count)) {
+    abort_concrete("seq()", Find(is_traced, c(numbers, list(count, along.with))))
+  }
+  if (!is_whole(count) || count < 0) {
+    abort_arg("length.out", "a whole number, at least 0", describe(count))
+  }
+  if (all(given)) abort_arg("by", "left out where `from`, `to` and `length.out` are given", describe(by))
+  for (x in numbers) {
+    if (is_operand(x) && length(x) == 1L) next
+    abort_arg("...", "`from`, `to` and `by` of one number each", describe(x))
+  }
+  number <- function(x) if (is_traced(x)) as_number(x) else x
+  from <- number(from)
+  to <- number(to)
+  if (given[["by"]]) by <- number(by)
+  # As seq.default() computes them.
+  steps <- seq_len(count) - 1
+  out <- if (given[["by"]]) {
+    if (given[["to"]]) to - rev(steps) * by else from + steps * by
+  } else if (given[["from"]] && given[["to"]]) {
+    inner <- seq_len(max(count - 2, 0))
+    between <- if (count > 2) from + inner * ((to - from) / (count - 1))
+    joined(list(from, between, to)[c(count > 0, count > 2, count > 1)])
+  } else if (given[["to"]]) {
+    to - rev(steps)
+  } else {
+    from + steps
+  }
+  from_r(out)
+}
+
 # Functions with an argument `axes`.
 is_reduction <- function(f) {
-  for (name in c("sum", "prod", "max", "min", "any", "all", "mean")) {
-    if (identical(f, get(name, baseenv())) || identical(f, mask_functions[[name]])) return(TRUE)
-  }
-  FALSE
+  names <- c("sum", "prod", "max", "min", "any", "all", "mean")
+  any(vapply(names, function(name) is_function_of_r(f, name), NA))
+}
+
+# Whether it is base R's function of this name, masked or not.
+is_function_of_r <- function(f, name) {
+  identical(f, get(name, baseenv())) || identical(f, mask_functions[[name]])
 }
 
 # Answers for each position along some axes of these sizes and names, as apply() puts them together.

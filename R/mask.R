@@ -21,9 +21,11 @@
 #'   Vectorize`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does.
-#' * what makes arrays: `matrix array`.
-#' * what asks: `%in% is.vector is.factor`, and `identical`, which is an error where it compares a traced
-#'   value with a number.
+#' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
+#'   columns their matrix: `as.matrix data.matrix t scale`;
+#' * what looks at its first argument, as in `log(8, x)`, or reads parts of a list: `log unsplit`;
+#' * what asks: `%in% is.vector is.factor which`, and `identical`, which is an error where it compares a
+#'   traced value with a number.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].

@@ -1,6 +1,6 @@
 # `%*%`, crossprod() and tcrossprod() are an S3 group from R 4.3 on; the last two joined it in R 4.4. Before,
-# base R's `%*%` dispatches only on S4 objects, and the other two do not dispatch: anvil has S4 generics for
-# them, created from base R's functions, so that methods of other packages are found too.
+# base R's `%*%` dispatches only on S4 objects, and the other two do not dispatch: anvil has generics for
+# these.
 
 #' @rawNamespace if (getRversion() >= "4.3.0") S3method(matrixOps, AnvilValue)
 matrixOps.AnvilValue <- function(x, y) {
@@ -23,13 +23,24 @@ product <- function(x, y) .External(anvil_op, "matrix_product", x, y)
 cross <- saying_what_is_missing(function(x, y = NULL) .External(anvil_op, "crossprod", x, y %||% x))
 tcross <- saying_what_is_missing(function(x, y = NULL) .External(anvil_op, "tcrossprod", x, y %||% x))
 
-#' @rawNamespace if (getRversion() < "4.4.0") exportMethods(crossprod, tcrossprod)
+# Generics of ours, see base-generics.R: those that setMethod() makes would turn an error in an argument into
+# one of no class.
+#' @rawNamespace if (getRversion() < "4.4.0") {
+#'   export(crossprod, tcrossprod)
+#'   S3method(crossprod, AnvilValue)
+#'   S3method(tcrossprod, AnvilValue)
+#' }
 if (getRversion() < "4.4.0") {
-  for (signature in list(c("AnvilValue", "AnvilValue"), c("AnvilValue", "ANY"), c("ANY", "AnvilValue"))) {
-    setMethod("crossprod", signature, function(x, y = NULL, ...) cross(x, y, ...))
-    setMethod("tcrossprod", signature, function(x, y = NULL, ...) tcross(x, y, ...))
+  crossprod <- function(x, y = NULL, ...) UseMethod("crossprod", among(x, y))
+  tcrossprod <- function(x, y = NULL, ...) UseMethod("tcrossprod", among(x, y))
+  crossprod.AnvilValue <- function(x, y = NULL, ...) {
+    check_dots(...)
+    cross(x, y)
   }
-  rm(signature)
+  tcrossprod.AnvilValue <- function(x, y = NULL, ...) {
+    check_dots(...)
+    tcross(x, y)
+  }
 }
 
 #' @rawNamespace if (getRversion() < "4.3.0") export("%*%")

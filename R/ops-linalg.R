@@ -25,9 +25,7 @@
 #' tcrossprod(x)
 #' x %*% nv_tensor(c(1L, 10L, 100L))
 #' @aliases %*% %*%,AnvilValue,AnvilValue-method %*%,AnvilValue,ANY-method %*%,ANY,AnvilValue-method
-#' @aliases crossprod crossprod,AnvilValue,AnvilValue-method crossprod,AnvilValue,ANY-method
-#' @aliases crossprod,ANY,AnvilValue-method tcrossprod tcrossprod,AnvilValue,AnvilValue-method
-#' @aliases tcrossprod,AnvilValue,ANY-method tcrossprod,ANY,AnvilValue-method
+#' @aliases crossprod tcrossprod
 #' @export
 nv_matmul <- function(lhs, rhs) .External(anvil_op, "matmul", lhs, rhs)
 

@@ -429,3 +429,11 @@ ifelse.AnvilSelection <- function(test, yes, no) {
 }
 
 # nolint end
+
+# apply() of sums and means of the lines of what is selected; NULL of anything else.
+reduced_lines <- function(x, margin, f) {
+  is_line <- is_whole(margin) && margin %in% 1:2 && length(shape(selected(x)$values)) == 2L
+  if (!is_line) return(NULL)
+  if (is_function_of_r(f, "sum")) return(if (margin == 1) rowSums(x) else colSums(x))
+  if (is_function_of_r(f, "mean")) if (margin == 1) rowMeans(x) else colMeans(x)
+}

@@ -15,12 +15,14 @@
 #' * reductions: `sum prod mean max min range any all var sd median quantile IQR fivenum anyNA
 #'   weighted.mean`, `cov cor` of two selections or of rows, and `length nrow ncol NROW NCOL dim`, which the
 #'   program computes: `sum(x[m]) / length(x[m])`. Of rows or columns also `colSums colMeans rowSums rowMeans
-#'   crossprod tcrossprod %*%`;
+#'   crossprod tcrossprod %*%`, and `apply()` of `sum` or `mean`;
 #' * what is computed for each element: operators, `log exp sqrt abs round` and the like, `is.na ifelse pmax
 #'   pmin`, `dnorm` and its like, `sweep t` of rows, and the `nv_` functions of this kind. The result is a
 #'   selection by the same mask. Two selections need the same mask: a variable, or the same expression
 #'   twice, as in `x[x > 0] - y[x > 0]`. Any other operand is one number.
 #' * assignment: `x[m] <- log(x[m])`, `X[m, ] <- X[m, ] / 2`, by the same mask;
+#' * positions: `which(m)` is a selection of them, `length(which(m))` how many there are, `max(which(m))` the
+#'   last; `x[which(m)]` is `x[m]`, also where it is assigned;
 #' * subscripts: `s <- x[m]; s[s > 1]` selects among what is selected, `X[m, ][, j]` takes columns of rows.
 #'
 #' Everything else, such as `sort(x[m])`, `c(x[m], 1)` or returning a selection, is an error of class
@@ -62,6 +64,17 @@ selection_of <- function(parts) {
   mask <- as_flat(parts[[2L]])
   if (parts[[3L]] > 0L) selection(x, mask, parts[[3L]], named) else selection(as_flat(x), mask, 1L, named)
 }
+
+# which(mask): the positions where a mask holds. As a subscript it is the mask, which it keeps for that;
+# nothing that is computed of it does.
+selected_positions <- function(mask) {
+  out <- selection(nv_iota(1L, "i32", length(mask)), as_flat(mask), 1L)
+  attr(out, "which") <- mask
+  out
+}
+
+# The mask of what which() gives as a subscript; any other subscript as it is.
+mask_of_which <- function(i) (if (is_selection(i)) attr(i, "which")) %||% i
 
 # The values that are not selected become 1, where most functions are finite. Only a choice takes a gradient
 # away: 0 times the infinite slope of log() at 0 is NaN.

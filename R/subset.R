@@ -13,9 +13,11 @@
 #' The axis stays.} \item{a logical vector}{The positions where it is `TRUE`. It is recycled along the axis,
 #' of which its length must be a whole part.} \item{names}{The positions with these names, of a tensor that
 #' has such names: one name is as a number, several are as numbers.} \item{a 0-d tensor of
-#' integers}{One position that the program computes. The axis disappears.} \item{a 1-d tensor of integers,
+#' integers}{One position that the program computes. The axis disappears. Negated where it is the subscript,
+#' `x[-i]`, it is left out, as `x[-which.max(x)]`: all others stay.} \item{a 1-d tensor of integers,
 #' such as [nv_seq()] gives}{Several such positions. The axis stays.} \item{a tensor of floats}{As one
-#' of integers: they are truncated, as in R. The dtype must tell all positions of the axis apart.} }
+#' of integers: they are truncated, as in R. The dtype must tell all positions of the axis apart.}
+#' \item{a factor}{The codes of its levels, as in R.} }
 #'
 #' A position that the axis does not have is an error: of a number when the function is called or traced, of a
 #' tensor when the program has run. Programs pay for that with a flag, not with a branch for each element.
@@ -58,8 +60,8 @@
 #' @param ... Subscripts. Not used by `head()` and `tail()`.
 #' @param drop Whether axes with one number as subscript disappear.
 #' @param mode What becomes of positions in a tensor that are out of bounds: `"error"`, `"clip"` or `"drop"`.
-#' @param value A tensor, a traced value, or an R number, logical, vector or array: 0-d, or of the shape of
-#'   the elements that it is assigned to.
+#' @param value A tensor, a traced value, or an R number, logical, vector or array: one element, or as many as
+#'   it is assigned to, which these become in column-major order, as in R: `M[1, ] <- M %*% v`.
 #' @param axis The axis that `index` belongs to, from 1; negative numbers count from the end.
 #' @param index A subscript, as above.
 #' @param n How many elements of the first axis; or of the first axes if it has several numbers,
@@ -69,7 +71,8 @@
 #' @section Errors: `anvil_error_index` for a position out of bounds, with the axis and its size, and for one
 #' that a program computed the `value`; for too many subscripts, a single one of several axes, and for what is
 #' no subscript; `anvil_error_dtype` for a tensor of another dtype as subscript, a computed boolean included,
-#' and for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another shape.
+#' and for a value whose dtype is above that of `x`; `anvil_error_shape` for a value of another number of
+#' elements.
 #' @examples
 #' x <- nv_tensor(matrix(1:6, 2))
 #' x[1, ]
@@ -110,6 +113,22 @@ positions_of_rows <- function(given) {
     at <- at + (one - 1L) * as.integer(prod(sizes[seq_len(axis - 1L)]))
   }
   nv_ifelse(inside, at, 0L)
+}
+
+# Called by Rust: a factor is its codes to a subscript, whatever names there are.
+codes_of_factor <- function(x) as.vector(unclass(x))
+
+# Called by Rust with list(i, size) for `x[-i]` with one position that the program computes: all others. Of
+# one that the axis does not have, each is that one, which is an error where they are read.
+positions_but <- function(parts) {
+  size <- parts[[2L]]
+  if (size < 2L) return(integer())
+  at <- nv_reshape(parts[[1L]], integer())
+  wide <- if (as.character(dtype(at)) %in% c("ui32", "i64", "ui64")) "i64" else "i32"
+  at <- nv_convert(at, wide)
+  others <- nv_seq(1L, size - 1L, dtype = wide)
+  others <- others + nv_convert(others >= at, wide)
+  nv_ifelse(at >= 1L & at <= size, others, at)
 }
 
 as_vector_subscript <- function(i) if (inherits(i, "AnvilValue")) as_flat(i) else array(i)

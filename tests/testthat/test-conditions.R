@@ -213,7 +213,7 @@ test_that("operators and methods are the call, under the name of the generic", {
   expect_identical(call_of(sum(x + 1, axes = 3)), "sum(AnvilTensor, axes = 3)")
   expect_identical(call_of(round(x, 1.5)), "round(x, 1.5)")
   expect_identical(call_of(mean(x, axes = 3)), "mean(x, axes = 3)")
-  expect_identical(call_of(mean(x, trim = 0.1)), "mean(x, trim = 0.1)")
+  expect_identical(call_of(mean(x, trim = -1)), "mean(x, trim = -1)")
   expect_identical(call_of(x[9]), "x[9]")
   expect_identical(call_of(x[, 9]), "x[, 9]")
   expect_identical(

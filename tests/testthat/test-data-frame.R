@@ -317,3 +317,34 @@ test_that("tensors in columns are arguments as they are", {
   data$t <- nv_tensor(c(0.5, 1, 2), "f64")
   expect_nv(jit(function(data) data$t * data$x)(data), c(0.5, 2, 6), "f64")
 })
+
+test_that("functions of R that take matrices take data frames of traced columns", {
+  d <- data.frame(a = c(1, 2, 3, 5), b = c(4, 5, 9, 1))
+  numbers <- function(x) unname(unlist(lapply(if (is.list(x)) x else list(x), function(x) as.vector(x))))
+  for (f in list(
+    function(d) as.matrix(d), function(d) data.matrix(d), function(d) t(d), function(d) scale(d),
+    function(d) colMeans(d), function(d) colSums(d), function(d) rowMeans(d[c("a", "b")]),
+    function(d) rowSums(d^2), function(d) cov(d), function(d) cor(d), function(d) var(d),
+    function(d) d * 2, function(d) 2 - d, function(d) d + d, function(d) exp(d),
+    function(d) apply(d, 1, function(r) r[1] - r[2]), function(d) apply(d, 2, max),
+    function(d) sum(d), function(d) max(d), function(d) range(d), function(d) sapply(d, mean),
+    function(d) sweep(d, 2, colMeans(d)), function(d) as.matrix(d[, c("b", "a")]) %*% c(1, 2),
+    function(d) mahalanobis(d, colMeans(d), cov(d)), function(d) as.matrix(transform(d, q = a + b)),
+    function(d) as.matrix(cbind(d, z = d$a + 1)), function(d) {
+      d$z <- d$a * 2
+      colSums(d)
+    }
+  )) {
+    got <- jit(f)(d)
+    expect_equal(numbers(got), numbers(f(d)), tolerance = 1e-6, label = deparse1(body(f)))
+    expect_false(is.double(got) && !inherits(got, "AnvilTensor"))
+  }
+  expect_equal(as.vector(jit(function(d) as.matrix(d)[2, "b"])(d)), 5)
+  with_factor <- data.frame(a = 1:2, f = factor(c("u", "v")))
+  expect_error(jit(function(d) as.matrix(d))(with_factor), class = "anvil_error_arg", "factor `f`")
+  expect_equal(as_array(jit(function(d) data.matrix(d))(with_factor)), cbind(1:2, 1:2), ignore_attr = TRUE)
+  expect_error(jit(function(d) d > 2)(d), class = "anvil_error_concrete", "`as.matrix\\(d\\)`")
+  expect_error(jit(function(d) d[d$a > 2, ])(d), class = "anvil_error_concrete", "`as_nv_tensor\\(d\\)\\[")
+  # Others are R's own.
+  expect_identical(colMeans(d), base::colMeans(d))
+})

@@ -207,7 +207,7 @@ test_that("mean", {
   expect_jit_equal(mean, x, r = TRUE, tolerance = 1e-15)
   expect_elements(mean(nv_tensor(1:4)), 2.5, "f32?[]")
   expect_elements(mean(p), 0.5, "f32?[]")
-  expect_error(mean(x, trim = 0.1), class = "anvil_error_arg", "`trim`")
+  expect_error(mean(x, trim = -1), class = "anvil_error_arg", "`trim`")
 })
 
 # What R gives, without its warning about nothing that is left.
@@ -463,4 +463,17 @@ test_that("log() and c() know their own arguments wherever they are", {
   expect_equal(lapply(jit(joined)(x), as.vector), wanted)
   expect_null(names(c(a = x, use.names = FALSE)))
   expect_null(names(jit(function(x) c(a = 1, x, use.names = FALSE))(x)))
+})
+
+test_that("trimmed means are R's", {
+  r <- c(3, -1, 10, 2.5, 7, 0)
+  x <- nv_tensor(r, "f64")
+  for (trim in c(0, 0.1, 0.2, 0.35, 0.5, 1)) {
+    expect_jit_equal(function(x) mean(x, trim = trim), x, r = mean(r, trim = trim), tolerance = 1e-15)
+  }
+  expect_jit_equal(function(x) mean(x, trim = 0.2), nv_tensor(c(1L, 9L, 2L, 3L, 40L)), r = mean(c(2, 3, 9)))
+  expect_true(is.nan(as.vector(mean(nv_tensor(c(1, NaN, 3)), trim = 0.34))))
+  expect_equal(as.vector(gradient(function(x) mean(x, trim = 0.2))(x)$x), c(1, 0, 0, 1, 1, 1) / 4)
+  expect_error(mean(nv_tensor(diag(2)), axes = 1, trim = 0.1), class = "anvil_error_arg", "`axes`")
+  expect_error(mean(x, trim = 0.1, na.rm = TRUE), class = "anvil_error_arg", "na.rm")
 })

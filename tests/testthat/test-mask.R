@@ -470,3 +470,34 @@ test_that("%in%, is.vector() and is.factor() answer for traced values", {
   expect_equal(as.vector(jit(function(d) sum(d$y * (d$f %in% c("a", "c", "none"))))(d)), 10)
   expect_equal(as.vector(jit(function(d) if (is.factor(d$f) && !is.vector(d$f)) nlevels(d$f) else 0)(d)), 3)
 })
+
+test_that("unsplit() puts the parts of split() back", {
+  f <- factor(c("a", "b", "a", "b"))
+  g <- c(1, 1, 2, 1)
+  r <- c(3, 9, 1, 4)
+  for (fn in list(
+    function(x) unsplit(split(x, f), f), function(x) unsplit(lapply(split(x, f), function(v) v - mean(v)), f),
+    function(x) unsplit(lapply(split(x, list(f, g)), cumsum), list(f, g))
+  )) expect_equal(as.vector(jit(fn)(nv_tensor(r, "f64"))), fn(r))
+  expect_error(jit(function(x) unsplit(list(x, x), f))(nv_tensor(r)), class = "anvil_error_arg", "4 elements")
+})
+
+test_that("seq() between traced ends and log() to a traced base are R's", {
+  r <- c(1.3, 7.7, 2)
+  x <- nv_tensor(r, "f64")
+  for (f in list(
+    function(x) seq(x[1], x[2], length.out = 5), function(x) seq(x[1], x[2], len = 2),
+    function(x) seq(x[1], x[2], length.out = 1), function(x) seq(0, x[2], length.out = 11),
+    function(x) seq(x[1], by = x[2], length.out = 4), function(x) seq(to = x[1], by = 2, length.out = 4),
+    function(x) seq(x[1], length.out = 4), function(x) seq(to = x[2], length.out = 3),
+    function(x) seq(1, x[2], along.with = x), function(x) seq(x) * x,
+    function(x) seq(1, 9, along.with = x) * x,
+    function(x) log(8, x), function(x) log(x, 2), function(x) log(base = x, 8), function(x) log(x, x[3])
+  )) expect_equal(as.vector(jit(f)(x)), f(r), tolerance = 1e-15, label = deparse1(body(f)))
+  for (f in list(
+    function(x) seq(x[1], x[2]), function(x) seq(1, 5, by = x[1]), function(x) seq(1, 5, length.out = x[3])
+  )) expect_error(jit(f)(x), class = "anvil_error_concrete", "nv_seq")
+  expect_error(jit(function(x) seq(x[1], 2, length.out = 1.5))(x), class = "anvil_error_arg", "length.out")
+  expect_error(jit(function(x) seq(x, 2, length.out = 3))(x), class = "anvil_error_arg", "one number each")
+  expect_error(jit(function(x) seq(x[1], 2, 1, 3))(x), class = "anvil_error_arg", "`by`")
+})

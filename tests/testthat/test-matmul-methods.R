@@ -145,3 +145,12 @@ test_that("from R 4.3 on `%*%` is R's own, which dispatches to a method of matri
   expect_identical(base::`%*%`(x, x), x %*% x)
   expect_s3_class(base::`%*%`(matrix(1, 2, 2), x), "AnvilTensor")
 })
+
+test_that("an error in an argument of a product is itself", {
+  for (f in list(
+    function(x) crossprod(unique(x)), function(x) tcrossprod(x, unique(x)), function(x) x %*% unique(x)
+  )) {
+    e <- expect_fields(jit(f)(nv_tensor(c(1, 2, 1))), "anvil_error_arg", arg = "size")
+    expect_identical(deparse1(conditionCall(e)), "unique(x)")
+  }
+})

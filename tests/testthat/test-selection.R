@@ -550,3 +550,50 @@ test_that("masks of one element and of one column assign", {
   got <- as_array(jit(assigned)(nv_tensor(x, "f64"), nv_tensor(m, "f64"), nv_tensor(w, "f64")))
   expect_identical(got, array(assigned(x, m, w)))
 })
+
+test_that("which() of a computed mask is a selection of positions, and as a subscript the mask", {
+  r <- c(-1, 2, 4, -3, 5.5)
+  a <- matrix(c(1, -2, 3, 4, 5, -6, 7, 8, 9), 3)
+  for (f in list(
+    function(x, a) sum(which(x > 0)), function(x, a) length(which(x > 0)), function(x, a) max(which(x > 0)),
+    function(x, a) min(which(cumsum(x) > 3)), function(x, a) mean(which(x > 0) + 1),
+    function(x, a) sum(x[which(x > 0)]), function(x, a) sum(which(a > 4)),
+    function(x, a) sum(a[which(a > 4)]),
+    function(x, a) colMeans(a[which(a[, 1] > 0), ]), function(x, a) {
+      x[which(x > 0)] <- 0
+      x
+    },
+    function(x, a) {
+      at <- which(x > 0)
+      x[at] <- log(x[at])
+      x
+    },
+    function(x, a) {
+      a[which(a[, 2] > 4), 2] <- 0
+      a
+    },
+    function(x, a) {
+      y <- c(1, 2, 3, 4, 5)
+      y[which(x > 0)] <- 0
+      y
+    }
+  )) {
+    got <- as_array(jit(f)(nv_tensor(r, "f64"), nv_tensor(a, "f64")))
+    expect_equal(as.vector(got), as.vector(f(r, a)), label = deparse1(body(f)))
+  }
+  # What is computed of positions is no mask, and how many there are is not known.
+  for (f in list(
+    function(x) x[which(x > 0) + 1], function(x) x[-which(x > 0)], function(x) which(x > 0),
+    function(x) for (i in which(x > 0)) i, function(x) c(1, 2)[which(x > 0)], function(x) which(x > 0)[1]
+  )) expect_error(jit(f)(nv_tensor(r)), class = "anvil_error")
+  expect_identical(which(c(a = TRUE)), base::which(c(a = TRUE)))
+})
+
+test_that("apply() of sums and means of what is selected is that of its rows and columns", {
+  a <- matrix(c(1, -2, 3, 4, 5, -6, 7, 8, 9), 3)
+  for (f in list(
+    function(a) apply(a[a[, 1] > 0, ], 2, mean), function(a) apply(a[a[, 1] > 0, ], 2, sum),
+    function(a) apply(a[, a[1, ] > 1], 1, mean), function(a) apply(a[, a[1, ] > 1], 1, sum)
+  )) expect_equal(as.vector(jit(f)(nv_tensor(a, "f64"))), f(a))
+  expect_error(jit(function(a) apply(a[a[, 1] > 0, ], 2, max))(nv_tensor(a)), class = "anvil_error_concrete")
+})

@@ -70,3 +70,36 @@ test_that("one number is assigned to masks of rows and columns that a program co
   })(m)
   expect_equal(as_array(g$m), rbind(2 * r[1, ], 0))
 })
+
+test_that("a negated position that the program computes leaves out that one", {
+  r <- c(3, 9, 1, 4)
+  a <- matrix(as.double(1:6), 2)
+  x <- nv_tensor(r, "f64")
+  m <- nv_tensor(a, "f64")
+  jitted <- function(f, ..., r) expect_equal(as_array(jit(f)(...)), r, ignore_attr = TRUE)
+  expect_jit_equal(function(x) x[-which.max(x)], x, r = r[-2])
+  expect_jit_equal(function(x) { x[-which.max(x)] <- 0; x }, x, r = c(0, 9, 0, 0))
+  jitted(function(m, k) m[, -k], m, nv_scalar(3L), r = a[, -3])
+  jitted(function(m, k) m[-k, ], m, nv_scalar(1L), r = a[-1, , drop = FALSE])
+  jitted(function(m, k) m[-k, -(k + 1L)], m, nv_scalar(2L), r = a[-2, -3, drop = FALSE])
+  for (dtype in c("i8", "ui8", "ui32", "i64", "ui64", "f32", "f64")) {
+    for (k in 1:4) jitted(function(x, k) x[-k], x, nv_scalar(k, dtype), r = r[-k])
+  }
+  jitted(function(x, k) x[-k], x, nv_tensor(2L, shape = 1L), r = r[-2])
+  jitted(function(x, k) x[-k], nv_tensor(7), nv_scalar(1L), r = numeric())
+  # Outside of a program nobody sees how a negative number was made, which is out of range.
+  expect_error(x[-nv_scalar(2L)], class = "anvil_error_index", "In a traced function")
+  expect_elements(
+    vmap(function(x, k) x[-k])(nv_tensor(rbind(1:3, 4:6)), nv_tensor(c(1L, 3L))), c(2, 4, 3, 5), "i32[2, 2]"
+  )
+  expect_identical(as.vector(gradient(function(x) sum(x[-which.max(x)]^2))(x)$x), c(6, 0, 2, 8))
+  for (k in c(-3L, 0L, 5L)) {
+    expect_fields(jit(function(x, k) x[-k])(x, k), "anvil_error_index", value = as.double(k))
+  }
+  # To another mode it is out of range.
+  expect_jit_equal(function(x, k) nv_subset(x, -k, mode = "clip"), x, nv_scalar(2L), r = 3)
+  # How many elements several leave out is known to the user alone.
+  expect_error(jit(function(x, k) x[-k])(x, nv_tensor(1:2)), class = "anvil_error_index", "nv_which")
+  f <- function(x, i) x[nv_which(!nv_isin(seq_along(x), i), size = 2)]
+  expect_elements(jit(f)(x, nv_tensor(1:2)), c(1, 4), "f64[2]")
+})

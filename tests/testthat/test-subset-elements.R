@@ -82,3 +82,45 @@ test_that("one column is a vector to a single subscript, and a vector takes subs
   expect_jit_equal(function(v) v[i], v, r = c(5, 6, 7)[i])
   expect_jit_equal(function(v, i) v[i], v, nv_tensor(i), r = c(5, 6, 7)[i])
 })
+
+test_that("a value of as many elements fills what is selected in R's order, whatever its axes", {
+  a <- matrix(c(2, 1, 1, 3), 2)
+  m <- nv_tensor(a, "f64")
+  for (f in list(
+    function(m, v) { m[1, ] <- m %*% v; m }, function(m, v) { m[, 1] <- m %*% v; m },
+    function(m, v) { v[] <- m %*% v; v }, function(m, v) { v[1] <- t(v) %*% v; v },
+    function(m, v) { m[] <- c(1, 2, 3, 4); m }, function(m, v) { m[2, ] <- t(m %*% v); m },
+    function(m, v) { m[] <- t(v) %*% v; m }, function(m, v) { v[2:1] <- m[, 2, drop = FALSE]; v },
+    function(m, v) { m[v > 0.75, ] <- t(v) %*% v; m }
+  )) {
+    want <- f(a, c(0.5, 1))
+    expect_jit_equal(f, m, nv_tensor(c(0.5, 1), "f64"), r = want)
+    of_r <- jit(function(v) f(a, v))(nv_tensor(c(0.5, 1), "f64"))
+    expect_equal(as.vector(as_array(of_r)), as.vector(want))
+  }
+  b <- matrix(as.double(1:6), 2)
+  expect_jit_equal(function(x, y) { x[1:2, 1:3] <- y; x }, nv_tensor(b), nv_tensor(t(b)), r = matrix(t(b), 2))
+  expect_equal(
+    as.vector(gradient(function(v) { m[1, ] <- m %*% v; sum(m^2) })(nv_tensor(c(0.5, 1), "f64"))$v),
+    2 * as.vector(crossprod(a, a %*% c(0.5, 1)))
+  )
+  for (f in list(function(m) { m[] <- c(1, 2, 3); m }, function(m) { m[1, ] <- m; m })) {
+    expect_error(jit(f)(m), class = "anvil_error_shape", "as many elements")
+    expect_error(f(m), class = "anvil_error_shape")
+  }
+})
+
+test_that("a factor selects by its codes, as in R", {
+  r <- c(3, 9, 1, 4)
+  x <- nv_tensor(r, "f64")
+  m <- matrix(as.double(1:6), 2)
+  f <- factor(c("b", "a", "b"))
+  g <- factor(c("a", "b", "a", "b"))
+  expect_jit_equal(function(x) x[f], x, r = r[f])
+  expect_jit_equal(function(x) x[cut(c(1, 5), c(0, 2, 4, 6))], x, r = r[cut(c(1, 5), c(0, 2, 4, 6))])
+  expect_jit_equal(function(m) m[f, ], nv_tensor(m), r = m[f, ])
+  expect_jit_equal(function(m) m[, factor("z")], nv_tensor(m), r = m[, 1])
+  expect_jit_equal(function(x) { x[f] <- 0; x }, x, r = replace(r, f, 0))
+  expect_equal(as.vector(jit(function(x) x - tapply(x, g, mean)[g])(x)), as.vector(r - tapply(r, g, mean)[g]))
+  expect_error(x[factor(c(NA, "a"))], class = "anvil_error_index", "NA")
+})

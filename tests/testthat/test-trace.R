@@ -253,9 +253,19 @@ test_that("the error names the one function that reads, with advice for it", {
   names(quote(if (sum(x) > 1 && sum(x) > 2) x), "&&", "nv_if()")
   names(quote(for (i in 1:3) if (sum(x) > 1) break), "if", "nv_if()")
   # What is not traced is subscripted by what is.
-  names(quote(x * letters[x]), "[", "nv_tensor(x)[i]")
+  names(quote(x * letters[x]), "[", "A program has no text")
   # What makes the subscript takes traced values, as what comes after does.
-  names(quote(sum(c(3, 1, 2)[order(x)] * x)), "[", "nv_tensor(x)[i]")
+  names(quote(sum(c(3, 1, 2)[order(x)] * x)), "[", "nv_tensor(c(3, 1, 2))[order(x)]")
+  # Loops over what is known read nothing.
+  count <- quote(for (k in seq_along(x)) sum(c(3, 1)[which.max(x[k])]))
+  names(count, "[", "`nv_tensor(c(3, 1))[which.max(x[k])]`")
+  local <- quote((function(s) sum(s[x]))(c(3, 1)))
+  expect_match(conditionMessage(traced_error(local)), "`s <- nv_tensor(s)`", fixed = TRUE)
+  called <- quote(do.call("[", list(cars, order(x), TRUE)))
+  expect_match(conditionMessage(traced_error(called)), "nv_tensor", fixed = TRUE)
+  names(quote(cars[order(x), ]), "[", "`as_nv_tensor(cars)[order(x), ]`")
+  names(quote(rle(x)), "rle", "c(TRUE, diff(x) != 0)")
+  names(quote(diffinv(x)), "diffinv", "c(0, cumsum(x))")
   names(quote(c(3, 1, 2)[[which.max(x)]]), "[[", "nv_tensor(x)")
   names(quote(x * list(1, 2)[[x]]), "[[", "nv_switch()")
   e <- traced_error(quote(stats::plogis(x)))
@@ -505,4 +515,12 @@ test_that("what base R changes before a traced value fails is as it was", {
   before <- getOption("warn")
   expect_error(jit(function(x) table(x > 0))(nv_tensor(c(3, 1, 2))), class = "anvil_error_concrete")
   expect_identical(getOption("warn"), before)
+})
+
+test_that("an operator of a data frame and a traced value is refused with what to write", {
+  suppressWarnings(e <- tryCatch(jit(function(b) cars * b)(nv_scalar(2)), error = identity))
+  expect_s3_class(e, "anvil_error")
+  if (getRversion() < "4.3.0") expect_match(conditionMessage(e), "`as_nv_tensor(cars) * b`", fixed = TRUE)
+  got <- jit(function(b) as_nv_tensor(cars) * b)(nv_scalar(2))
+  expect_equal(as_array(got), as.matrix(cars) * 2, ignore_attr = TRUE)
 })

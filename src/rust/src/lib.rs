@@ -81,6 +81,7 @@ mod reserve;
 mod settings;
 mod single_subscript;
 mod statics;
+mod subscript_value;
 mod subset;
 mod templates;
 mod tensor;

@@ -14,7 +14,7 @@ use crate::op::{attr, eager, leaf, site, traced};
 use crate::operands;
 use crate::settings;
 use crate::single_subscript;
-use crate::tensor;
+use crate::subscript_value;
 use crate::trace;
 use crate::tree::{self, Leaf};
 use crate::value::{self, Tensor};
@@ -70,7 +70,7 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     };
     let names = axis_names::of(x, scope)?;
     let (x, _) = as_vector(x, dots, scope)?;
-    let subscripts = Subscripts::new(x, names, [dots, frame, one], false, scope)?;
+    let subscripts = Subscripts::new(x, names, [dots, frame, one, mode], false, scope)?;
     let out = subscripts.call(x, None, drop, mode_of(mode)?, scope)?;
     if !subscripts.flat {
         axis_names::set(out, subscripts.names(names, value::flag_of(one) == Some(true), drop, scope)?)?;
@@ -95,7 +95,7 @@ pub fn assign(args: SEXP, scope: &Scope) -> Outcome {
     let [x, dots, frame, one, mode, value] = arguments(args);
     let names = axis_names::of(x, scope)?;
     let (x, is_number) = as_vector(x, dots, scope)?;
-    let subscripts = Subscripts::new(x, names, [dots, frame, one], true, scope)?;
+    let subscripts = Subscripts::new(x, names, [dots, frame, one, mode], true, scope)?;
     let mut out = subscripts.call(x, Some(value), true, mode_of(mode)?, scope)?;
     if is_number {
         // SAFETY: inside `protected`; the function gives the tensor another shape.
@@ -173,7 +173,7 @@ impl Subscripts {
     fn new(
         x: SEXP,
         names: SEXP,
-        [dots, frame, one]: [SEXP; 3],
+        [dots, frame, one, mode]: [SEXP; 4],
         assigns: bool,
         scope: &Scope,
     ) -> Outcome<Subscripts> {
@@ -201,7 +201,7 @@ impl Subscripts {
             values.push(if empty {
                 unsafe { R_MissingArg }
             } else {
-                known(evaluated(expression, i, frame, scope)?, names, i, scope)?
+                subscript_value::known(evaluated(expression, i, frame, scope)?, names, i, scope)?
             });
         }
         if assigns && !one && values.len() == 1 && single_subscript::is_computed_mask(values[0], &shape)? {
@@ -265,7 +265,8 @@ impl Subscripts {
                 false => {
                     let x = match assigns && single_subscript::masks_axis(x, size)? {
                         true => as_vector_subscript(x, scope)?,
-                        false => x,
+                        false if one => x,
+                        false => subscript_value::all_but_one(x, size, mode, scope)?,
                     };
                     choose(x, is_range(expression), axis, size)?
                 }
@@ -450,21 +451,6 @@ impl Subscripts {
             self.apply(applier, operands[0], new, &subscripts, drop, mode)
         })
     }
-}
-
-/// A subscript whose positions are known while tracing, as numbers or logicals: names, and masks that are
-/// tensors with elements.
-fn known(x: SEXP, names: SEXP, i: usize, scope: &Scope) -> Outcome {
-    if kind(x) == STRSXP && !is_object(x) {
-        return axis_names::positions(x, names, Axis(i), scope);
-    }
-    if value::is_tensor(x) {
-        let tensor = Tensor::header(x)?;
-        if tensor.dtype == DType::I1 && tensor.shape().rank() == 1 {
-            return Ok(element(tensor::to_r(x, value::flag(false), scope)?, 0));
-        }
-    }
-    Ok(x)
 }
 
 /// Whether element number `i` of the frame's `...` is missing, or a variable that is.

@@ -243,6 +243,18 @@ pub fn own_value(tracer: SEXP) -> Outcome<(Value, Aval, usize)> {
     Ok((value, aval, depth))
 }
 
+/// The traced value of which an op of one operand makes this one in its own trace; `None` if another op makes it.
+pub fn operand_of(x: SEXP, op: &Op, scope: &Scope) -> Outcome<Option<SEXP>> {
+    let (value, ..) = own_value(x)?;
+    let ([.., handle], _) = parts(x)?;
+    let Some(trace) = of_handle(handle) else { return Ok(None) };
+    let operand = {
+        let builder = trace.builder();
+        builder.graph().made_by(value).filter(|node| node.op == *op).map(|node| node.operands[0])
+    };
+    operand.map(|operand| tracer(&trace, handle, operand, scope)).transpose()
+}
+
 /// Whether two values are the same: tracers of one value, or one object.
 pub fn same(x: SEXP, y: SEXP) -> Outcome {
     let value = |x| tracer::held(x).map(|(held, index)| (element(held, 2), index));

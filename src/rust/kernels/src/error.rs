@@ -115,7 +115,7 @@ pub enum Error {
     IndexOutOfBounds { index: String, axis: Axis, size: usize },
     /// A position that a program computed, and that a value does not have: of an element, or of the start of
     /// a window. `call` says where the program reads or writes there, if it is known.
-    #[error("Index {value} is out of range for axis {axis} of size {size}{}.{}\ni The argument `mode` of `nv_subset()` and its like chooses otherwise: \"clip\" moves an index to the nearest, \"drop\" leaves it out.", in_call(.call), starts(*.size, *.window))]
+    #[error("Index {value} is out of range for axis {axis} of size {size}{}.{}\ni {}", in_call(.call), starts(*.size, *.window), other_modes(*.value))]
     IndexOutOfRange { value: i64, axis: Axis, size: usize, window: usize, call: String },
     /// More subscripts than axes, or not the number that is needed.
     #[error("Subscripts for {} were given, but shape {shape} has {}.\ni {hint}", axes(*.got), .shape.rank())]
@@ -130,7 +130,7 @@ pub enum Error {
     #[error("A value of dtype {value} cannot be assigned to elements of a tensor of dtype {to}.\ni Convert one of them: `nv_convert(value, \"{to}\")`, or the tensor before the assignment.")]
     AssignDtype { value: DType, to: DType },
     /// A value whose shape is not that of the elements that it is assigned to.
-    #[error("The value has shape {value}, the elements that it is assigned to have {subset}.\ni Shapes must be equal, or the value 0-d.")]
+    #[error("The value has shape {value}, the elements that it is assigned to have {subset}.\ni {}", fitting(.value, .subset))]
     AssignShape { value: Shape, subset: Shape },
     /// A window that does not fit.
     #[error("A window of size {window} does not fit axis {axis} of size {size}.")]
@@ -478,6 +478,23 @@ fn starts(size: usize, window: usize) -> String {
         _ if window <= 1 => bounds(size),
         None => String::new(),
         Some(last) => format!("\ni A window of size {window} starts at 1 to {}.", last + 1),
+    }
+}
+
+/// Which values can be assigned: of subscripts those of as many elements, of slices those of their shape.
+fn fitting(value: &Shape, subset: &Shape) -> &'static str {
+    match value.size() == subset.size() {
+        true => "Shapes must be equal, or the value 0-d.",
+        false => "There must be as many elements, or one.",
+    }
+}
+
+/// What to do about a position that is out of range.
+fn other_modes(value: i64) -> &'static str {
+    if value < 0 {
+        "A position in a tensor counts from 1. In a traced function `x[-i]` with one such `i` leaves that one out; of several, `nv_which(!nv_isin(seq_along(x), i), size = n)` has the positions of the n others."
+    } else {
+        "The argument `mode` of `nv_subset()` and its like chooses otherwise: \"clip\" moves an index to the nearest, \"drop\" leaves it out."
     }
 }
 

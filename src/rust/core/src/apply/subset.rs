@@ -186,8 +186,8 @@ impl Applier<'_> {
         mode: Mode,
     ) -> Result<Vec<Value>> {
         let mut value = self.assigned(value, x)?;
-        // A vector of one element is the number that it is, as in R.
-        if self.shape(value).rank() == 1 && self.shape(value).size() == 1 {
+        // One element is the number that it is, as in R, whatever axes it has.
+        if self.shape(value).rank() > 0 && self.shape(value).size() == 1 {
             value = self.reshaped(value, Shape::scalar())?;
         }
         if let [Subscript::Where(mask)] = *subscripts {
@@ -204,7 +204,11 @@ impl Applier<'_> {
         let dropped: Vec<Axis> = (0..drops.len()).filter(|&i| drops[i]).map(Axis).collect();
         let subset = full.without(&dropped);
         if self.aval(value).shape.rank() > 0 && self.aval(value).shape != subset {
-            return Err(Error::AssignShape { value: self.shape(value), subset });
+            if self.aval(value).shape.size() != subset.size() {
+                return Err(Error::AssignShape { value: self.shape(value), subset });
+            }
+            // As many elements fill what is selected in column-major order, as in R: one column is a vector.
+            value = self.reshaped(value, subset.clone())?;
         }
         if full.size() == 0 {
             return Ok(vec![x]);
