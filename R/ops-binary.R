@@ -2,7 +2,7 @@
 
 #' Sum
 #'
-#' Integers wrap; the sum of booleans is their logical or.
+#' Integers wrap; booleans count as `i32`, as in R.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
 #'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
@@ -10,7 +10,7 @@
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
-#' * Dtypes: Any dtype.
+#' * Dtypes: Any dtype; booleans count as `i32`.
 #' * Accuracy: Floats are correctly rounded (0.5 ulp). So are the parts of complex numbers.
 #' * Derivative: `1` with respect to `lhs`; `1` with respect to `rhs`.
 #' @section Errors:
@@ -24,7 +24,7 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 
 #' Difference
 #'
-#' Integers wrap.
+#' Integers wrap; booleans count as `i32`, as in R.
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
@@ -34,7 +34,7 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #'   once promoted.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
-#'   numbers (`c64`, `c128`).
+#'   numbers (`c64`, `c128`); booleans count as `i32`.
 #' * Accuracy: Floats are correctly rounded (0.5 ulp). So are the parts of complex numbers.
 #' * Derivative: `1` with respect to `lhs`; `-1` with respect to `rhs`.
 #' @section Errors:

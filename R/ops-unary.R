@@ -3,14 +3,14 @@
 #' Negation, `-x`
 #'
 #' Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
-#' `2^bits`.
+#' `2^bits`. Booleans count as `i32`, as in R.
 #'
 #' @param operand A tensor or traced value of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
 #' @return A tensor of the operand's shape, dtype and ambiguity.
 #' @section Properties:
 #' * Dtypes: Integers (`i8` to `i64`, `ui8` to `ui64`), floats (`bf16`, `f16`, `f32`, `f64`) and complex
-#'   numbers (`c64`, `c128`).
+#'   numbers (`c64`, `c128`); booleans count as `i32`.
 #' * Accuracy: Results are exact.
 #' * Derivative: `-1`.
 #' @section Errors:

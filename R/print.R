@@ -2,7 +2,8 @@
 #'
 #' One line per row of the last two axes; wide matrices are shown in windows of columns, tensors of more
 #' than two axes slice by slice. A vector of more than ten elements prints in rows, each after the number of
-#' its first element, as R's vectors do; a shorter one is a column. The last line gives device, dtype (`?` if
+#' its first element, as R's vectors do; a shorter one is a column. Vectors and matrices with names are laid
+#' out as R lays out its own, if they are shown as a whole. The last line gives device, dtype (`?` if
 #' ambiguous) and shape. Integers print all digits, booleans 0 and 1, complex numbers as in R, with the same
 #' four decimals for both parts.
 #'
@@ -35,9 +36,25 @@ print.AnvilTensor <- function(x, header = TRUE, ...) {
   rows <- print_limit("anvil.print_max_rows", 30)
   width <- print_limit("anvil.print_max_width", if (ndims(x) == 1L) getOption("width") else 85)
   limits <- c(rows, width, print_limit("anvil.print_max_rows_slice", rows))
-  lines <- .Call(anvil_lines, x, limits)
+  lines <- with_labels(.Call(anvil_lines, x, limits), x, limits)
   cat(c(if (header) "AnvilTensor", lines, .Call(anvil_footer, x, "cpu")), sep = "\n")
   invisible(x)
+}
+
+# The lines of a vector or matrix with names, as R lays these out; as they are, if not all elements are shown,
+# or not in one window.
+with_labels <- function(lines, x, limits) {
+  names <- axis_names(x)
+  rank <- length(names)
+  if (rank == 0L || rank > 2L || ndims(x) > 2L || !length(x)) return(lines)
+  # A vector as a column, so that it has a line for each element.
+  columns <- if (rank == 1L) 1L else dim(x)[2L]
+  rows <- if (rank == 1L) .Call(anvil_lines, nv_reshape(x, c(length(x), 1L)), limits) else lines
+  words <- strsplit(trimws(rows), " +")
+  if (length(rows) * columns != length(x) || any(lengths(words) != columns)) return(lines)
+  words <- matrix(unlist(words), ncol = columns, byrow = TRUE)
+  if (rank == 1L) words <- structure(words[, 1L], names = names[[1L]]) else dimnames(words) <- names
+  utils::capture.output(print(words, quote = FALSE, right = TRUE))
 }
 
 print_limit <- function(option, default) {

@@ -292,3 +292,23 @@ test_that("names do not reach the graph", {
   bare <- function(x) exp(x)[[2L]] + sum(rev(x) * 2)
   expect_identical(graph_text(trace_fn(f, f64(p))), graph_text(trace_fn(bare, f64(unname(p)))))
 })
+
+test_that("vectors and matrices with names print as those of R", {
+  shown <- function(x) utils::capture.output(print(x, header = FALSE))
+  expect_identical(
+    shown(nv_tensor(c(a = 1, gamma = -3.5))), c("      a   gamma ", " 1.0000 -3.5000 ", "[ CPUf32{2} ]")
+  )
+  expect_identical(shown(nv_tensor(c(a = 1L))), c("a ", "1 ", "[ CPUi32{1} ]"))
+  expect_identical(shown(jit(function(p) p["a"])(c(a = 1L, b = 2L))), c("a ", "1 ", "[ CPUi32?{} ]"))
+  m <- matrix(1:4, 2, dimnames = list(NULL, c("alpha", "b")))
+  expect_identical(shown(nv_tensor(m)), c("     alpha b", "[1,]     1 3", "[2,]     2 4", "[ CPUi32{2,2} ]"))
+  # What is not shown as a whole has no names, nor has an array.
+  long <- stats::setNames(1:40, paste0("n", 1:40))
+  expect_identical(shown(nv_tensor(long)), shown(nv_tensor(1:40)))
+  wide <- matrix(1:200, 2, dimnames = list(c("u", "v"), NULL))
+  expect_identical(shown(nv_tensor(wide)), shown(nv_tensor(unname(wide))))
+  slices <- array(1:8, c(2, 2, 2), list(c("u", "v"), NULL, NULL))
+  expect_identical(shown(nv_tensor(slices)), shown(nv_tensor(unname(slices))))
+  none <- matrix(1, 0, 2, dimnames = list(NULL, c("a", "b")))
+  expect_identical(shown(nv_tensor(none)), shown(nv_tensor(unname(none))))
+})

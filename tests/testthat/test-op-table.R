@@ -88,6 +88,7 @@ test_that("each row accepts the dtypes that it says, and refuses the others with
     # Real numbers become complex ones, and those of 16 bits and integers wider ones.
     nv_fft = dtypes, nv_ifft = dtypes, nv_rfft = setdiff(dtypes, complexes),
     nv_irfft = setdiff(dtypes, complexes), nv_reduce_window = dtypes,
+    nv_sub = dtypes, nv_negate = dtypes, # booleans count
     nv_sort = dtypes, nv_order = dtypes, # complex numbers by two keys
     nv_lu_solve = c(floats, complexes), # of what nv_lu() gives, which is converted
     nv_reduce_squares = floats # nv_var() converts

@@ -4,7 +4,7 @@
 use super::applier::Applier;
 use super::conversion::{Conversion, Loss};
 use crate::dtype::promote::{common_dtype, why};
-use crate::dtype::{Class, DType, Ranked, COMPLEX};
+use crate::dtype::{Class, DType, Ranked, ANY, COMPLEX};
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::ops::{Convert, Entry, Mode, Op, Promotion, Role, Row};
@@ -153,9 +153,7 @@ impl Applier<'_> {
         if common.dtype == DType::I1 {
             return self.convert_all(operands, Ranked::known(DType::I32), || COUNTED.into());
         }
-        let rules = self.rules;
-        let ranked: Vec<Ranked> = operands.iter().map(|&x| self.ranked(x)).collect();
-        self.convert_all(operands, common, || why(&ranked, common, rules))
+        self.promote(operands, ANY)
     }
 
     /// The join of parts of complex numbers, which are f32 or f64.

@@ -4,7 +4,7 @@
 use super::algebra::Algebra;
 use super::attrs::Attrs;
 use super::compare::Compare;
-use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
+use super::contract::{member, named, simplified, Cost, Form, OpDef, Promotion, Simplified};
 use super::derive::{Math, Rule2, Slope, Slope2, Var};
 use super::lower::{inexact, BinaryFormula as Formula, BinaryLower, Lower, Lowering};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
@@ -114,7 +114,7 @@ macro_rules! binary_ops {
 binary_ops! {
     /// Sum.
     ///
-    /// Integers wrap; the sum of booleans is their logical or.
+    /// Integers wrap; booleans count as `i32`, as in R.
     add "add" {
         accepts: ANY,
         slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(1.0))]), lower: Lower::On(|dtype| dtype != DType::I1, "stablehlo.add", Formula::Or), generic: "+", example: "c(1, 2), c(3, 4)", ulps: 0.5, accuracy: "So are the parts of complex numbers.",
@@ -123,7 +123,7 @@ binary_ops! {
     }
     /// Difference.
     ///
-    /// Integers wrap.
+    /// Integers wrap; booleans count as `i32`, as in R.
     sub "sub" {
         accepts: NUMBER,
         slope: Slope::By(|x, _y, _z| [Some(x.of(1.0)), Some(x.of(-1.0))]), lower: Lower::Op("stablehlo.subtract"), generic: "-", example: "c(1, 2), c(3, 4)", ulps: 0.5, accuracy: "So are the parts of complex numbers.",
@@ -297,6 +297,14 @@ impl OpDef for Binary {
 
     fn rows() -> Vec<&'static Row> {
         Binary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    /// Sums and differences count booleans, as R does.
+    fn promotion(row: &'static Row) -> Promotion {
+        match row.name == Binary::add.row().name || row.name == Binary::sub.row().name {
+            true => Promotion::JoinCounted,
+            false => Promotion::Join,
+        }
     }
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {

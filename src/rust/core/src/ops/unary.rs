@@ -3,7 +3,7 @@
 use super::attrs::Attrs;
 use super::binary::Binary;
 use super::compare::Compare;
-use super::contract::{member, named, simplified, Cost, Form, OpDef, Simplified};
+use super::contract::{member, named, simplified, Cost, Form, OpDef, Promotion, Role, Simplified};
 use super::derive::{Slope, Slope1, Var};
 use super::lower::{single, Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::rules::{Batch, Jvp, Vjp};
@@ -110,7 +110,7 @@ unary_ops! {
     /// Negation, `-x`.
     ///
     /// Integers wrap: the negative of the smallest one is itself, and unsigned ones are taken modulo
-    /// `2^bits`.
+    /// `2^bits`. Booleans count as `i32`, as in R.
     negate { accepts: NUMBER, slope: Slope::By(|x, _y| x.of(-1.0)), lower: Lower::Op("stablehlo.negate"), generic: "-", example: "c(-1, 0, 2)", cost: Simple, native: Negate, }
     /// Absolute value.
     ///
@@ -290,6 +290,14 @@ impl OpDef for Unary {
 
     fn rows() -> Vec<&'static Row> {
         Unary::ALL.iter().map(|op| op.row()).collect()
+    }
+
+    /// A negative counts booleans, as R does.
+    fn promotion(row: &'static Row) -> Promotion {
+        match row.name == Unary::negate.row().name {
+            true => Promotion::Each(&[Role::Counted]),
+            false => Promotion::Join,
+        }
     }
 
     fn decode(row: &'static Row, _attrs: &Attrs, _operands: &[&Aval]) -> Result<Op> {
