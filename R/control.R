@@ -394,8 +394,11 @@ check_given <- function(x, arg = "f") {
 }
 
 is_operand <- function(x) {
-  inherits(x, "AnvilValue") || !is.object(x) && (is.numeric(x) || is.logical(x) || is.complex(x))
+  inherits(x, "AnvilValue") || !is_own_object(x) && (is.numeric(x) || is.logical(x) || is.complex(x))
 }
+
+# Whether an object is of a class that says more of its elements than that they are numbers, as a time series.
+is_own_object <- function(x) is.object(x) && .Call(anvil_is_own_object, x)
 
 # An R number as a value; a value as it is.
 value_of <- function(x) if (inherits(x, "AnvilTensor")) x else .External(anvil_op, "identity", x)

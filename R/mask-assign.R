@@ -55,7 +55,7 @@ within_bounds <- function(expr) {
 
 # Vectors and arrays of numbers, and NULL.
 is_r_vector <- function(x) {
-  !is.object(x) && (is.null(x) || is.numeric(x) || is.logical(x) || is.complex(x))
+  !is_own_object(x) && (is.null(x) || is.numeric(x) || is.logical(x) || is.complex(x))
 }
 
 mode_of <- function(value) {

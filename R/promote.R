@@ -99,7 +99,7 @@ nv_promote_to_common <- function(...) {
 #' @export
 nv_convert <- function(operand, dtype, ambiguous = FALSE) {
   dtype <- .Call(anvil_dtype_name, dtype)
-  if (!is.object(operand) && is.double(operand) && anyNA(operand)) check_no_missing(operand, dtype)
+  if (!is_own_object(operand) && is.double(operand) && anyNA(operand)) check_no_missing(operand, dtype)
   .External(anvil_op, "convert", operand, dtype = dtype, ambiguous = ambiguous)
 }
 

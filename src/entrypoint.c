@@ -238,6 +238,7 @@ ENTRY2(trace_lift)
 ENTRY0(trace_depth)
 ENTRY2(same)
 ENTRY2(equal)
+ENTRY1(is_own_object)
 ENTRY2(bound)
 ENTRY2(graph_text)
 ENTRY5(tensor)
@@ -353,7 +354,7 @@ static const R_CallMethodDef calls[] = {
     CALL(code, 1),         CALL(deeper, 2),     CALL(leaves, 1),       CALL(paths, 2),      CALL(refill, 2),
     CALL(items, 1),        CALL(with_items, 2),
     CALL(handles, 0),      CALL(in_trace, 4),   CALL(trace_inputs, 2), CALL(trace_finish, 2), CALL(trace_lift, 2),
-    CALL(trace_depth, 0),  CALL(same, 2),  CALL(equal, 2),  CALL(bound, 2),
+    CALL(trace_depth, 0),  CALL(same, 2),  CALL(equal, 2),  CALL(is_own_object, 1),  CALL(bound, 2),
     CALL(graph_text, 2),   CALL(tensor_around, 3), CALL(tensor, 5),     CALL(to_r, 2), CALL(tensor_data, 1),        CALL(lines, 2),      CALL(footer, 2),
     CALL(summary, 1),      CALL(dtype, 1),      CALL(shape, 1),        CALL(ambiguous, 1),  CALL(dtype_name, 1),
     CALL(select, 1),       CALL(selected, 1),

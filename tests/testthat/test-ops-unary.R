@@ -270,14 +270,14 @@ test_that("ties go to even, or away from zero; the float below a half goes to ze
 
 test_that("the error for a dtype says what is accepted, what came and what to do", {
   x <- nv_tensor(c(TRUE, FALSE))
-  e <- expect_error(nv_negate(x), class = "anvil_error_dtype")
+  e <- expect_error(nv_abs(x), class = "anvil_error_dtype")
   expect_identical(
     conditionMessage(e),
     paste(
-      "`nv_negate()` accepts integers, floats and complex numbers, not i1.", "x `operand` has dtype i1.",
+      "`nv_abs()` accepts signed integers, floats and complex numbers, not i1.", "x `operand` has dtype i1.",
       "i Convert it first, such as with `nv_convert(x, \"i32\")`.",
       sep = "\n"
     )
   )
-  expect_identical(conditionCall(e), quote(nv_negate(x)))
+  expect_identical(conditionCall(e), quote(nv_abs(x)))
 })

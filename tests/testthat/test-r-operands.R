@@ -77,3 +77,27 @@ test_that("shapes that do not fit, and what is no number, are errors with a clas
   expect_identical(shape(nv_tensor(numeric()) * numeric()), 0L)
   expect_identical(as.double(x + c(a = 1, b = 2, c = 3)), c(2, 4, 6))
 })
+
+test_that("time series, tables, bases of polynomials and their like are the numbers that they hold", {
+  b <- nv_tensor(c(1, 2), "f64")
+  basis <- stats::poly(1:10, 2)
+  expect_equal(as.vector(as_array(jit(function(X, b) X %*% b)(basis, b))), as.vector(basis %*% c(1, 2)))
+  expect_equal(as.vector(as_array(jit(function(b) drop(basis %*% b))(b))), as.vector(basis %*% c(1, 2)))
+  series <- stats::ts(c(1, 2, 4), start = 1990)
+  expect_nv(jit(function(x) x * 2)(series), c(2, 4, 8), "f32", ambiguous = TRUE)
+  expect_nv(nv_tensor(series, "f64"), c(1, 2, 4), "f64")
+  expect_null(attr(nv_tensor(series, "f64"), "tsp"))
+  expect_equal(
+    as.vector(as_array(jit(function(m) dnorm(series, m))(nv_scalar(1, "f64")))), stats::dnorm(c(1, 2, 4), 1)
+  )
+  counts <- table(c("u", "u", "v"))
+  expect_identical(names(jit(function(x) x * 2L)(counts)), c("u", "v"))
+  far <- stats::dist(matrix(c(0, 3, 4, 0, 0, 0), 3))
+  expect_equal(as.numeric(jit(function(b) sum(far * b))(nv_scalar(2, "f64"))), 2 * sum(far))
+  expect_nv(jit(function(x) I(c(1, 2)) + x)(b), c(2, 4), "f64")
+  # Classes that say more than their numbers are none.
+  for (x in list(Sys.Date(), as.difftime(1, units = "mins"), structure(1, class = "mine"), I(factor("a")))) {
+    expect_error(jit(function(x) x)(x), class = "anvil_error_arg")
+    expect_error(nv_tensor(x), class = "anvil_error_arg")
+  }
+})

@@ -168,7 +168,7 @@ test_that("data of other classes are refused by name", {
     expect_error(as_nv_tensor(bad), class = "anvil_error_arg")
   }
   # What as_nv_tensor() takes.
-  for (data in list(ts(1:3), factor("a"), Sys.Date())) {
+  for (data in list(as.difftime(1, units = "mins"), factor("a"), Sys.Date())) {
     expect_error(nv_tensor(data), class = "anvil_error_arg")
     expect_error(nv_scalar(data), class = "anvil_error_arg")
   }

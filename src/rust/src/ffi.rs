@@ -187,6 +187,31 @@ pub fn inherits(x: SEXP, class: &CStr) -> bool {
     }
 }
 
+/// Classes of vectors and arrays whose elements are the numbers that they look like: time series, tables, bases of
+/// polynomials and splines, distances, and what `I()` gives.
+const OF_NUMBERS: [&CStr; 13] = [
+    c"ts", c"mts", c"table", c"xtabs", c"poly", c"bs", c"ns", c"basis", c"dist", c"AsIs", c"noquote",
+    c"matrix", c"array",
+];
+
+/// Whether an object is of another class than those of numbers.
+pub fn is_own_object(x: SEXP) -> bool {
+    if !is_object(x) {
+        return false;
+    }
+    // SAFETY: as in `inherits()`.
+    unsafe {
+        let classes = attribute(x, R_ClassSymbol);
+        let known = |i: usize| {
+            let class = CStr::from_ptr(R_CHAR(STRING_ELT(classes, i as Length)));
+            OF_NUMBERS.contains(&class)
+        };
+        !matches!(kind(x), LGLSXP | INTSXP | REALSXP | CPLXSXP)
+            || kind(classes) != STRSXP
+            || !(0..len(classes)).all(known)
+    }
+}
+
 /// The elements of an integer or logical vector: of `dim` and the like, which are never long or ALTREP
 /// vectors that could fail. Anything else has none.
 pub fn ints<'a>(x: SEXP) -> &'a [c_int] {

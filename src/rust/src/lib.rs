@@ -144,6 +144,7 @@ entry! {
     rs_trace_lift(x, path) scope => info::lift(x, path, scope);
     rs_same(x, y) _scope => trace::same(x, y);
     rs_equal(x, y) _scope => trace::equal(x, y);
+    rs_is_own_object(x) _scope => Ok(value::flag(ffi::is_own_object(x)));
     rs_bound(names, env) scope => bindings::bound(names, env, scope);
     rs_trace_depth() scope => info::depth(scope);
     rs_graph_text(graph, optimised) scope => info::graph_text(graph, optimised, scope);

@@ -73,7 +73,7 @@ fn dtype_of(x: SEXP) -> Outcome<Option<DType>> {
 
 /// Whether `x` are R's integers of which some are beyond the integer dtype of `beside`, so that they would wrap there.
 fn is_beyond(x: SEXP, beside: SEXP) -> Outcome<bool> {
-    if kind(x) != INTSXP || is_object(x) || tracer::held(x).is_some() {
+    if kind(x) != INTSXP || is_own_object(x) || tracer::held(x).is_some() {
         return Ok(false);
     }
     let Some((low, high)) = dtype_of(beside)?.and_then(DType::bounds) else { return Ok(false) };

@@ -83,8 +83,7 @@ const SELECTIONS: &str =
 /// conversion; empty for anything but a bare list with elements and such a vector.
 pub fn advice(x: SEXP) -> String {
     /// The classes of vectors that `as_nv_tensor()` converts.
-    const CONVERTED: [&CStr; 8] =
-        [c"factor", c"Date", c"POSIXct", c"POSIXlt", c"difftime", c"integer64", c"ts", c"table"];
+    const CONVERTED: [&CStr; 6] = [c"factor", c"Date", c"POSIXct", c"POSIXlt", c"difftime", c"integer64"];
     if CONVERTED.iter().any(|class| inherits(x, class)) {
         return "Make it a tensor with `as_nv_tensor()`.".into();
     }

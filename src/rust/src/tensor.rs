@@ -47,7 +47,7 @@ fn default_dtype(x: SEXP) -> Outcome<DType> {
 
 fn check_data(x: SEXP) -> Result<()> {
     let plain = matches!(kind(x), REALSXP | INTSXP | LGLSXP | CPLXSXP | RAWSXP | STRSXP);
-    if plain && (!is_object(x) || is_integer64(x)) {
+    if plain && (!is_own_object(x) || is_integer64(x)) {
         return Ok(());
     }
     let hint = match kind(x) {

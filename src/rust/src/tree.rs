@@ -156,7 +156,7 @@ impl Flat {
             self.traced = true;
         } else if is_list(x) {
             self.list(owner, x, own, depth, scope)?;
-        } else if is_object(x) {
+        } else if is_own_object(x) {
             self.object(owner, x, depth, scope)?;
         } else {
             let (dtype, _) = argument(x)?;

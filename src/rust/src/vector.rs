@@ -132,7 +132,7 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
     };
     // SAFETY: reads an attribute.
     let bare = attribute(x, unsafe { R_DimSymbol }) == nil();
-    if is_object(x) || bare && c_int::try_from(len(x)).is_err() {
+    if is_own_object(x) || bare && c_int::try_from(len(x)).is_err() {
         return None;
     }
     Some((dtype, with_sizes(x, shape_of)))
@@ -141,7 +141,7 @@ pub fn number(x: SEXP) -> Option<(DType, Shape)> {
 /// Whether an R object is a bare logical vector with `NA`, and no traced value, whose elements are not known.
 pub fn holds_na(x: SEXP) -> bool {
     let holds = |bytes: Bytes| cast::slice::<i32>(bytes.as_slice()).contains(&i32::MIN);
-    kind(x) == LGLSXP && !is_object(x) && tracer::held(x).is_none() && bytes(x, 4).is_ok_and(holds)
+    kind(x) == LGLSXP && !is_own_object(x) && tracer::held(x).is_none() && bytes(x, 4).is_ok_and(holds)
 }
 
 /// The shape of an R vector of any type; a vector of length 1 without `dim` has one axis here.
