@@ -39,16 +39,16 @@ test_that("operands are promoted, and the result is ambiguous if they are", {
 })
 
 test_that("products of R data keep their digits until they meet a known dtype", {
-  X <- cbind(1, 1000 + (1:20) / 10)
+  x <- cbind(1, 1000 + (1:20) / 10)
   y <- sin(1:20) + 1:20
-  ols <- function(X, y) drop(solve(crossprod(X), crossprod(X, y)))
-  got <- jit(ols)(X, y)
+  ols <- function(x, y) drop(solve(crossprod(x), crossprod(x, y)))
+  got <- jit(ols)(x, y)
   expect_identical(type_of(got), "f32?[2]")
   # The condition number of the product is 1e13.
-  expect_equal(as.numeric(got), ols(X, y), tolerance = 1e-3)
-  residual <- function(b, X, y) drop(b + solve(crossprod(X), crossprod(X, y - X %*% b)))
-  got <- jit(residual)(nv_tensor(c(0, 0), "f64"), X, y)
-  expect_equal(as.numeric(got), ols(X, y), tolerance = 1e-3)
+  expect_equal(as.numeric(got), ols(x, y), tolerance = 1e-3)
+  residual <- function(b, x, y) drop(b + solve(crossprod(x), crossprod(x, y - x %*% b)))
+  got <- jit(residual)(nv_tensor(c(0, 0), "f64"), x, y)
+  expect_equal(as.numeric(got), ols(x, y), tolerance = 1e-3)
   thirds <- function(k, y) drop(crossprod(cbind(1, k / 3), y))
   got <- jit(thirds)(nv_tensor(1:20), nv_tensor(y, "f64"))
   expect_equal(as.numeric(got), thirds(1:20, y), tolerance = 1e-14)

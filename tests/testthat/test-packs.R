@@ -57,7 +57,7 @@ test_that("parts of several values, and those that something else reads, are as 
 test_that("what folds and multiplies rows is computed as a whole", {
   x <- matrix_of(60, 8)
   w <- nv_tensor(sin(1:8), "f64")
-  S <- nv_tensor(crossprod(matrix(sin(1:64), 8)), "f64")
+  s2 <- nv_tensor(crossprod(matrix(sin(1:64), 8)), "f64")
   perms <- nv_tensor(t(sapply(1:30, function(i) ((1:8 * 3 + i) %% 8) + 1L)), "i32")
   few <- function(f, ..., most) {
     f <- user(f)
@@ -68,8 +68,8 @@ test_that("what folds and multiplies rows is computed as a whole", {
   }
   few(function(x, w) apply(x, 1, function(row) sum(row * w)), x, w, most = 2)
   few(function(x) apply(x, 2, function(v) sqrt(sum((v - mean(v))^2))), x, most = 8)
-  few(function(x, S) apply(x, 1, function(row) drop(row %*% S %*% row)), x, S, most = 4)
-  few(function(w, S, perms) apply(perms, 1, function(i) w * drop(S %*% w[i])), w, S, perms, most = 5)
+  few(function(x, s2) apply(x, 1, function(row) drop(row %*% s2 %*% row)), x, s2, most = 4)
+  few(function(w, s2, perms) apply(perms, 1, function(i) w * drop(s2 %*% w[i])), w, s2, perms, most = 5)
   few(function(x) apply(x, 1, function(v) sort(v)[3]), x, most = 4)
   few(function(x, w) {
     s <- 0

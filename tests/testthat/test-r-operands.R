@@ -81,7 +81,7 @@ test_that("shapes that do not fit, and what is no number, are errors with a clas
 test_that("time series, tables, bases of polynomials and their like are the numbers that they hold", {
   b <- nv_tensor(c(1, 2), "f64")
   basis <- stats::poly(1:10, 2)
-  expect_equal(as.vector(as_array(jit(function(X, b) X %*% b)(basis, b))), as.vector(basis %*% c(1, 2)))
+  expect_equal(as.vector(as_array(jit(function(x, b) x %*% b)(basis, b))), as.vector(basis %*% c(1, 2)))
   expect_equal(as.vector(as_array(jit(function(b) drop(basis %*% b))(b))), as.vector(basis %*% c(1, 2)))
   series <- stats::ts(c(1, 2, 4), start = 1990)
   expect_nv(jit(function(x) x * 2)(series), c(2, 4, 8), "f32", ambiguous = TRUE)
