@@ -98,25 +98,12 @@ reducing <- function(name) {
   }))
 }
 
-# What `pkg::name` is in a trace: for a function of R the masked one or our generic, if it is one.
-qualified <- function(pkg, name) {
-  own <- getExportedValue(pkg, name)
-  if (!pkg %in% c("base", "stats", "utils")) return(own)
-  known <- unmasked_functions()
-  at <- match(name, known$names)
-  if (!is.na(at) && identical(own, known$own[[at]])) return(mask_functions[[name]])
-  if (name %in% own_generics()[[pkg]]) get(name, topenv()) else own
-}
-
 # Those that take the matrix of a data frame: to R's own, that is an array of the elements.
 of_frames <- function(name) {
   eval(bquote(function(x, ...) .(as.name(name))(as_matrix_of_values(x), ...)))
 }
 
 mask_functions <- list(
-  # `stats::sd` and its like are as `sd`.
-  `::` = function(pkg, name) qualified(as.character(substitute(pkg)), as.character(substitute(name))),
-
   `[<-` = function(x, ..., value) {
     if (missing(value)) return(with_value_last(sys.call(), parent.frame()))
     assigned(x, value, one = FALSE, ...)

@@ -25,8 +25,7 @@
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`, or reads parts of a list: `log unsplit`;
 #' * what asks: `%in% is.vector is.factor which`, and `identical`, which is an error where it compares a
-#'   traced value with a number;
-#' * `::` of a package of R: `stats::sd` and `base::c` are as `sd` and `c`.
+#'   traced value with a number.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].

@@ -501,12 +501,3 @@ test_that("seq() between traced ends and log() to a traced base are R's", {
   expect_error(jit(function(x) seq(x, 2, length.out = 3))(x), class = "anvil_error_arg", "one number each")
   expect_error(jit(function(x) seq(x[1], 2, 1, 3))(x), class = "anvil_error_arg", "`by`")
 })
-
-test_that("functions of R with their package are as those without", {
-  expect_as_r(function(x) base::sapply(1:3, function(i) stats::sd(x) * x[i]))
-  expect_as_r(function(x) stats::dnorm(x, stats::median(x)) + base::ifelse(x > 0, x, 0))
-  expect_as_r(function(x) base::c(1, x))
-  expect_as_r(function(x) stats::setNames(x, c("a", "b", "c"))["b"])
-  expect_identical(user(function() stats::sd(c(1, 3)))(), stats::sd(c(1, 3)))
-  expect_error(jit(user(function(x) nowhere::f(x)))(x), "nowhere")
-})

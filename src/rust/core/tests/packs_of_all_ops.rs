@@ -306,6 +306,37 @@ fn what_is_needed_one_by_one_is_not_packed() {
     }
 }
 
+/// `sapply(1:n, function(i) sum(if (w[i] > 0) tanh(x[i, ]) else x[i, ]))`, by a branch of the program.
+#[test]
+fn branches_that_compute_elements_are_chosen_for_all_rows() {
+    let mut b = Builder::default();
+    let x = gradients::inputs(&mut b, &[shape(&[30, 8]), shape(&[30])]);
+    let zero = b.literal(anvil_core::tensor::Literal::new(0.0), None);
+    let region = |name: Option<&str>| {
+        let mut b = Builder::default();
+        let v = gradients::inputs(&mut b, &[shape(&[8])])[0];
+        let v = name.map_or(v, |name| plain(&mut b, name, &[v]));
+        std::sync::Arc::new(b.finish(vec![v]))
+    };
+    let branches = [region(Some("tanh")), region(None)];
+    let parts: Vec<Value> = (0..30)
+        .map(|i| {
+            let v = row(&mut b, x[0], i);
+            let slice = StaticSlice::along(&shape(&[30]), anvil_core::shape::Axis(0), i..i + 1);
+            let w = b.node1(slice, &[x[1]]).unwrap();
+            let w = reshaped(&mut b, w, &[]);
+            let pred = plain(&mut b, "gt", &[w, zero]);
+            let v = b.node1(If { branches: branches.clone() }, &[pred, v, v]).unwrap();
+            let v = fold(&mut b, "reduce_sum", v);
+            reshaped(&mut b, v, &[1])
+        })
+        .collect();
+    let whole = op(&mut b, "concatenate", &parts, &Attrs::new().with("axis", numbers(&[1])));
+    let graph = b.finish(vec![whole]);
+    assert!(nodes(&graph) <= 10, "{}", packs(&graph, Rounding::Any).unwrap().unwrap());
+    agree(&graph, &packs(&graph, Rounding::Any).unwrap().unwrap(), &mut Rng::new(1));
+}
+
 /// Few numbers stay in registers, and what is large is as fast by itself.
 #[test]
 fn what_does_not_pay_stays() {

@@ -6,7 +6,7 @@ use crate::batch::{batch_node, repeat, Examples, Stacked};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::{Batch, Builder, Concatenate, Graph, Op, Scatter, StaticSlice, Transpose};
+use crate::ops::{Batch, Builder, Concatenate, Graph, If, Op, Scatter, StaticSlice, Transpose};
 use crate::passes::flagged;
 use crate::passes::transposes::is_elementwise;
 use crate::shape::{Axis, Shape};
@@ -155,9 +155,12 @@ impl<'g> Packs<'g> {
 
     /// Whether nodes like this one are computed together.
     fn is_packed(&self, node: &Node<Op>) -> bool {
-        // Updates of a vector have kernels of their own, 5 times as fast as those in a batch.
-        let has_batch =
-            || matches!(node.op.batch(), Batch::Same | Batch::By(_)) && node.op.get::<Scatter>().is_none();
+        let has_batch = || match node.op.batch() {
+            // Updates of a vector have kernels of their own, 5 times as fast as those in a batch.
+            Batch::Same | Batch::By(_) => node.op.get::<Scatter>().is_none(),
+            Batch::Regions => is_choice(node),
+            Batch::Todo(_) => false,
+        };
         let any = || self.rounding == Rounding::Any && has_batch();
         let is_pure = !node.op.has_effect() && !node.operands.is_empty();
         is_pure && (is_exact(self.graph, node) || any())
@@ -350,6 +353,12 @@ impl<'g> Packs<'g> {
 /// Whether a node only puts elements in other places.
 fn moves(node: &Node<Op>) -> bool {
     node.op.moves_only() || node.op.get::<StaticSlice>().is_some() || node.op.get::<Concatenate>().is_some()
+}
+
+/// Whether a node is a branch op whose regions compute elements: both run for all values of a pack.
+fn is_choice(node: &Node<Op>) -> bool {
+    let computes = |region: &Graph| region.nodes().iter().all(|node| is_exact(region, node));
+    node.op.get::<If>().is_some_and(|op| op.branches.iter().all(|region| computes(region)))
 }
 
 /// Whether no bit of the result is another if nodes like this one are computed together.
