@@ -199,8 +199,9 @@ test_that("the help page lists the functions that have methods", {
   listed <- setdiff(strsplit(text, "[ \n]+")[[1]], "")
   registered <- getNamespaceInfo("anvil", "S3methods")
   generics <- registered[registered[, 2] == "AnvilValue", 1]
-  # Those that give R values, and groups.
+  # Those that give R values, groups, and what R itself asks.
   values <- c(
+    "chooseOpsMethod",
     "$", "$<-", "as.array", "as.character", "as.complex", "as.data.frame", "as.double", "as.integer",
     "as.list", "as.logical", "as.matrix", "as.raw", "as.vector", "anyDuplicated", "as.Date", "as.POSIXct",
     "cut", "determinant", "duplicated", "isSymmetric", "subset", "mtfrm", "xtfrm", "Math", "as.raster",
