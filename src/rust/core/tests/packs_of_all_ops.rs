@@ -10,7 +10,8 @@ use anvil_core::graph::Value;
 use anvil_core::ops::attrs::{Attr, Attrs};
 use anvil_core::ops::*;
 use anvil_core::passes::{packs, Rounding};
-use anvil_core::shape::Shape;
+use anvil_core::shape::{Axis, Shape};
+use anvil_core::tensor::Literal;
 use common::Rng;
 use gradients::{gradient, numbers, op};
 use rounding::agree;
@@ -31,9 +32,14 @@ fn reshaped(b: &mut Builder, v: Value, sizes: &[usize]) -> Value {
 /// Row `i` of a matrix, as a vector.
 fn row(b: &mut Builder, x: Value, i: usize) -> Value {
     let sizes = b.graph().aval(x).shape.to_vec();
-    let slice = StaticSlice::along(&shape(&sizes), anvil_core::shape::Axis(0), i..i + 1);
+    let slice = StaticSlice::along(&shape(&sizes), Axis(0), i..i + 1);
     let v = b.node1(slice, &[x]).unwrap();
     reshaped(b, v, &sizes[1..])
+}
+
+/// Vectors, one after the other.
+fn joined(b: &mut Builder, parts: &[Value]) -> Value {
+    op(b, "concatenate", parts, &Attrs::new().with("axis", numbers(&[1])))
 }
 
 fn fold(b: &mut Builder, name: &str, v: Value) -> Value {
@@ -84,12 +90,12 @@ fn taken(b: &mut Builder, step: Step, v: Value, other: Value, x: &[Value], i: us
         Step::Binary(name, 0) => plain(b, name, &[v, other]),
         Step::Binary(name, 1) => plain(b, name, &[v, x[2]]),
         Step::Binary(name, _) => {
-            let number = b.literal(anvil_core::tensor::Literal::new(i as f64 + 0.5), None);
+            let number = b.literal(Literal::new(i as f64 + 0.5), None);
             plain(b, name, &[v, number])
         }
         Step::Normalised(name) => {
             let folded = fold(b, name, v);
-            let half = b.literal(anvil_core::tensor::Literal::new(0.5), None);
+            let half = b.literal(Literal::new(0.5), None);
             let folded = plain(b, "mul", &[folded, half]);
             plain(b, "sub", &[v, folded])
         }
@@ -105,7 +111,7 @@ fn taken(b: &mut Builder, step: Step, v: Value, other: Value, x: &[Value], i: us
             op(b, "take", &[v, order], &first().with("mode", Attr::Text("error".into())))
         }
         Step::Moved => {
-            let axis = anvil_core::shape::Axis(0);
+            let axis = Axis(0);
             let part = |range| StaticSlice::along(&shape(&[n]), axis, range);
             let (rest, last) = (b.node1(part(1..n), &[v]).unwrap(), b.node1(part(n - 1..n), &[v]).unwrap());
             b.node1(Concatenate { axis }, &[rest, last]).unwrap()
@@ -148,7 +154,7 @@ fn program(b: &mut Builder, x: &[Value], seed: u64) -> Value {
     let m = b.graph().aval(parts[0]).shape.size();
     if way == Way::Joined {
         let flat: Vec<Value> = parts.iter().map(|&v| reshaped(b, v, &[m])).collect();
-        return op(b, "concatenate", &flat, &Attrs::new().with("axis", numbers(&[1])));
+        return joined(b, &flat);
     }
     let (minus, mixed) = (rng.one_in(2), rng.one_in(5));
     let mut all = parts[0];
@@ -254,7 +260,7 @@ fn updates_of_all_pairs_are_one_value() {
             let v = plain(&mut b, "abs", &[v]);
             let v = fold(&mut b, "reduce_max", v);
             let v = reshaped(&mut b, v, &[1, 1]);
-            let at = [i, j].map(|at| b.literal(anvil_core::tensor::Literal::new(at as i32), None));
+            let at = [i, j].map(|at| b.literal(Literal::new(at as i32), None));
             let update = DynamicUpdateSlice { check: Check::Silent };
             all = b.node1(update, &[all, v, at[0], at[1]]).unwrap();
         }
@@ -276,7 +282,7 @@ fn factors_of_many_matrices_are_those_of_one_batch() {
             op(&mut b, "solve", &[v, x[1]], &Attrs::new().with("adjoint", Attr::Logical(false)))
         })
         .collect();
-    let whole = op(&mut b, "concatenate", &parts, &Attrs::new().with("axis", numbers(&[1])));
+    let whole = joined(&mut b, &parts);
     let graph = b.finish(vec![whole]);
     assert!(nodes(&graph) <= 12, "{}", packs(&graph, Rounding::Any).unwrap().unwrap());
     agree(&graph, &packs(&graph, Rounding::Any).unwrap().unwrap(), &mut Rng::new(1));
@@ -287,7 +293,7 @@ fn factors_of_many_matrices_are_those_of_one_batch() {
 fn what_is_needed_one_by_one_is_not_packed() {
     let mut b = Builder::default();
     let x = gradients::inputs(&mut b, &[shape(&[30, 40]), shape(&[40])]);
-    let half = b.literal(anvil_core::tensor::Literal::new(0.5), None);
+    let half = b.literal(Literal::new(0.5), None);
     let (mut s, mut parts) = (half, vec![]);
     for i in 0..30 {
         let v = row(&mut b, x[0], i);
@@ -297,7 +303,7 @@ fn what_is_needed_one_by_one_is_not_packed() {
         s = plain(&mut b, "add", &[old, v]);
         parts.push(reshaped(&mut b, s, &[1]));
     }
-    let whole = op(&mut b, "concatenate", &parts, &Attrs::new().with("axis", numbers(&[1])));
+    let whole = joined(&mut b, &parts);
     let graph = b.finish(vec![whole]);
     if let Some(packed) = packs(&graph, Rounding::Any).unwrap() {
         let folds = packed.nodes().iter().filter(|node| node.op.get::<Reduction>().is_some()).count();
@@ -311,7 +317,7 @@ fn what_is_needed_one_by_one_is_not_packed() {
 fn branches_that_compute_elements_are_chosen_for_all_rows() {
     let mut b = Builder::default();
     let x = gradients::inputs(&mut b, &[shape(&[30, 8]), shape(&[30])]);
-    let zero = b.literal(anvil_core::tensor::Literal::new(0.0), None);
+    let zero = b.literal(Literal::new(0.0), None);
     let region = |name: Option<&str>| {
         let mut b = Builder::default();
         let v = gradients::inputs(&mut b, &[shape(&[8])])[0];
@@ -322,7 +328,7 @@ fn branches_that_compute_elements_are_chosen_for_all_rows() {
     let parts: Vec<Value> = (0..30)
         .map(|i| {
             let v = row(&mut b, x[0], i);
-            let slice = StaticSlice::along(&shape(&[30]), anvil_core::shape::Axis(0), i..i + 1);
+            let slice = StaticSlice::along(&shape(&[30]), Axis(0), i..i + 1);
             let w = b.node1(slice, &[x[1]]).unwrap();
             let w = reshaped(&mut b, w, &[]);
             let pred = plain(&mut b, "gt", &[w, zero]);
@@ -331,7 +337,7 @@ fn branches_that_compute_elements_are_chosen_for_all_rows() {
             reshaped(&mut b, v, &[1])
         })
         .collect();
-    let whole = op(&mut b, "concatenate", &parts, &Attrs::new().with("axis", numbers(&[1])));
+    let whole = joined(&mut b, &parts);
     let graph = b.finish(vec![whole]);
     assert!(nodes(&graph) <= 10, "{}", packs(&graph, Rounding::Any).unwrap().unwrap());
     agree(&graph, &packs(&graph, Rounding::Any).unwrap().unwrap(), &mut Rng::new(1));
@@ -350,7 +356,7 @@ fn what_does_not_pay_stays() {
                 reshaped(&mut b, v, &[1])
             })
             .collect();
-        let whole = op(&mut b, "concatenate", &parts, &Attrs::new().with("axis", numbers(&[1])));
+        let whole = joined(&mut b, &parts);
         assert!(packs(&b.finish(vec![whole]), Rounding::Any).unwrap().is_none(), "{n} x {m}");
     }
 }

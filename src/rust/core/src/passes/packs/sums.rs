@@ -6,7 +6,7 @@ use super::seeds::{Seed, Use, PARTS};
 use super::Readers;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::graph::{Def, Node, Value, NODE};
+use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::{Binary, Builder, Graph, Op, Reduction, Unary};
@@ -48,11 +48,11 @@ pub(super) fn add_to(
     readers: &Readers,
     (origins, forms): (&[Option<Value>], &[u64]),
 ) {
-    let fold = |number: usize| fold_of(&graph.nodes()[number].op);
+    let fold_at = |number: usize| fold_of(&graph.nodes()[number].op);
     // Links of a chain that goes on.
     let inner = |number: usize| {
         let only = readers.only(graph.nodes()[number].results[0]);
-        only.is_some_and(|reader| fold(number).is_some() && fold(reader) == fold(number))
+        only.is_some_and(|reader| fold_at(number).is_some() && fold_at(reader) == fold_at(number))
     };
     let mut taken = table(false, graph.nodes().len());
     for seed in seeds.iter() {
@@ -61,16 +61,19 @@ pub(super) fn add_to(
     }
     for (number, node) in graph.nodes().iter().enumerate() {
         stop::work(NODE);
-        let Some(fold) = fold(number).filter(|_| !taken[number] && !inner(number)) else { continue };
+        let Some(fold) = fold_at(number).filter(|_| !taken[number] && !inner(number)) else { continue };
         if graph.aval(node.results[0]).shape.size() == 0 || graph.aval(node.results[0]).dtype == DType::I1 {
             continue;
         }
         let (mut terms, mut covered) = (vec![], vec![]);
         let mut left = vec![Term { v: node.results[0], negative: false }];
         while let Some(Term { v, negative }) = left.pop() {
-            match graph.def(v) {
-                Def::Result(made, _) if made == number || covered_by(graph, &inner, made, fold) => {
-                    let link = &graph.nodes()[made];
+            let made = match graph.def(v) {
+                Def::Result(made, _) => Some((made, &graph.nodes()[made])),
+                Def::Input(_) | Def::Constant(_) | Def::Literal(_) => None,
+            };
+            match made {
+                Some((made, link)) if made == number || inner(made) && fold_at(made) == Some(fold) => {
                     let is_sub = link.op.get() == Some(&Binary::sub);
                     left.push(Term { v: link.operands[0], negative });
                     left.push(Term { v: link.operands[1], negative: negative != is_sub });
@@ -78,13 +81,11 @@ pub(super) fn add_to(
                         covered.push(made);
                     }
                 }
-                _ => terms.push(match graph.def(v) {
-                    Def::Result(made, _) if fold == Fold::Sum && is_negate(&graph.nodes()[made]) => {
-                        covered.extend(readers.only(v).map(|_| made));
-                        Term { v: graph.nodes()[made].operands[0], negative: !negative }
-                    }
-                    _ => Term { v, negative },
-                }),
+                Some((made, node)) if fold == Fold::Sum && node.op.get() == Some(&Unary::negate) => {
+                    covered.extend(readers.only(v).map(|_| made));
+                    terms.push(Term { v: node.operands[0], negative: !negative });
+                }
+                _ => terms.push(Term { v, negative }),
             }
         }
         if terms.len() < PARTS || covered.iter().any(|&number| taken[number]) {
@@ -98,15 +99,6 @@ pub(super) fn add_to(
             seeds.push(Seed { number, parts, joined, before, to, covered });
         }
     }
-}
-
-fn is_negate(node: &Node<Op>) -> bool {
-    node.op.get() == Some(&Unary::negate)
-}
-
-/// Whether a node is a link of the chain of a node with this fold.
-fn covered_by(graph: &Graph, inner: &impl Fn(usize) -> bool, number: usize, fold: Fold) -> bool {
-    inner(number) && fold_of(&graph.nodes()[number].op) == Some(fold)
 }
 
 /// The most terms of one form, whether they are negative, and the rest.
