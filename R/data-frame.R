@@ -16,7 +16,7 @@ plain_data <- function(x, arg) {
   if (inherits(x, "integer64")) return(list(kind = "integer64", data = x))
   if (is.character(x)) refuse("Make it a factor with `factor()`, or leave it out.")
   if (!is.atomic(x) || is.null(x)) refuse("Leave it out, or take numbers out of it.")
-  if (is.object(x) && !inherits(x, c("AsIs", "ts", "table"))) {
+  if (is_own_object(x) && !inherits(x, c("AsIs", "ts", "table"))) {
     refuse("Use `unclass()` or `as.numeric()` first.")
   }
   kind <- switch(typeof(x), logical = , integer = , complex = typeof(x), raw = "integer", "double")

@@ -95,6 +95,7 @@ test_that("time series, tables, bases of polynomials and their like are the numb
   far <- stats::dist(matrix(c(0, 3, 4, 0, 0, 0), 3))
   expect_equal(as.numeric(jit(function(b) sum(far * b))(nv_scalar(2, "f64"))), 2 * sum(far))
   expect_nv(jit(function(x) I(c(1, 2)) + x)(b), c(2, 4), "f64")
+  expect_identical(as_nv_tensor(basis), nv_tensor(basis))
   # Classes that say more than their numbers are none.
   for (x in list(Sys.Date(), as.difftime(1, units = "mins"), structure(1, class = "mine"), I(factor("a")))) {
     expect_error(jit(function(x) x)(x), class = "anvil_error_arg")
