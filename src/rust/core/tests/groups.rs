@@ -8,8 +8,9 @@ use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::tile::TILE;
+use anvil_core::ops::layout::Order;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Check, Compare, DotGeneral, Gather, Graph, Iota, Op, Reduction,
+    Binary, BroadcastInDim, Builder, Check, Compare, DotGeneral, Gather, Graph, Iota, Op, Reduction, Reshape,
     StaticSlice, Transpose, Unary,
 };
 use anvil_core::shape::{Axis, Shape};
@@ -293,6 +294,28 @@ fn outer_products_are_computed_where_they_are_read() {
     let made = binary(&mut b, Binary::add, centred, twice);
     let text = agrees(&b.finish(vec![made]), 5);
     assert!(steps(&text) == 1 && !text.contains("dot_general"), "{text}");
+}
+
+/// As `outer(x, y, f)` has it: `f` is called on vectors, of which each is a broadcast to a matrix, and some by row.
+#[test]
+fn broadcasts_that_are_read_as_vectors_are_read_where_they_are() {
+    for (n, m) in [(30, 40), (3, 700), (700, 3), (1, 9), (5, 0)] {
+        for by_column in [true, false] {
+            let mut b = Builder::default();
+            let [x, y] = [n, m].map(|size| input(&mut b, DType::F64, &[size]));
+            let z = input(&mut b, DType::F64, &[n * m]);
+            let order = if by_column { Order::Column } else { Order::Row };
+            let [x, y] = [(x, 0), (y, 1)].map(|(v, axis)| {
+                let spread = broadcast(&mut b, v, &[n, m], &[axis]);
+                b.node1(Reshape { shape: shape(&[n * m]), order }, &[spread]).unwrap()
+            });
+            let apart = binary(&mut b, Binary::sub, x, y);
+            let scaled = binary(&mut b, Binary::mul, apart, z);
+            let is_less = b.node1(Op::Compare(Compare::lt), &[y, z]).unwrap();
+            let text = agrees(&b.finish(vec![scaled, is_less]), 6);
+            assert!(!by_column || !text.contains("reshape"), "{n} {m} {text}");
+        }
+    }
 }
 
 /// Softmax, and standardised elements with their means, over the last axis.

@@ -80,6 +80,9 @@ impl Executable {
         if let Some(fused) = passes::outer_products(&graph)? {
             graph = passes::optimise(&fused)?;
         }
+        if let Some(moved) = passes::reshapes(&graph)? {
+            graph = moved;
+        }
         if let Some(joined) = passes::apart(&graph)? {
             graph = joined;
         }
