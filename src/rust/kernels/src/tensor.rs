@@ -192,6 +192,11 @@ impl Layout {
         (Shape::try_new(sizes).expect("as many elements as before"), Layout { strides, offset: self.offset })
     }
 
+    /// The same strides from an element on that lies so far behind the first.
+    pub fn moved(&self, way: isize) -> Layout {
+        Layout { strides: self.strides.clone(), offset: (self.offset as isize + way) as usize }
+    }
+
     /// Sizes and strides of some axes. Axes with a single stride are joined; axes of size 1 are left out.
     pub fn lines(&self, shape: &Shape, axes: impl Iterator<Item = usize>) -> Vec<(usize, isize)> {
         let mut lines: Vec<(usize, isize)> = Vec::new();

@@ -6,7 +6,7 @@ use super::contract::{simplified, Form, Framed, Linear, OpDef, Promotion, Role, 
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Batched, Vjp};
-use super::slice::{check_count, see, shifted, StaticSlice};
+use super::slice::{check_count, see, StaticSlice};
 use super::windows::{check_indices, fitted};
 use super::{written, Builder, Gather, Op, Row, Scatter, Update, Windows};
 use crate::dtype::{dispatch_int, DType, Element, ANY};
@@ -15,9 +15,9 @@ use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::cast;
 use crate::kernels::memory::indexed::store_at;
-use crate::kernels::tile::copy;
+use crate::kernels::tile::{copy, STACK_AXES};
 use crate::shape::{Axis, Shape};
-use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+use crate::tensor::{Aval, Literal, View, ViewMut};
 
 /// Start indices that are operands, one 0-d integer for each axis, all of one dtype.
 fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
@@ -57,16 +57,20 @@ fn check_window(sizes: &[usize], shape: &Shape) -> Result<()> {
 
 /// Start indices, moved so that the window lies within the shape. One that is moved is raised if `check` says
 /// so.
-fn clamped(starts: &[View], window: &[usize], shape: &Shape, check: &Check) -> Vec<usize> {
-    let place = |(axis, start): (usize, &View)| {
+fn clamped<'a>(
+    starts: &'a [View],
+    window: &'a [usize],
+    shape: &'a Shape,
+    check: &'a Check,
+) -> impl Iterator<Item = isize> + 'a {
+    starts.iter().enumerate().map(move |(axis, start)| {
         let (index, size, window) = (index(start), shape[axis], window[axis]);
         let at = index.max(0).min((size - window) as i64);
         if at != index {
             check.raise(0, (index, start.dtype), Axis(axis), size, window);
         }
-        at as usize
-    };
-    starts.iter().enumerate().map(place).collect()
+        at as isize
+    })
 }
 
 /// What the ops do with windows that do not fit if they do not check them.
@@ -146,7 +150,12 @@ impl OpDef for DynamicSlice {
             return;
         }
         let start = clamped(&operands[1..], &self.sizes, x.shape, &self.check);
-        see(x, &Layout { strides: x.layout.strides.clone(), offset: shifted(x.layout, &start) }, out);
+        let way: isize = start.zip(&x.layout.strides).map(|(at, &stride)| at * stride).sum();
+        // A loop's body does this in some nanoseconds: no layout is made for it.
+        match usize::try_from(way) {
+            Ok(way) => see(&View { data: &x.data[way * x.dtype.bytes()..], ..*x }, x.layout, out),
+            Err(_) => see(x, &x.layout.moved(way), out),
+        }
     }
 
     /// At positions that are known it is a static slice.
@@ -289,8 +298,18 @@ impl OpDef for DynamicUpdateSlice {
             return;
         }
         let start = clamped(&others[1..], update.shape, out.shape, &self.check);
-        let dense = Layout::dense(out.shape);
-        store_at(&dense.strides, shifted(&dense, &start) as isize, update, out);
+        let (mut stack, mut heap, rank) = ([0; STACK_AXES], vec![], out.shape.rank());
+        let steps = if rank <= STACK_AXES {
+            &mut stack[..rank]
+        } else {
+            heap.resize(rank, 0);
+            &mut heap[..]
+        };
+        let (mut step, mut place) = (1, 0);
+        for ((own, at), &size) in steps.iter_mut().zip(start).zip(out.shape.iter()) {
+            (*own, place, step) = (step, place + at * step, step * size as isize);
+        }
+        store_at(steps, place, update, out);
     }
 
     /// The operand's gradient is the result's outside of the window, the update's is the result's inside.
@@ -392,6 +411,7 @@ fn windows(rank: usize, batched: bool) -> Windows {
 mod tests {
     use super::*;
     use crate::ops::slice::tests::{run, view};
+    use crate::tensor::Layout;
 
     #[test]
     fn windows_are_moved_so_that_they_fit() {

@@ -120,9 +120,9 @@ impl OpDef for Gather {
                 return Err(Error::arg("slice_sizes", expected, window.to_string()));
             }
         }
-        let mut batches = windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]);
+        let mut batches = windows.batches(&indices.shape).map(|i| indices.shape[i]);
         let mut kept = windows.kept(rank).map(|i| sizes[i]);
-        let count = windows.batches(&indices.shape).len() + windows.window_axes.len();
+        let count = windows.batches(&indices.shape).count() + windows.window_axes.len();
         let size = |i| if windows.window_axes.contains(&Axis(i)) { kept.next() } else { batches.next() };
         let sizes = (0..count).map(size).map(|size| size.expect("as many as were checked"));
         Ok(vec![Aval { shape: Shape::try_new(sizes.collect())?, ..x.clone() }])
@@ -203,7 +203,7 @@ impl OpDef for Gather {
                 op.slice_sizes.extend(at.batched[0].then_some(at.size.min(1)));
             } else {
                 let stack =
-                    self.windows.batches(&indices.aval().shape).len() + self.windows.window_axes.len();
+                    self.windows.batches(&indices.aval().shape).count() + self.windows.window_axes.len();
                 op.windows.window_axes.push(Axis(stack));
                 op.slice_sizes.push(at.size);
             }
@@ -244,7 +244,7 @@ impl Gather {
     fn axis(&self, x: &Shape, indices: &Shape) -> Option<Axis> {
         let Windows { window_axes, dropped, batching, index_map, .. } = &self.windows;
         let (&[axis], [dropped], []) = (&index_map[..], &dropped[..], &batching[..]) else { return None };
-        let more = self.windows.batches(indices).len();
+        let more = self.windows.batches(indices).count();
         let kept = (0..x.rank()).filter(|&i| i != axis.0);
         let all = kept.clone().all(|i| self.slice_sizes[i] == x[i]);
         let stays =

@@ -3,7 +3,7 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::compare::Compare;
-use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Strip};
+use super::contract::{simplified, Form, Linear, OpDef, Promotion, Ready, Role, Simplified, Strip};
 use super::convert::Convert;
 use super::derive::Var;
 use super::layout::{Order, Reshape};
@@ -15,9 +15,9 @@ use crate::error::Result;
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
 use crate::kernels::reductions::fold::Fold;
-use crate::kernels::reductions::reduce::reduce;
+use crate::kernels::reductions::reduce::{reduce, Plan};
 use crate::shape::{Axis, Shape};
-use crate::tensor::{Aval, Literal, View, ViewMut};
+use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use num_complex::Complex;
 
 /// A reduction. Ambiguous if the operand is.
@@ -98,6 +98,11 @@ impl OpDef for Reduction {
     fn eval(&self, operands: &[View], results: &mut [ViewMut]) {
         let (x, out) = (&operands[0], &mut results[0]);
         reduce(self.fold, x, &self.axes, out)
+    }
+
+    fn prepare(&self, operands: &[(&Shape, &Layout)]) -> Option<Ready> {
+        let plan = Plan::new(self.fold, operands[0], &self.axes);
+        Some(Box::new(move |operands, results| plan.run(&operands[0], &mut results[0])))
     }
 
     fn fold(&self) -> Option<(Fold, &[Axis])> {

@@ -84,8 +84,7 @@ impl OpDef for Scatter {
         }
         self.update.check(&SCATTER, x, captured)?;
         self.windows.check(SCATTER_NAMES, &x.shape, &indices.shape)?;
-        let batches: Vec<usize> =
-            self.windows.batches(&indices.shape).into_iter().map(|i| indices.shape[i]).collect();
+        let batches: Vec<usize> = self.windows.batches(&indices.shape).map(|i| indices.shape[i]).collect();
         let count = batches.len() + self.windows.window_axes.len();
         if update.shape.rank() != count {
             let (operand, shape) = ("update".into(), update.shape.clone());

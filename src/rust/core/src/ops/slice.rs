@@ -186,7 +186,7 @@ impl StaticSlice {
 }
 
 /// Position of the element at these indices.
-pub(super) fn shifted(layout: &Layout, index: &[usize]) -> usize {
+fn shifted(layout: &Layout, index: &[usize]) -> usize {
     let way: isize = index.iter().zip(&layout.strides).map(|(&i, &s)| i as isize * s).sum();
     (layout.offset as isize + way) as usize
 }

@@ -113,8 +113,8 @@ impl Windows {
 
     /// Axes of the indices that do not hold the vectors; these are the axes of the stack that are not the
     /// windows'.
-    pub(crate) fn batches(&self, indices: &Shape) -> Vec<usize> {
-        (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_axis).collect()
+    pub(crate) fn batches(&self, indices: &Shape) -> impl Iterator<Item = usize> + '_ {
+        (0..indices.rank()).filter(|&i| Axis(i) != self.index_vector_axis)
     }
 
     /// Checks everything but the sizes of the windows.
@@ -124,7 +124,7 @@ impl Windows {
             let expected = format!("an axis of the indices, or {}", indices.rank() + 1);
             return Err(Error::arg("index_vector_axis", expected, self.index_vector_axis.to_string()));
         }
-        let count = self.batches(indices).len() + self.window_axes.len();
+        let count = self.batches(indices).count() + self.window_axes.len();
         check_axes(names[0], &self.window_axes, count, true)?;
         check_axes(names[1], &self.dropped, rank, true)?;
         check_axes(names[2], &self.batching, rank, true)?;
@@ -174,7 +174,7 @@ impl Windows {
 
     /// Number of windows.
     pub(super) fn count(&self, indices: &Shape) -> usize {
-        self.batches(indices).into_iter().map(|i| indices[i]).product()
+        self.batches(indices).map(|i| indices[i]).product()
     }
 
     /// The starts of a range of windows. What does not fit is raised if `check` says so.
@@ -188,8 +188,7 @@ impl Windows {
     ) {
         out.fill(layout.offset as isize);
         for (component, axis) in self.index_map.iter().enumerate() {
-            let (shape, part) = self.component(indices, component);
-            let part = View { shape: &shape, layout: &part, ..*indices };
+            let part = self.component(indices, component);
             let (size, window) = (x[axis.0], sizes[axis.0]);
             let (last, stride) = (size as i64 - window as i64, layout.strides[axis.0]);
             dispatch_int!(indices.dtype, T => {
@@ -198,7 +197,7 @@ impl Windows {
                     let slots = &mut out[tile_of.clone()];
                     let tile_of = range.start + tile_of.start..range.start + tile_of.end;
                     let start = tile_of.start;
-                    let indices = tile::<T>(&part, tile_of, &mut scratch);
+                    let indices = part.tile::<T>(tile_of, &mut scratch);
                     let fits = match (clamps, stride) {
                         (true, 1) => clamped((slots, indices), last, |index| index),
                         (true, _) => clamped((slots, indices), last, |index| index * stride),
@@ -212,12 +211,10 @@ impl Windows {
             });
         }
         // From the number of a window to its index along a batch axis.
-        let (batches, (shape, _)) = (self.batches(indices.shape), self.component(indices, 0));
-        let dense = shape.strides();
         for (axis, j) in self.batching.iter().zip(&self.index_batching) {
-            let at = batches.iter().position(|&i| i == j.0).expect("checked not to hold the vectors");
             // Counted, as two divisions take longer than all else that is done for a window.
-            let (step, size) = (dense[at], shape[at]);
+            let before = self.batches(indices.shape).take_while(|&i| i < j.0);
+            let (step, size) = (before.map(|i| indices.shape[i]).product::<usize>(), indices.shape[j.0]);
             let (mut within, mut index) =
                 (range.start % step.max(1), range.start / step.max(1) % size.max(1));
             for slot in out.iter_mut() {
@@ -252,29 +249,33 @@ impl Windows {
         out: &mut [u32],
     ) {
         let (axis, mut scratch) = (self.index_map[0], vec![]);
-        let (shape, layout) = self.component(indices, 0);
-        let part = View { shape: &shape, layout: &layout, ..*indices };
-        let size = fit.x[axis.0];
+        let (part, size) = (self.component(indices, 0), fit.x[axis.0]);
         let last = size as i64 - 1;
         for tile_of in tiles(range.len()) {
             let slots = &mut out[tile_of.clone()];
             let tile_of = range.start + tile_of.start..range.start + tile_of.end;
             let start = tile_of.start;
-            let indices = tile::<i32>(&part, tile_of, &mut scratch);
+            let indices = part.tile::<i32>(tile_of, &mut scratch);
             if !placed((slots, indices), last, share, fit.clamps) {
                 raise_outside(check, indices, last, start, (axis, size, 1));
             }
         }
     }
 
-    /// The shape and layout of the elements with this number of all index vectors.
-    fn component(&self, indices: &View, number: usize) -> (Shape, Layout) {
-        let batches = self.batches(indices.shape);
-        let shape = Shape::try_new(batches.iter().map(|&i| indices.shape[i]).collect());
-        let strides = batches.iter().map(|&i| indices.layout.strides[i]).collect();
+    /// The elements with this number of all index vectors.
+    fn component<'a>(&self, indices: &View<'a>, number: usize) -> Component<'a> {
         let step = indices.layout.strides.get(self.index_vector_axis.0).copied().unwrap_or(0);
         let offset = (indices.layout.offset as isize + number as isize * step) as usize;
-        (shape.expect("part of an addressable shape"), Layout { strides, offset })
+        let axes = || self.batches(indices.shape).map(|i| (indices.shape[i], indices.layout.strides[i]));
+        let dense = axes()
+            .filter(|&(size, _)| size != 1)
+            .try_fold(1, |dense, (size, stride)| (stride == dense).then_some(dense * size as isize));
+        let layout = dense.is_none().then(|| {
+            let (sizes, strides) = axes().unzip();
+            let shape = Shape::try_new(sizes).expect("part of an addressable shape");
+            (shape, Layout { strides, offset })
+        });
+        Component { indices: *indices, offset, layout }
     }
 
     /// A walk over the stack, with strides in a value of this layout.
@@ -290,7 +291,26 @@ impl Windows {
             entries *= size;
             (size, Stride::Table(own))
         });
-        Walk::new(step.collect::<Vec<_>>().into_iter())
+        Walk::new(step)
+    }
+}
+
+/// Indices of windows along one axis.
+struct Component<'a> {
+    indices: View<'a>,
+    /// The first one.
+    offset: usize,
+    /// How they lie, unless side by side.
+    layout: Option<(Shape, Layout)>,
+}
+
+impl Component<'_> {
+    /// Some of them, in order.
+    fn tile<'a, T: Element>(&'a self, range: Range<usize>, scratch: &'a mut Vec<T>) -> &'a [T] {
+        match &self.layout {
+            Some((shape, layout)) => tile(&View { shape, layout, ..self.indices }, range, scratch),
+            None => &cast::slice(self.indices.data)[self.offset..][range],
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Axes of a value whose index is kept on the stack, at most.
-const STACK_AXES: usize = 8;
+pub const STACK_AXES: usize = 8;
 
 /// Visits the elements `range` (in column-major order) of a strided value, as runs along the first axis.
 ///
@@ -204,15 +204,33 @@ pub(super) fn bytes_of<'a>(x: &View<'a>, range: Range<usize>, scratch: &'a mut A
     }
     scratch.reserve(range.len() * width);
     let out = &mut scratch.as_mut_slice()[..range.len() * width];
+    gather_bytes(x, range, out);
+    out
+}
+
+/// Copies the elements `range` of a value of any layout.
+fn gather_bytes(x: &View, range: Range<usize>, out: &mut [u8]) {
     by_width!(x.dtype, T => {
         let (data, out) = (cast::slice::<T>(x.data), cast::slice_mut::<T>(out));
-        if x.layout.strides.iter().all(|&stride| stride == 0) {
-            out.fill(data[x.layout.offset]);
-        } else {
-            gather(data, x.shape, x.layout, range, out);
+        match step(x) {
+            Some(step) => {
+                let first = x.layout.offset as isize + range.start as isize * step;
+                gather_run(data, first, step, out)
+            }
+            None => gather(data, x.shape, x.layout, range, out),
         }
     });
-    out
+}
+
+/// How far apart the elements of a value are, if that is the same for all.
+fn step(x: &View) -> Option<isize> {
+    let axes = x.shape.iter().zip(&x.layout.strides).filter(|(&size, _)| size != 1);
+    let line =
+        axes.map(|(&size, &stride)| (size, stride)).try_fold((1, 0), |(n, step), (size, stride)| match n {
+            1 => Some((size, stride)),
+            _ => (step * n as isize == stride).then_some((n * size, step)),
+        });
+    line.map(|(_, step)| step)
 }
 
 /// Applies a kernel on bytes to tiles of operands; pieces of these are shared between threads if there are
@@ -248,9 +266,22 @@ const MAX_OPERANDS: usize = 3;
 
 /// Copies a value of any layout into a dense one.
 pub fn copy(x: &View, out: &mut ViewMut) {
-    if !(filled(x, out) || turned(x, out)) {
-        map(&|x, out| out.copy_from_slice(x[0]), &[x], out)
+    if filled(x, out) || turned(x, out) {
+        return;
     }
+    let width = out.dtype.bytes();
+    let work = out.data.len() / width * ELEMENT;
+    let is_dense = x.layout.is_dense(x.shape);
+    pool::for_each_chunk(out.data, PIECE * width, work, |i, piece| {
+        for (range, out) in tiles(piece.len() / width).zip(piece.chunks_mut(TILE * width)) {
+            let range = i * PIECE + range.start..i * PIECE + range.end;
+            if is_dense {
+                out.copy_from_slice(&x.data[(x.layout.offset + range.start) * width..][..out.len()]);
+            } else {
+                gather_bytes(x, range, out);
+            }
+        }
+    });
 }
 
 /// As [`copy`], past the caches if elements that are side by side stay so.
@@ -276,6 +307,12 @@ fn filled(x: &View, out: &mut ViewMut) -> bool {
 
 /// Copies a value if elements that are side by side do not stay so; returns whether it did.
 fn turned(x: &View, out: &mut ViewMut) -> bool {
+    let mut steps =
+        x.shape.iter().zip(&x.layout.strides).filter(|(&size, _)| size > 1).map(|(_, &step)| step);
+    // Elements that are side by side stay so, or there are none.
+    if steps.next().is_none_or(|first| first == 1) || steps.all(|step| step != 1) {
+        return false;
+    }
     by_width!(x.dtype, T => permute::copy(cast::slice::<T>(x.data), x, cast::slice_mut::<T>(out.data)))
 }
 

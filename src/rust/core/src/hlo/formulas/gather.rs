@@ -49,7 +49,7 @@ pub(super) fn scatter<'m, 'b>(
         }
         let fits = fitted(at, &op.windows, &shape, &sizes).fits;
         let whole = at.aval().shape;
-        let batches: Vec<Axis> = op.windows.batches(&whole).into_iter().map(Axis).collect();
+        let batches: Vec<Axis> = op.windows.batches(&whole).map(Axis).collect();
         at = fits.repeated(&whole, &batches).select(at, at.integer(outside));
     }
     x.apply(Op::Scatter(op.clone()), &[at, update])
@@ -60,7 +60,7 @@ fn at_zero<'m, 'b>(op: &Scatter, x: Var<'m, 'b>, indices: Var<'m, 'b>, update: V
     let (shape, index_shape) = (x.aval().shape, indices.aval().shape);
     let old = &op.windows;
     let later = |axes: &[Axis]| axes.iter().map(|axis| Axis(axis.0 + 1)).collect::<Vec<_>>();
-    let batches = old.batches(&index_shape);
+    let batches = old.batches(&index_shape).collect::<Vec<_>>();
     let without_vectors = |axis: &Axis| Axis(axis.0 - usize::from(axis.0 > old.index_vector_axis.0));
     let windows = Windows {
         window_axes: old.window_axes.clone(),

@@ -160,19 +160,20 @@ fn place<T: Element>(
     (x, from): (&[T], isize),
     (out, to): (&mut [T], isize),
 ) {
-    let (Some((&n, sizes)), Some((&stride, strides)), Some((&step, steps))) =
-        (sizes.split_last(), strides.split_last(), steps.split_last())
-    else {
+    let Some(last) = sizes.iter().rposition(|&n| n != 1) else {
         out[to as usize] = x[from as usize];
         return;
     };
-    for i in 0..n as isize {
-        let (from, to) = (from + i * stride, to + i * step);
-        if sizes.is_empty() {
-            out[to as usize] = x[from as usize];
-        } else {
-            place((sizes, strides, steps), (x, from), (out, to));
+    let (n, stride, step) = (sizes[last], strides[last], steps[last]);
+    let others = (&sizes[..last], &strides[..last], &steps[..last]);
+    if others.0.iter().all(|&n| n == 1) {
+        for i in 0..n as isize {
+            out[(to + i * step) as usize] = x[(from + i * stride) as usize];
         }
+        return;
+    }
+    for i in 0..n as isize {
+        place(others, (x, from + i * stride), (&mut *out, to + i * step));
     }
 }
 
@@ -190,6 +191,9 @@ pub fn combine(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, by:
         });
     })
 }
+
+/// Places that are on the stack, at most: a loop's body writes some elements in some nanoseconds.
+const STACK: usize = 64;
 
 /// Threads that share a scatter, at most: each reads all positions, and updates those in its share of the
 /// result.
@@ -233,7 +237,13 @@ fn update<T: Element>(
         // The result is shared out by position, so that each position gets its updates in order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
             let share = i * part..i * part + out.len();
-            let (mut places, mut scratch) = (vec![0; n.min(LIST)], vec![]);
+            let (mut stack, mut heap, mut scratch) = ([0; STACK], vec![], vec![]);
+            let places = if n <= STACK {
+                &mut stack[..n]
+            } else {
+                heap.resize(n.min(LIST), 0);
+                &mut heap[..]
+            };
             let mut own = vec![T::default(); if out.len() < all { places.len() } else { 0 }];
             let mut start = 0;
             while start < n {

@@ -3,7 +3,7 @@
 
 use super::zeroed;
 use crate::kernels::threads::pool;
-use crate::kernels::tile::TILE;
+use crate::kernels::tile::{STACK_AXES, TILE};
 use std::ops::Range;
 
 /// The table's entry for a window that is left out.
@@ -120,16 +120,18 @@ impl Walk {
         if range.is_empty() {
             return;
         }
-        let mut rest = range.start;
-        let mut index: Vec<usize> = self
-            .0
-            .iter()
-            .map(|&(n, _)| {
-                let i = rest % n;
-                rest /= n;
-                i
-            })
-            .collect();
+        let (mut rest, rank) = (range.start, self.0.len());
+        // As those of `tile::runs`.
+        let (mut stack, mut heap) = ([0; STACK_AXES], vec![]);
+        let index = if rank <= STACK_AXES {
+            &mut stack[..rank]
+        } else {
+            heap.resize(rank, 0);
+            &mut heap[..]
+        };
+        for (i, &(n, _)) in index.iter_mut().zip(&self.0) {
+            (*i, rest) = (rest % n, rest / n);
+        }
         let (size, stride) = self.0[0];
         let mut at = 0;
         while at < range.len() {

@@ -148,13 +148,15 @@ struct Many<'a, T, O> {
 impl<T: Element, O: Made> Work<T> for Many<'_, T, O> {
     type Made = ();
     fn run<A: Element>(self, how: Accumulation<T, A>) {
-        let mut acc = many(&how.loops, how.free, self.x, self.rows, self.out.len());
-        if let Some((are_right, exact)) = &how.exact {
-            if !are_right(&acc) {
-                acc = many(exact, false, self.x, self.rows, self.out.len());
-            }
+        let Many { x, rows, out } = self;
+        let len = out.len();
+        let are_right = many(&how.loops, how.free, x, rows, len, |acc| {
+            let are_right = how.exact.as_ref().is_none_or(|(are_right, _)| are_right(acc));
+            are_right.then(|| made(acc, out)).is_some()
+        });
+        if let Some((_, exact)) = how.exact.as_ref().filter(|_| !are_right) {
+            many(exact, false, x, rows, len, |acc| made(acc, out));
         }
-        made(&acc, self.out);
     }
 }
 
@@ -164,23 +166,39 @@ fn made<A: Element, O: Made>(acc: &[A], out: &mut [O]) {
     out.iter_mut().zip(acc).for_each(|(out, &acc)| *out = O::made(acc));
 }
 
-/// The accumulators of so many results.
-fn many<T: Element, A: Element>(loops: &Loops<T, A>, free: bool, x: &[T], rows: Rows, len: usize) -> Vec<A> {
-    if let Some(beside) = loops.beside.filter(|_| are_beside(x, &rows)) {
-        let mut acc = vec![loops.start; len];
-        beside(x, rows, &mut acc);
-        return acc;
+/// Accumulators that are on the stack, at most: a loop's body folds some elements in some nanoseconds.
+const STACK: usize = 64;
+
+/// Gives the accumulators of so many results to a function.
+fn many<T: Element, A: Element, R>(
+    loops: &Loops<T, A>,
+    free: bool,
+    x: &[T],
+    rows: Rows,
+    len: usize,
+    take: impl FnOnce(&[A]) -> R,
+) -> R {
+    let beside = loops.beside.filter(|_| are_beside(x, &rows));
+    let together = beside.is_none() && rows.are_together(len);
+    let one = beside.is_some() || free && !together;
+    let lanes = if one { 1 } else { rows.offsets.len().min(LANES) };
+    let (mut stack, mut heap) = ([loops.start; STACK], vec![]);
+    let acc = if lanes * len <= STACK {
+        &mut stack[..lanes * len]
+    } else {
+        heap.resize(lanes * len, loops.start);
+        &mut heap[..]
+    };
+    if let Some(beside) = beside {
+        beside(x, rows, acc);
+        return take(acc);
     }
-    let together = rows.are_together(len);
-    let lanes = if free && !together { 1 } else { rows.offsets.len().min(LANES) };
-    let mut acc = vec![loops.start; lanes * len];
     rows.each(x, len, lanes, together, &mut |at, runs| match *runs {
         [a, b, c, d] => (loops.four)(&mut acc[at], [a, b, c, d]),
         _ => runs.iter().for_each(|run| (loops.one)(&mut acc[at.clone()], run)),
     });
-    halve(&mut acc, len, loops.others);
-    acc.truncate(len);
-    acc
+    halve(acc, len, loops.others);
+    take(&acc[..len])
 }
 
 // ---- the ways to accumulate

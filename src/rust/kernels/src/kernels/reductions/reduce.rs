@@ -41,6 +41,12 @@ const SHORT: usize = 16;
 /// Elements of a piece of work for a thread, about.
 const PIECE: usize = 1 << 18;
 
+/// The estimated time of reading and folding an element, in picoseconds.
+const ELEMENT: usize = 200;
+
+/// The same, if it is copied before.
+const ELEMENT_COPIED: usize = 1000;
+
 /// The folds of a dtype, with what they make as `O`: results as bytes, or [`Partial`]s. The walk over values
 /// is thus compiled once for all dtypes.
 struct Folds<O> {
@@ -68,11 +74,9 @@ impl Folds<Partial> {
     }
 }
 
-/// A reduction on one operand.
-struct Plan<'a> {
+/// A reduction of operands of one shape and layout.
+pub struct Plan {
     fold: Fold,
-    dtype: DType,
-    data: &'a [u8],
     /// Of the results.
     kept: (Shape, Layout),
     /// Of the elements of one result, from its first.
@@ -82,13 +86,83 @@ struct Plan<'a> {
 }
 
 /// Shape and layout of some of the axes, those joined that lie in one line.
-fn along(x: &View, axes: impl Iterator<Item = usize>, offset: usize) -> (Shape, Layout) {
-    let lines = x.layout.lines(x.shape, axes);
+fn along(
+    (shape, layout): (&Shape, &Layout),
+    axes: impl Iterator<Item = usize>,
+    offset: usize,
+) -> (Shape, Layout) {
+    let lines = layout.lines(shape, axes);
     let (sizes, strides) = lines.into_iter().unzip();
     (Shape::try_new(sizes).expect("some axes of an addressable shape"), Layout { strides, offset })
 }
 
-impl Plan<'_> {
+impl Plan {
+    /// Of the axes `axes`.
+    pub fn new(fold: Fold, x: (&Shape, &Layout), axes: &[Axis]) -> Plan {
+        let of = |reduced: bool| (0..x.0.rank()).filter(move |&i| axes.contains(&Axis(i)) == reduced);
+        let (kept, reduced) = (along(x, of(false), x.1.offset), along(x, of(true), 0));
+        let apart = kept.1.strides.first().is_some_and(|&stride| stride != 1);
+        let lines = match (reduced.0.first(), reduced.1.strides.first()) {
+            (Some(&size), Some(&1)) => size >= LINE || apart && size >= LINE_APART,
+            _ => kept.0.size() == 1,
+        };
+        Plan { fold, kept, reduced, lines }
+    }
+
+    /// Reduces `x`, which has the shape and the layout that the plan is of; `out` has a result for each index of the
+    /// other axes, in order. An empty set of elements gives the identity.
+    pub fn run(&self, x: &View, out: &mut ViewMut) {
+        let (dtype, width) = (x.dtype, x.dtype.bytes());
+        let out = &mut *out.data;
+        let results = out.len() / width;
+        let (fold, lines, n) = (self.fold, self.lines, self.reduced.0.size());
+        if n == 0 || results == 0 {
+            return finish(dtype, fold, &[], n, out);
+        }
+        let element = if self.are_few() { ELEMENT_COPIED } else { ELEMENT };
+        let (count, work) = (n.div_ceil(TILE), (n * results).saturating_mul(element));
+        let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
+        // Neighbours that are folded together are cut apart no more than the threads need.
+        let together = |each: usize| each.max((count * results / (2 * threads())).min(TOGETHER));
+        let apiece = |each: usize| each.min((count * results).div_ceil(2 * threads())).max(1);
+        let piece = |each: usize| if lines { apiece(each) } else { together(each) };
+        if count == 1 {
+            let folds = dispatch!(dtype, T => Folds::<u8>::of::<T>());
+            let piece = piece(PIECE / n);
+            return pool::for_each_chunk(out, piece * width, work, |i, out| {
+                self.tile(x, &folds, range(0), i * piece..i * piece + out.len() / width, out);
+            });
+        }
+        // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
+        let folds = dispatch!(dtype, T => Folds::<Partial>::of::<T>());
+        let (piece, inner) = (piece(PIECE / TILE), if lines { count } else { results });
+        let mut partials = zeroed::<Partial>(count * results);
+        pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
+            let mut at = i * piece;
+            while !partials.is_empty() {
+                let (outer, first) = (at / inner, at % inner);
+                let (now, later) = partials.split_at_mut(partials.len().min(inner - first));
+                at += now.len();
+                if lines {
+                    // As many tiles at a time as are folded together.
+                    let numbers = now.chunks_mut(4).zip((first..).step_by(4));
+                    numbers.for_each(|(out, number)| {
+                        let tiles = range(number).start..range(number + out.len() - 1).end;
+                        self.tile(x, &folds, tiles, outer..outer + 1, out)
+                    });
+                } else {
+                    self.tile(x, &folds, range(outer), first..first + now.len(), now);
+                }
+                partials = later;
+            }
+        });
+        let (from, step) = if lines { (count, 1) } else { (1, results) };
+        finish_each(dtype, fold, n, out, &|i, add| {
+            stop::work(count);
+            partials[i * from..].iter().step_by(step).take(count).for_each(|&partial| add(partial));
+        });
+    }
+
     /// Whether few results lie side by side, and then others, and each has few elements.
     fn are_few(&self) -> bool {
         let beside = self.kept.0.len() > 1 && self.kept.0[0] < FEW && self.kept.1.strides[0] == 1;
@@ -96,16 +170,23 @@ impl Plan<'_> {
     }
 
     /// Folds some results, whose elements are copied into columns.
-    fn columns<O>(&self, folds: &Folds<O>, offsets: &[isize], results: Range<usize>, out: &mut [O]) {
-        let (n, width, each) = (offsets.len(), self.dtype.bytes(), out.len() / results.len());
+    fn columns<O>(
+        &self,
+        x: &View,
+        folds: &Folds<O>,
+        offsets: &[isize],
+        results: Range<usize>,
+        out: &mut [O],
+    ) {
+        let (n, width, each) = (offsets.len(), x.dtype.bytes(), out.len() / results.len());
         let many = (COPIED / n).min(results.len());
         let mut columns = AlignedBytes::zeroed(many * n * width);
         for (i, out) in out.chunks_mut(many * each).enumerate() {
             let start = results.start + i * many;
             let range = start..start + out.len() / each;
             stop::work(range.len() * n);
-            by_width!(self.dtype, T => {
-                let (data, columns) = (cast::slice::<T>(self.data), cast::slice_mut::<T>(columns.as_mut_slice()));
+            by_width!(x.dtype, T => {
+                let (data, columns) = (cast::slice::<T>(x.data), cast::slice_mut::<T>(columns.as_mut_slice()));
                 runs(&self.kept.0, &self.kept.1, range, |at, first, _, len| {
                     for (column, &offset) in columns.chunks_mut(many).zip(offsets) {
                         let first = (first as isize + offset) as usize;
@@ -119,7 +200,14 @@ impl Plan<'_> {
     }
 
     /// Folds one tile of some results, or several of one.
-    fn tile<O>(&self, folds: &Folds<O>, tile_of: Range<usize>, results: Range<usize>, out: &mut [O]) {
+    fn tile<O>(
+        &self,
+        x: &View,
+        folds: &Folds<O>,
+        tile_of: Range<usize>,
+        results: Range<usize>,
+        out: &mut [O],
+    ) {
         let (shape, layout) = &self.reduced;
         let mut offsets = Vec::new();
         let are_few = self.are_few();
@@ -134,9 +222,9 @@ impl Plan<'_> {
             });
         }
         if are_few {
-            return self.columns(folds, &offsets, results, out);
+            return self.columns(x, folds, &offsets, results, out);
         }
-        let (mut layout, mut scratch) = (layout.clone(), AlignedBytes::new());
+        let (mut own, mut scratch) = (None, AlignedBytes::new());
         let each = out.len() / results.len();
         runs(&self.kept.0, &self.kept.1, results, |at, first, stride, len| {
             let out = &mut out[at * each..(at + len) * each];
@@ -150,19 +238,20 @@ impl Plan<'_> {
                 let blocks = out.chunks_mut(TOGETHER * each).enumerate();
                 return blocks.for_each(|(i, out)| {
                     stop::work(out.len() / each * tile_of.len());
-                    (folds.tiles)(self.fold, self.data, rows(i), out);
+                    (folds.tiles)(self.fold, x.data, rows(i), out);
                 });
             }
             // Results whose elements lie one after the other.
             let n = tile_of.len();
             if step == Some(1) && stride == n as isize && n == shape.size() && n <= TILE {
                 stop::work(len * n);
-                let bytes = self.dtype.bytes();
-                return (folds.line)(self.fold, &self.data[first * bytes..][..len * n * bytes], n, out);
+                let bytes = x.dtype.bytes();
+                return (folds.line)(self.fold, &x.data[first * bytes..][..len * n * bytes], n, out);
             }
             for (i, out) in out.chunks_mut(each).enumerate() {
-                layout.offset = (first as isize + i as isize * stride) as usize;
-                let x = View { dtype: self.dtype, shape, layout: &layout, data: self.data };
+                let own = own.get_or_insert_with(|| layout.clone());
+                own.offset = (first as isize + i as isize * stride) as usize;
+                let x = View { dtype: x.dtype, shape, layout: own, data: x.data };
                 stop::work(tile_of.len());
                 (folds.line)(self.fold, bytes_of(&x, tile_of.clone(), &mut scratch), TILE, out);
             }
@@ -170,73 +259,10 @@ impl Plan<'_> {
     }
 }
 
-/// The estimated time of reading and folding an element, in picoseconds.
-const ELEMENT: usize = 200;
-
-/// The same, if it is copied before.
-const ELEMENT_COPIED: usize = 1000;
-
 /// Reduces the axes `axes` of `x`; `out` has the others, in order. An empty set of elements gives the
 /// identity.
 pub fn reduce(fold: Fold, x: &View, axes: &[Axis], out: &mut ViewMut) {
-    let (dtype, width) = (x.dtype, x.dtype.bytes());
-    let out = &mut *out.data;
-    let results = out.len() / width;
-    let of = |reduced: bool| (0..x.shape.rank()).filter(move |&i| axes.contains(&Axis(i)) == reduced);
-    let reduced = along(x, of(true), 0);
-    let n = reduced.0.size();
-    if n == 0 || results == 0 {
-        return finish(dtype, fold, &[], n, out);
-    }
-    let kept = along(x, of(false), x.layout.offset);
-    let apart = kept.1.strides.first().is_some_and(|&stride| stride != 1);
-    let lines = match (reduced.0.first(), reduced.1.strides.first()) {
-        (Some(&size), Some(&1)) => size >= LINE || apart && size >= LINE_APART,
-        _ => results == 1,
-    };
-    let plan = Plan { fold, dtype, data: x.data, kept, reduced, lines };
-    let element = if plan.are_few() { ELEMENT_COPIED } else { ELEMENT };
-    let (count, work) = (n.div_ceil(TILE), (n * results).saturating_mul(element));
-    let range = |number: usize| number * TILE..((number + 1) * TILE).min(n);
-    // Neighbours that are folded together are cut apart no more than the threads need.
-    let together = |each: usize| each.max((count * results / (2 * threads())).min(TOGETHER));
-    let apiece = |each: usize| each.min((count * results).div_ceil(2 * threads())).max(1);
-    let piece = |each: usize| if lines { apiece(each) } else { together(each) };
-    if count == 1 {
-        let folds = dispatch!(dtype, T => Folds::<u8>::of::<T>());
-        let piece = piece(PIECE / n);
-        return pool::for_each_chunk(out, piece * width, work, |i, out| {
-            plan.tile(&folds, range(0), i * piece..i * piece + out.len() / width, out);
-        });
-    }
-    // Neighbours in memory are folded one after the other: all tiles of a result, or one of each result.
-    let folds = dispatch!(dtype, T => Folds::<Partial>::of::<T>());
-    let (piece, inner) = (piece(PIECE / TILE), if lines { count } else { results });
-    let mut partials = zeroed::<Partial>(count * results);
-    pool::for_each_chunk(&mut partials, piece, work, |i, mut partials| {
-        let mut at = i * piece;
-        while !partials.is_empty() {
-            let (outer, first) = (at / inner, at % inner);
-            let (now, later) = partials.split_at_mut(partials.len().min(inner - first));
-            at += now.len();
-            if lines {
-                // As many tiles at a time as are folded together.
-                let numbers = now.chunks_mut(4).zip((first..).step_by(4));
-                numbers.for_each(|(out, number)| {
-                    let tiles = range(number).start..range(number + out.len() - 1).end;
-                    plan.tile(&folds, tiles, outer..outer + 1, out)
-                });
-            } else {
-                plan.tile(&folds, range(outer), first..first + now.len(), now);
-            }
-            partials = later;
-        }
-    });
-    let (from, step) = if lines { (count, 1) } else { (1, results) };
-    finish_each(dtype, fold, n, out, &|i, add| {
-        stop::work(count);
-        partials[i * from..].iter().step_by(step).take(count).for_each(|&partial| add(partial));
-    });
+    Plan::new(fold, (x.shape, x.layout), axes).run(x, out);
 }
 
 /// Folds the [`Partial`]s of the tiles of each result of this dtype, which has `len` elements.
