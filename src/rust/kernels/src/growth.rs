@@ -43,6 +43,20 @@ pub fn table<T: Clone>(value: T, n: usize) -> Vec<T> {
     out
 }
 
+/// Gives so many copies of a value to a function: on the stack if they are few, as in the body of a loop, which runs in
+/// some nanoseconds.
+pub fn with_table<T: Copy, R>(value: T, n: usize, run: impl FnOnce(&mut [T]) -> R) -> R {
+    const FEW: usize = 64;
+    let (mut stack, mut heap);
+    run(if n <= FEW {
+        stack = [value; FEW];
+        &mut stack[..n]
+    } else {
+        heap = table(value, n);
+        &mut heap
+    })
+}
+
 /// Collects an iterator of known length.
 pub fn collect<T>(from: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     let mut out = Vec::new();

@@ -7,6 +7,7 @@
 use super::columns::Columns;
 use super::walk::{ELEMENT, LIST, PIECE};
 use crate::dtype::Element;
+use crate::growth::{table, with_table};
 use crate::kernels::cast::by_width;
 use crate::kernels::elementwise::{Binary, Pair};
 use crate::kernels::threads::{pool, threads};
@@ -54,12 +55,13 @@ fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) 
     let work = out.len() * ELEMENT;
     if walk.is_list() && data.len() <= NOWHERE as usize {
         return pool::for_each_chunk(out, PIECE, work, |i, out| {
-            let mut places = [0; TILE];
-            for (j, out) in out.chunks_mut(TILE).enumerate() {
-                let (start, places) = (i * PIECE + j * TILE, &mut places[..out.len()]);
-                starts.places(start..start + out.len(), &(0..data.len()), places);
-                out.iter_mut().zip(places).for_each(|(out, &mut place)| *out = data[place as usize]);
-            }
+            with_table(0, out.len().min(TILE), |places| {
+                for (j, out) in out.chunks_mut(TILE).enumerate() {
+                    let (start, places) = (i * PIECE + j * TILE, &mut places[..out.len()]);
+                    starts.places(start..start + out.len(), &(0..data.len()), places);
+                    out.iter_mut().zip(places).for_each(|(out, &mut place)| *out = data[place as usize]);
+                }
+            })
         });
     }
     let table = starts.table();
@@ -192,9 +194,6 @@ pub fn combine(walk: &Walk, starts: &Starts, from: &View, out: &mut ViewMut, by:
     })
 }
 
-/// Places that are on the stack, at most: a loop's body writes some elements in some nanoseconds.
-const STACK: usize = 64;
-
 /// Threads that share a scatter, at most: each reads all positions, and updates those in its share of the
 /// result.
 const PARTS: usize = 4;
@@ -206,9 +205,8 @@ const FAR: usize = 2 << 20;
 /// update what is near: it is worth it where an update waits for memory, or where positions ascend, so that
 /// shares follow one another.
 fn parts(starts: &Starts, bytes: usize) -> usize {
-    let (mut first, mut last) = ([0; TILE], [0; TILE]);
     let n = starts.count.min(TILE);
-    let (first, last) = (&mut first[..n], &mut last[..n]);
+    let (first, last) = (&mut table(0, n)[..], &mut table(0, n)[..]);
     (starts.find)(0..n, first);
     (starts.find)(starts.count - n..starts.count, last);
     // All of them, or those of the examples of a batch.
@@ -237,40 +235,36 @@ fn update<T: Element>(
         // The result is shared out by position, so that each position gets its updates in order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
             let share = i * part..i * part + out.len();
-            let (mut stack, mut heap, mut scratch) = ([0; STACK], vec![], vec![]);
-            let places = if n <= STACK {
-                &mut stack[..n]
-            } else {
-                heap.resize(n.min(LIST), 0);
-                &mut heap[..]
-            };
-            let mut own = vec![T::default(); if out.len() < all { places.len() } else { 0 }];
-            let mut start = 0;
-            while start < n {
-                let range = start..(start + LIST).min(n);
-                stop::work(range.len());
-                start = range.end;
-                let places = &mut places[..range.len()];
-                starts.places(range.clone(), &share, places);
-                let elements = tile::tile::<T>(from, range, &mut scratch);
-                if out.len() == all {
-                    each(out, places, elements);
-                    continue;
-                }
-                let count = places.iter().filter(|&&place| place != NOWHERE).count();
-                if count == places.len() {
-                    each(out, places, elements);
-                } else if count > 0 {
-                    // Selected without branches, half of which would be mispredicted.
-                    let mut kept = 0;
-                    for j in 0..places.len() {
-                        let place = places[j];
-                        (places[kept], own[kept]) = (place, elements[j]);
-                        kept += usize::from(place != NOWHERE);
+            with_table(0, n.min(LIST), |places| {
+                let mut scratch = vec![];
+                let mut own = vec![T::default(); if out.len() < all { places.len() } else { 0 }];
+                let mut start = 0;
+                while start < n {
+                    let range = start..(start + LIST).min(n);
+                    stop::work(range.len());
+                    start = range.end;
+                    let places = &mut places[..range.len()];
+                    starts.places(range.clone(), &share, places);
+                    let elements = tile::tile::<T>(from, range, &mut scratch);
+                    if out.len() == all {
+                        each(out, places, elements);
+                        continue;
                     }
-                    each(out, &places[..kept], &own[..kept]);
+                    let count = places.iter().filter(|&&place| place != NOWHERE).count();
+                    if count == places.len() {
+                        each(out, places, elements);
+                    } else if count > 0 {
+                        // Selected without branches, half of which would be mispredicted.
+                        let mut kept = 0;
+                        for j in 0..places.len() {
+                            let place = places[j];
+                            (places[kept], own[kept]) = (place, elements[j]);
+                            kept += usize::from(place != NOWHERE);
+                        }
+                        each(out, &places[..kept], &own[..kept]);
+                    }
                 }
-            }
+            });
         });
     }
     if let Some(columns) = Columns::of(walk, starts, out.len()) {

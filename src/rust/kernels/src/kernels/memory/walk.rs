@@ -2,6 +2,7 @@
 //! windows start.
 
 use super::zeroed;
+use crate::growth::with_table;
 use crate::kernels::threads::pool;
 use crate::kernels::tile::{STACK_AXES, TILE};
 use std::ops::Range;
@@ -32,16 +33,17 @@ impl Starts<'_> {
         if let Some(places) = self.places {
             return places(range, share, out);
         }
-        let mut starts = [0; TILE];
-        for (i, out) in out.chunks_mut(TILE).enumerate() {
-            let (start, starts) = (range.start + i * TILE, &mut starts[..out.len()]);
-            (self.find)(start..start + out.len(), starts);
-            for (out, &start) in out.iter_mut().zip(&*starts) {
-                // Before the share, and outside, it is far beyond it.
-                let place = (start as usize).wrapping_sub(share.start);
-                *out = if place < share.len() { place as u32 } else { NOWHERE };
+        with_table(0, out.len().min(TILE), |starts| {
+            for (i, out) in out.chunks_mut(TILE).enumerate() {
+                let (start, starts) = (range.start + i * TILE, &mut starts[..out.len()]);
+                (self.find)(start..start + out.len(), starts);
+                for (out, &start) in out.iter_mut().zip(&*starts) {
+                    // Before the share, and outside, it is far beyond it.
+                    let place = (start as usize).wrapping_sub(share.start);
+                    *out = if place < share.len() { place as u32 } else { NOWHERE };
+                }
             }
-        }
+        })
     }
 
     /// The whole table.

@@ -12,6 +12,7 @@ use super::loops::{free_loops, halves, long_loops, loops, rare_halves, rare_loop
 use super::partials::{halve, Compensated, Each, Made, Partial, Rows, LANES};
 use super::vectors::{about, sum_loops, Extreme};
 use crate::dtype::{Bool, Cpx, Element, Int, Real};
+use crate::growth::with_table;
 use crate::kernels::cast;
 use crate::kernels::math::complex;
 use crate::kernels::math::scalar::{maximum, minimum};
@@ -166,9 +167,6 @@ fn made<A: Element, O: Made>(acc: &[A], out: &mut [O]) {
     out.iter_mut().zip(acc).for_each(|(out, &acc)| *out = O::made(acc));
 }
 
-/// Accumulators that are on the stack, at most: a loop's body folds some elements in some nanoseconds.
-const STACK: usize = 64;
-
 /// Gives the accumulators of so many results to a function.
 fn many<T: Element, A: Element, R>(
     loops: &Loops<T, A>,
@@ -182,23 +180,18 @@ fn many<T: Element, A: Element, R>(
     let together = beside.is_none() && rows.are_together(len);
     let one = beside.is_some() || free && !together;
     let lanes = if one { 1 } else { rows.offsets.len().min(LANES) };
-    let (mut stack, mut heap) = ([loops.start; STACK], vec![]);
-    let acc = if lanes * len <= STACK {
-        &mut stack[..lanes * len]
-    } else {
-        heap.resize(lanes * len, loops.start);
-        &mut heap[..]
-    };
-    if let Some(beside) = beside {
-        beside(x, rows, acc);
-        return take(acc);
-    }
-    rows.each(x, len, lanes, together, &mut |at, runs| match *runs {
-        [a, b, c, d] => (loops.four)(&mut acc[at], [a, b, c, d]),
-        _ => runs.iter().for_each(|run| (loops.one)(&mut acc[at.clone()], run)),
-    });
-    halve(acc, len, loops.others);
-    take(&acc[..len])
+    with_table(loops.start, lanes * len, |acc| {
+        if let Some(beside) = beside {
+            beside(x, rows, acc);
+            return take(acc);
+        }
+        rows.each(x, len, lanes, together, &mut |at, runs| match *runs {
+            [a, b, c, d] => (loops.four)(&mut acc[at], [a, b, c, d]),
+            _ => runs.iter().for_each(|run| (loops.one)(&mut acc[at.clone()], run)),
+        });
+        halve(acc, len, loops.others);
+        take(&acc[..len])
+    })
 }
 
 // ---- the ways to accumulate

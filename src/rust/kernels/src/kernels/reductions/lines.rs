@@ -3,7 +3,7 @@
 
 use super::way::{in_order, tiles_of, AnyParts, Lines, Together, Walk, Word, NO_STATE, NO_TOTAL, TOGETHER};
 use crate::dtype::Element;
-use crate::growth::{collect, table};
+use crate::growth::{collect, table, with_table};
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::tile::TILE;
 use crate::stop;
@@ -98,21 +98,22 @@ impl Lines {
 
     /// Lines whose elements are few neighbours, each by itself.
     fn apart<T: Element>(self, walk: &Walk<T>, out: &mut [T]) {
-        let mut line = [T::default(); TILE];
-        for first in 0..self.inner {
-            let mut state = NO_STATE;
-            (walk.start)(&mut state);
-            for tile in tiles_of(self.n, self.reverse) {
-                let line = &mut line[..tile.len()];
-                let rows = tile.start * self.inner + first..;
-                let places = out[rows.clone()].iter().step_by(self.inner);
-                line.iter_mut().zip(places).for_each(|(to, x)| *to = *x);
-                stop::work(line.len());
-                in_order(self.reverse, line, |x| (walk.tile)(&mut state, x));
-                let places = out[rows].iter_mut().step_by(self.inner);
-                places.zip(&*line).for_each(|(to, x)| *to = *x);
+        with_table(T::default(), self.n.min(TILE), |line| {
+            for first in 0..self.inner {
+                let mut state = NO_STATE;
+                (walk.start)(&mut state);
+                for tile in tiles_of(self.n, self.reverse) {
+                    let line = &mut line[..tile.len()];
+                    let rows = tile.start * self.inner + first..;
+                    let places = out[rows.clone()].iter().step_by(self.inner);
+                    line.iter_mut().zip(places).for_each(|(to, x)| *to = *x);
+                    stop::work(line.len());
+                    in_order(self.reverse, line, |x| (walk.tile)(&mut state, x));
+                    let places = out[rows].iter_mut().step_by(self.inner);
+                    places.zip(&*line).for_each(|(to, x)| *to = *x);
+                }
             }
-        }
+        })
     }
 
     /// All lines of a value.
