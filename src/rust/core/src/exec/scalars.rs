@@ -15,13 +15,15 @@ use crate::graph::{self, Def, Value};
 use crate::kernels::cast;
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::LANES;
-use crate::ops::{DynamicSlice, DynamicUpdateSlice, Graph, Op};
+use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 mod memory;
+
+use memory::is_update;
 
 /// Elements of a value that is replaced, at most.
 const MAX_ELEMENTS: usize = SHORT;
@@ -280,7 +282,7 @@ impl Lowering<'_> {
         if node.op.has_regions() || node.op.has_effect() {
             return None;
         }
-        if node.op.get::<DynamicUpdateSlice>().is_some() && self.is_whole(node.operands[0]) {
+        if is_update(node) && self.is_whole(node.operands[0]) {
             self.held[node.results[0].index()] = Some(Held::Updated(number));
             return Some(());
         }
@@ -313,6 +315,9 @@ impl Lowering<'_> {
         }
         if let Some(op) = node.op.get::<DynamicSlice>() {
             return self.window(op, node, result);
+        }
+        if let Some(op) = node.op.get::<Gather>() {
+            return self.windows(op, node, result);
         }
         if let Some((fold, axes)) = node.op.fold() {
             let kept = |axis: &usize| !axes.iter().any(|a| a.0 == *axis);

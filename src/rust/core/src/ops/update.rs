@@ -4,7 +4,7 @@ use super::attrs::{Attr, Attrs};
 use super::binary::Binary;
 use super::contract::Form;
 use super::control::Region;
-use super::Row;
+use super::{Op, Row};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -53,6 +53,14 @@ impl Update {
         match node.op.get::<Binary>().copied().filter(|op| both && named.contains(op)) {
             Some(op) => Update::With(op),
             None => Update::By(region),
+        }
+    }
+
+    /// The op that makes the new element of the old one and the update, if it has a name.
+    pub(crate) fn by(&self) -> Option<Op> {
+        match self {
+            Update::With(op) => Some((*op).into()),
+            Update::Replace | Update::By(_) => None,
         }
     }
 

@@ -173,7 +173,7 @@ impl Windows {
     }
 
     /// Number of windows.
-    pub(super) fn count(&self, indices: &Shape) -> usize {
+    pub(crate) fn count(&self, indices: &Shape) -> usize {
         self.batches(indices).map(|i| indices[i]).product()
     }
 
@@ -279,7 +279,7 @@ impl Windows {
     }
 
     /// A walk over the stack, with strides in a value of this layout.
-    pub(super) fn walk(&self, stack: &Shape, layout: &Layout) -> Walk {
+    pub(crate) fn walk(&self, stack: &Shape, layout: &Layout) -> Walk {
         let mut kept = self.kept(layout.strides.len());
         let mut entries = 1;
         let step = stack.iter().enumerate().map(|(i, &size)| {

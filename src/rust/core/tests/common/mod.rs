@@ -1,6 +1,7 @@
 //! Code that tests of whole programs share: seeded random data, and runs of a program by both executors.
 #![allow(dead_code)] // each test file uses a part
 
+pub mod both;
 pub mod large;
 pub mod text;
 

@@ -8,10 +8,12 @@
 use super::{Held, Lowering, Node, MAX_ELEMENTS};
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Step, Window};
-use crate::exec::vm::native::Origin;
+use crate::exec::vm::native::{self, Origin};
 use crate::graph::{Def, Value};
-use crate::ops::{DynamicSlice, DynamicUpdateSlice};
-use crate::tensor::Aval;
+use crate::kernels::memory::indexed::Targets;
+use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Op, Scatter, Windows};
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Layout};
 use std::sync::Arc;
 
 impl Lowering<'_> {
@@ -27,9 +29,7 @@ impl Lowering<'_> {
     /// Whether a carried value is the next one but for windows.
     fn becomes(&self, v: Value, argument: usize) -> bool {
         let mut next = self.body.outputs()[argument];
-        while let Some(node) =
-            self.body.made_by(next).filter(|node| node.op.get::<DynamicUpdateSlice>().is_some())
-        {
+        while let Some(node) = self.body.made_by(next).filter(|node| is_update(node)) {
             next = node.operands[0];
         }
         next == v
@@ -40,11 +40,15 @@ impl Lowering<'_> {
             return false;
         }
         self.body.nodes().iter().filter(|node| node.operands.contains(&v)).all(|node| {
-            let is_update = node.op.get::<DynamicUpdateSlice>().is_some();
-            if node.operands[0] != v || !is_update && node.op.get::<DynamicSlice>().is_none() {
+            let is_update = is_update(node);
+            let is_read = || node.op.get::<DynamicSlice>().is_some() || node.op.get::<Gather>().is_some();
+            if node.operands[0] != v || !is_update && !is_read() {
                 return false;
             }
-            let (parts, starts) = node.operands[1..].split_at(usize::from(is_update));
+            let (mut parts, mut starts) = node.operands[1..].split_at(usize::from(is_update));
+            if is_update && node.op.get::<Scatter>().is_some() {
+                (starts, parts) = node.operands[1..].split_at(1);
+            }
             *computed |= starts.iter().any(|&v| self.body.literal(v).is_none());
             !parts.contains(&v)
                 && !starts.contains(&v)
@@ -65,29 +69,116 @@ impl Lowering<'_> {
         let checked = self.check(&starts)?;
         let elements: Arc<[usize]> =
             (0..result.shape.size()).map(|_| self.element(result.dtype, Origin::Made)).collect();
-        let elements_at = placed(&from, &op.sizes, &elements)?;
+        let elements_at = placed(&from, &op.sizes, &elements, 0)?;
         self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements: elements_at }));
         Some(elements)
     }
 
-    /// Replaces a window of a carried value in memory, and returns where that is.
+    /// The windows of an operand that is in memory, stacked; those of another one are called for.
+    pub(super) fn windows(&mut self, op: &Gather, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
+        let from = self.body.aval(node.operands[0]).clone();
+        let Held::Whole(argument, _) = self.operand(node.operands[0])? else { return None };
+        let stack = self.stack(&op.windows, &from, &op.slice_sizes, node.operands[1])?;
+        let elements: Arc<[usize]> =
+            (0..result.shape.size()).map(|_| self.element(result.dtype, Origin::Made)).collect();
+        let windows = stack.of(&op.windows, &result.shape, &elements);
+        for ((starts, way), own) in stack.starts.into_iter().zip(windows) {
+            let checked = self.check(&starts)?;
+            let elements = placed(&from, &op.slice_sizes, &own, way)?;
+            self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements }));
+        }
+        Some(elements)
+    }
+
+    /// Replaces windows of a carried value in memory, and returns where that is.
     pub(super) fn put(&mut self, node: &Node) -> Option<Held> {
         let to = self.body.aval(node.operands[0]).clone();
-        let part = self.body.aval(node.operands[1]).shape.clone();
         let Held::Whole(argument, _) = self.operand(node.operands[0])? else { return None };
-        if argument >= self.carried || part.size() > MAX_ELEMENTS {
+        let part = if node.op.get::<Scatter>().is_some() { 2 } else { 1 };
+        let of = self.body.aval(node.operands[part]).shape.clone();
+        if argument >= self.carried || of.size() > MAX_ELEMENTS {
             return None;
         }
-        let elements = self.elements(node.operands[1])?;
-        let starts = self.starts(&to, &part, &node.operands[2..])?;
-        let elements = placed(&to, &part, &elements)?;
+        let elements = self.elements(node.operands[part])?;
+        let (sizes, windows, by) = match node.op.get::<Scatter>() {
+            Some(op) => {
+                let sizes = op.sizes(to.shape.rank(), &of);
+                let stack = self.stack(&op.windows, &to, &sizes, node.operands[1])?;
+                let own = stack.of(&op.windows, &of, &elements);
+                (sizes, stack.starts.into_iter().zip(own).collect(), op.update.by())
+            }
+            None => {
+                let starts = self.starts(&to, &of, &node.operands[2..])?;
+                (of.to_vec(), vec![((starts, 0), elements.to_vec())], None)
+            }
+        };
+        self.replace(argument, &to, &sizes, windows, by)
+    }
+
+    /// Replaces windows of these sizes, in order, each by its elements, or by what an op makes of what is there and these.
+    fn replace(
+        &mut self,
+        argument: usize,
+        to: &Aval,
+        sizes: &[usize],
+        windows: Vec<(Start, Vec<usize>)>,
+        by: Option<Op>,
+    ) -> Option<Held> {
+        let by = match by {
+            Some(op) => Some(op.instruction().filter(|&op| native::loop_has(op, to.dtype))?),
+            None => None,
+        };
         if !self.written.any() {
             self.written.first = Some(self.looped.steps.len());
         }
-        let checked = self.check(&starts)?;
-        self.looped.steps.push(Step::Put(Window { argument, starts, checked, elements }));
+        // All of them, before the first is replaced.
+        let checked =
+            windows.iter().try_fold(true, |all, ((starts, _), _)| Some(self.check(starts)? && all))?;
+        for ((starts, way), mut elements) in windows {
+            if let Some(op) = by {
+                let old: Vec<usize> = elements.iter().map(|_| self.element(to.dtype, Origin::Made)).collect();
+                let there = placed(to, sizes, &old, way)?;
+                let starts = starts.clone();
+                self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements: there }));
+                let both = old.into_iter().zip(elements);
+                elements = both.map(|(old, new)| self.op(op, vec![old, new], to.dtype)).collect();
+            }
+            let elements = placed(to, sizes, &elements, way)?;
+            self.looped.steps.push(Step::Put(Window { argument, starts, checked, elements }));
+        }
         self.written.versions[argument] += 1;
         Some(Held::Whole(argument, self.written.versions[argument]))
+    }
+
+    /// Where the windows of a gather or a scatter are whose indices are these.
+    fn stack(&mut self, windows: &Windows, of: &Aval, sizes: &[usize], indices: Value) -> Option<Stack> {
+        let aval = self.body.aval(indices).clone();
+        let numbers = self.elements(indices)?;
+        if !matches!(aval.dtype, DType::I32 | DType::I64) || windows.index_map.is_empty() {
+            return None;
+        }
+        let (strides, steps) = (of.shape.strides(), aval.shape.strides());
+        let bytes = |axis: &Axis| i32::try_from(strides[axis.0] * of.dtype.bytes()).ok();
+        let mut starts: Vec<Start> = vec![];
+        let batches: Vec<usize> = windows.batches(&aval.shape).collect();
+        for number in 0..windows.count(&aval.shape) {
+            let (mut rest, mut first, mut way) = (number, 0, 0);
+            for &axis in &batches {
+                let index = rest % aval.shape[axis];
+                (rest, first) = (rest / aval.shape[axis], first + index * steps[axis]);
+                let batching = windows.batching.iter().zip(&windows.index_batching);
+                for (axis, _) in batching.filter(|(_, other)| other.0 == axis) {
+                    way += i32::try_from(index).ok()?.checked_mul(bytes(axis)?)?;
+                }
+            }
+            let step = steps.get(windows.index_vector_axis.0).copied().unwrap_or(0);
+            let component = |(i, axis): (usize, &Axis)| {
+                let most = i32::try_from(of.shape[axis.0] - sizes[axis.0]).ok()?;
+                Some((numbers[first + i * step], most, bytes(axis)?))
+            };
+            starts.push((windows.index_map.iter().enumerate().map(component).collect::<Option<_>>()?, way));
+        }
+        Some(Stack { starts, sizes: sizes.to_vec() })
     }
 
     /// For each axis, the element with the number of a window, the largest in range, and the bytes between two.
@@ -123,9 +214,40 @@ impl Lowering<'_> {
     }
 }
 
-/// The elements of a window of these sizes, with their distances from the first in bytes.
-fn placed(of: &Aval, sizes: &[usize], elements: &[usize]) -> Option<Vec<(usize, i32)>> {
-    let mut offsets = vec![0];
+/// Where a window is: for each axis, the element with its number, the largest in range, and the bytes between two; and the
+/// bytes from there on.
+type Start = (Vec<(usize, i32, i32)>, i32);
+
+/// Windows of these sizes that a gather or a scatter stacks.
+struct Stack {
+    starts: Vec<Start>,
+    sizes: Vec<usize>,
+}
+
+impl Stack {
+    /// The elements of each window, of all those of a stack of this shape.
+    fn of(&self, windows: &Windows, shape: &Shape, elements: &[usize]) -> Vec<Vec<usize>> {
+        let (sizes, volume) = (Shape::try_new(self.sizes.clone()), self.sizes.iter().product::<usize>());
+        let layout = Layout::dense(&sizes.expect("a part of an addressable shape"));
+        let table = (0..self.starts.len()).map(|number| (number * volume) as isize).collect();
+        let mut own = vec![vec![0; volume]; self.starts.len()];
+        Targets { walk: windows.walk(shape, &layout), table }.each(0..elements.len(), |i, to| {
+            own[to / volume][to % volume] = elements[i];
+        });
+        own
+    }
+}
+
+/// Whether a node replaces windows of its first operand, each by its elements or an op with a name.
+pub(super) fn is_update(node: &Node) -> bool {
+    let by_name = |op: &Scatter| op.region().is_none();
+    node.op.get::<DynamicUpdateSlice>().is_some() || node.op.get::<Scatter>().is_some_and(by_name)
+}
+
+/// The elements of a window of these sizes, with their distances in bytes from where it is found, which is so far before
+/// the first.
+fn placed(of: &Aval, sizes: &[usize], elements: &[usize], way: i32) -> Option<Vec<(usize, i32)>> {
+    let mut offsets = vec![usize::try_from(way).ok()?];
     for (&size, stride) in sizes.iter().zip(of.shape.strides()) {
         let stride = stride * of.dtype.bytes();
         offsets = (0..size).flat_map(|i| offsets.iter().map(move |at| at + i * stride)).collect();
