@@ -314,3 +314,41 @@ quantile.AnvilValue <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names
   }
   out
 }
+
+#' @export
+kappa.AnvilValue <- on_array(kappa, more = c("inv_z", "triangular", "uplo", "LINPACK"))
+
+#' @importFrom stats diffinv
+#' @method diffinv AnvilValue
+#' @export
+diffinv.AnvilValue <- function(x, lag = 1L, differences = 1L, xi = NULL, ...) {
+  check_dots(...)
+  if (ndims(x) > 1L) abort_arg("x", "a vector", shown_shape(x), "Of a matrix take each column, `x[, j]`.")
+  for (arg in c("lag", "differences")) {
+    if (!is_whole(get(arg)) || get(arg) < 1) abort_arg(arg, "a whole number, at least 1", describe(get(arg)))
+  }
+  x <- .External(anvil_op, "floats", as_flat(x))
+  count <- lag * differences
+  xi <- if (is.null(xi)) array(numeric(count)) else as_operand_vector(xi)
+  if (length(xi) != count) abort_arg("xi", paste(count, "numbers"), paste("one of", length(xi)))
+  if (differences > 1) {
+    # The differences of the first values are those that the sums of differences begin with.
+    inner <- if (is_value(xi)) nv_diff(xi, lag) else array(diff(as.vector(xi), lag))
+    x <- diffinv.AnvilValue(x, lag, differences - 1, inner)
+    xi <- xi[array(seq_len(lag))]
+  }
+  # Those that are `lag` apart are a column of their own.
+  rows <- ceiling(length(x) / lag)
+  padded <- nv_concatenate(x, nv_fill(0, rows * lag - length(x), dtype(x)))
+  sums <- nv_cumsum(nv_reshape(padded, c(lag, rows)), axis = 2L) + xi
+  nv_concatenate(xi, nv_flatten(sums)[array(seq_len(length(x)))])
+}
+
+as_operand_vector <- function(x) if (is_value(x)) as_flat(x) else array(as.vector(x))
+
+# As in R, elements of an array are those of a vector.
+#' @export
+split.AnvilValue <- function(x, f, drop = FALSE, ...) {
+  if (ndims(x) > 1L) return(split(nv_flatten(x), f, drop, ...))
+  NextMethod()
+}

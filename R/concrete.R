@@ -162,6 +162,23 @@ refuse_condition <- function(e) {
   }
 }
 
+# R before 4.3 takes neither method where operands have different ones, warns of that, and would read elements.
+refuse_method <- function(w) {
+  said <- regmatches(conditionMessage(w), gregexpr("\"[^\"]+\"", conditionMessage(w)))[[1L]]
+  said <- gsub("\"", "", said, fixed = TRUE)
+  if (length(said) != 3L || !any(grepl("\\.Anvil[A-Z][A-Za-z]+$", said[1:2]))) return()
+  other <- sub("^[^.]*\\.", "", grep("\\.Anvil", said[1:2], invert = TRUE, value = TRUE))
+  if (!length(other)) return()
+  abort(
+    "anvil_error_unsupported",
+    paste0(
+      "`", said[3L], "` takes no object of class <", other[1L], "> beside a traced value in R before 4.3.\n",
+      "i Take its numbers alone: `as.numeric(y)`, or `unclass(y)` with the shape that it has."
+    ),
+    generic = said[3L], call = conditionCall(w)
+  )
+}
+
 non_numeric_operand <- function() gettext("non-numeric argument to binary operator", domain = "R")
 
 # R before 4.3 asks no method about an operator of a data frame and a traced value.

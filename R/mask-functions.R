@@ -122,6 +122,7 @@ mask_functions <- list(
   replace = function(x, list, values) assigned(x, values, one = FALSE, list),
 
   c = function(...) {
+    if (...length() > 1L && any_selection(...)) return(c.AnvilSelection(...))
     if (!...length() || is.object(..1) && !is_traced(..1) || !any_traced(...)) return(c(...))
     values <- list(...)
     if (any(vapply(values, is.list, NA))) return(do.call(c, lapply(values, listed_if_traced), quote = TRUE))
@@ -265,7 +266,7 @@ mask_functions <- list(
     if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
   },
 
-  as.matrix = of_frames("as.matrix"), t = of_frames("t"), scale = of_frames("scale"),
+  t = of_frames("t"), scale = of_frames("scale"),
 
   data.matrix = function(frame, ...) {
     if (is_traced_frame(frame)) as_matrix_of_values(frame, codes = TRUE) else data.matrix(frame, ...)

@@ -160,15 +160,22 @@ mask_of <- function(home, masks, variables, seen) {
   mask
 }
 
-# Base R's functions and our generics of the names that masks bind. They are looked up once in a session.
+# R's own function of a name, of base R, stats or utils.
+r_function <- function(name) {
+  get0(name, baseenv(), mode = "function", inherits = FALSE) %||%
+    get0(name, asNamespace("stats"), mode = "function", inherits = FALSE) %||%
+    get(name, asNamespace("utils"), mode = "function")
+}
+
+# R's functions and our generics of the names that masks bind. They are looked up once in a session.
 unmasked_functions <- local({
   found <- NULL
   function() {
     if (is.null(found)) {
       names <- names(mask_functions)
       found <<- list(
-        names = names, own = mget(names, envir = baseenv()),
-        generics = mget(names, envir = topenv(), inherits = TRUE)
+        names = names, own = lapply(names, r_function),
+        generics = lapply(names, function(name) get0(name, topenv(), inherits = FALSE) %||% r_function(name))
       )
     }
     found

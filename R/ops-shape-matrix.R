@@ -133,14 +133,25 @@ for (signature in list(c("AnvilValue", "AnvilValue"), c("AnvilValue", "ANY"), c(
 rm(signature)
 
 kronecker_values <- function(X, Y, FUN, make.dimnames, ...) { # nolint: object_name_linter. As in R.
-  check_dots(...)
-  if (!identical(FUN, "*") && !identical(FUN, `*`)) {
-    abort_arg("FUN", "\"*\" for tensors", describe(FUN), "`nv_outer(x, y, f)` takes a function.")
-  }
   check_flag("make.dimnames", make.dimnames)
   if (make.dimnames) abort_arg("make.dimnames", "FALSE for tensors", "TRUE", "Give the result `dimnames()`.")
-  nv_kronecker(X, Y)
+  if (...length() == 0L && (identical(FUN, "*") || identical(FUN, `*`))) return(nv_kronecker(X, Y))
+  for (arg in c("X", "Y")) {
+    if (!is_operand(get(arg))) {
+      abort_arg(arg, "a tensor, or an R number, vector or array", describe(get(arg)))
+    }
+  }
+  # As base R arranges what outer() gives: the axes of `Y` run within those of `X`.
+  of_x <- dim(X) %||% length(X)
+  of_y <- dim(Y) %||% length(Y)
+  rank <- max(length(of_x), length(of_y))
+  of_x <- base::c(of_x, rep(1L, rank - length(of_x)))
+  of_y <- base::c(of_y, rep(1L, rank - length(of_y)))
+  all <- outer.AnvilValue(shaped_as(X, of_x), shaped_as(Y, of_y), FUN, ...)
+  nv_reshape(nv_transpose(all, as.vector(rbind(rank + seq_len(rank), seq_len(rank)))), of_x * of_y)
 }
+
+shaped_as <- function(x, sizes) if (is_value(x)) nv_reshape(x, sizes) else array(x, sizes)
 
 #' Matrices of columns and rows
 #'
@@ -191,6 +202,7 @@ bind_values <- function(how, values, given, level) {
   if (!is_whole(level) || !level %in% 0:2) {
     abort_arg("deparse.level", "0, 1 or 2", describe(level))
   }
+  if (do.call(any_selection, unname(values), quote = TRUE)) return(bind_selections(how, values))
   given <- as.list(given)[-1L]
   kept <- !vapply(values, is.null, NA)
   values <- values[kept]

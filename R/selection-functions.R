@@ -43,6 +43,7 @@ dim.AnvilSelection <- function(x) {
   parts <- selected(x)
   sizes <- shape(parts$values)
   if (length(sizes) == 1L) return(NULL)
+  check_one_axis(parts, "dim()")
   sizes <- lapply(sizes, nv_scalar, dtype = "i32")
   sizes[[parts$axis]] <- selected_count(parts)
   counted(do.call(nv_stack, sizes))
@@ -78,7 +79,8 @@ format.AnvilSelection <- function(x, ...) {
   parts <- selected(x)
   type <- paste0(as.character(dtype(x)), if (ambiguous(x)) "?")
   sizes <- shape(parts$values)
-  sizes[parts$axis] <- paste0("?/", sizes[parts$axis])
+  along <- if (parts$axis == no_axis) seq_along(sizes) else parts$axis
+  sizes[along] <- paste0("?/", sizes[along])
   paste0("AnvilSelection(dtype=", type, ", shape=", paste(sizes, collapse = "x"), ")")
 }
 
@@ -108,7 +110,8 @@ reduced <- function(out, parts, axes, drop = TRUE) {
   rank <- length(shape(parts$values))
   axes <- axes %||% seq_len(rank)
   axes <- ifelse(axes < 0, rank + 1L + axes, axes)
-  if (parts$axis %in% axes) return(out)
+  if (parts$axis %in% axes || length(unique(axes)) == rank) return(out)
+  check_one_axis(parts, "A reduction along an axis")
   new_selection(out, parts$mask, parts$axis - if (drop) sum(axes < parts$axis) else 0L)
 }
 
@@ -353,6 +356,7 @@ t.AnvilSelection <- function(x) {
   parts <- selected(x)
   rank <- length(shape(parts$values))
   if (rank > 2L) abort_arg("x", "a vector or a matrix", format(x))
+  if (parts$axis == no_axis) return(new_selection(t(parts$values), t(parts$mask), no_axis))
   new_selection(t(parts$values), parts$mask, if (rank == 1L) 2L else 3L - parts$axis)
 }
 
@@ -361,6 +365,7 @@ t.AnvilSelection <- function(x) {
 sweep.AnvilSelection <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRUE, ...) {
   FUN <- function_of(FUN)
   parts <- selected(x)
+  check_one_axis(parts, "sweep()")
   sizes <- shape(parts$values)
   MARGIN <- checked_margin(MARGIN, length(sizes))
   if (length(MARGIN) != 1L) abort_arg("MARGIN", "one axis of a selection", describe(MARGIN))
@@ -392,6 +397,7 @@ selected_product <- function(name, operands) {
   given <- operands
   sums_over <- logical(2L)
   for (i in which(is_one)) {
+    check_one_axis(parts[[i]], "A product of matrices")
     rank <- length(shape(parts[[i]]$values))
     sums_over[i] <- parts[[i]]$axis == if (is.na(axes[i])) rank else axes[i]
     operands[[i]] <- filled(parts[[i]], nv_scalar(0, dtype(parts[[i]]$values), ambiguous(parts[[i]]$values)))
