@@ -285,7 +285,7 @@ rle <- function(x) UseMethod("rle", among(x))
 
 #' @method rle AnvilValue
 #' @export
-rle.AnvilValue <- function(x) by_base(base::rle(as.vector(concrete_array(x, "rle()"))))
+rle.AnvilValue <- function(x) by_base(base::rle(as.vector(concrete_array(x, "`rle`"))))
 
 #' @export tabulate
 tabulate <- function(bin, nbins = max(1L, bin, na.rm = TRUE)) UseMethod("tabulate", among(bin))

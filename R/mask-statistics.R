@@ -8,6 +8,15 @@ check_no_plot <- function(plot) {
   if (!isFALSE(plot)) abort_arg("plot", "FALSE in a traced function", describe(plot))
 }
 
+# Floats of numbers: an imaginary part is not dropped in silence, as R drops it.
+real_floats <- function(x) {
+  x <- .External(anvil_op, "floats", as_operand(x))
+  if (!inherits(dtype(x), "ComplexType")) return(x)
+  abort("anvil_error_dtype", paste0(
+    "Complex numbers, here ", as.character(dtype(x)), ", are not taken.\ni Take `Re(x)`, `Im(x)` or `Mod(x)`."
+  ))
+}
+
 as_columns <- function(x) if (length(dim(x)) == 2L) x else nv_reshape(x, c(length(x), 1L))
 
 # The lags that acf() takes by default, or those that are asked for.
@@ -19,7 +28,7 @@ known_lags <- function(lag.max, n, k) {
 
 # Autocovariances or -correlations of columns, with the parts that acf() gives.
 autocovariances <- function(x, lag.max, type, demean) {
-  x <- as_columns(.External(anvil_op, "floats", x))
+  x <- as_columns(real_floats(x))
   n <- nrow(x)
   k <- ncol(x)
   lags <- 0:known_lags(lag.max, n, k)
@@ -98,7 +107,7 @@ by_column <- function(x, f) {
 
 # P-values for several tests. How many there are may be known only when the program runs, as NaN are none.
 adjusted <- function(p, method, n) {
-  x <- as_flat(.External(anvil_op, "floats", p))
+  x <- as_flat(real_floats(p))
   size <- length(x)
   bad <- nv_is_nan(x)
   count <- n %||% (size - nv_reduce_sum(nv_convert(bad, "i32")))
@@ -109,12 +118,12 @@ adjusted <- function(p, method, n) {
   sorted <- x[order]
   i <- seq_len(size)
   out <- if (method == "holm") {
-    cummax((count + 1L - i) * nv_ifelse(nv_is_nan(sorted), -Inf, sorted))
+    cummax(nv_ifelse(nv_is_nan(sorted), -Inf, (count + 1L - i) * sorted))
   } else {
     factor <- switch(method,
       hochberg = count + 1L - i, BH = count / i, BY = harmonic(count, size) * count / i
     )
-    rev(cummin(rev(factor * nv_ifelse(nv_is_nan(sorted), Inf, sorted))))
+    rev(cummin(rev(nv_ifelse(nv_is_nan(sorted), Inf, factor * sorted))))
   }
   nv_ifelse(bad, NaN, nv_min(1, out)[ranks])
 }
@@ -127,7 +136,7 @@ harmonic <- function(count, size) {
 
 # The distances of the rows of a matrix as dist() gives them, the columns of the lower triangle.
 row_distances <- function(x, method, p) {
-  x <- as_columns(.External(anvil_op, "floats", x))
+  x <- as_columns(real_floats(x))
   n <- nrow(x)
   below <- which(lower.tri(diag(n)), arr.ind = TRUE)
   apart <- abs(x[array(below[, 1L]), ] - x[array(below[, 2L]), ])
@@ -138,13 +147,13 @@ row_distances <- function(x, method, p) {
     minkowski = rowSums(apart^p)^(1 / p),
     abort_arg("method", "\"euclidean\", \"maximum\", \"manhattan\" or \"minkowski\"", describe(method))
   )
-  attr(out, "rows") <- n
+  attr(out, "Size") <- n
   out
 }
 
 # The square matrix of such distances.
 distance_matrix <- function(x) {
-  n <- attr(x, "rows")
+  n <- attr(x, "Size")
   at <- matrix(length(x) + 1L, n, n)
   at[lower.tri(at)] <- seq_along(x)
   at <- pmin(at, t(at))
@@ -153,6 +162,7 @@ distance_matrix <- function(x) {
 
 # What a spline is of values, at known points: a sum of the splines of each value alone.
 spline_of <- function(y, at_points) {
+  y <- real_floats(y)
   size <- length(y)
   of_one <- function(i) at_points(as.double(seq_len(size) == i))
   weights <- vapply(seq_len(size), of_one, at_points(double(size)))
@@ -231,7 +241,7 @@ mask_statistics <- list(
     }
     method <- chosen("method", method, c("convolution", "recursive"))
     weights <- if (is_value(filter)) as_flat(filter) else array(as.vector(filter))
-    x <- .External(anvil_op, "floats", as_operand(if (is_value(x)) x else bare(as.vector(x), x)))
+    x <- real_floats(if (is_value(x)) x else bare(as.vector(x), x))
     if (method == "convolution") {
       if (!is_whole(sides) || !sides %in% 1:2) abort_arg("sides", "1 or 2", describe(sides))
       check_flag("circular", circular)
@@ -295,7 +305,7 @@ mask_statistics <- list(
   },
 
   as.matrix = function(x, ...) {
-    if (is_traced(x) && !is.null(attr(x, "rows"))) return(distance_matrix(x))
+    if (is_traced(x) && !is.null(attr(x, "Size"))) return(distance_matrix(x))
     as.matrix(as_matrix_of_values(x), ...)
   },
 
@@ -311,6 +321,11 @@ mask_statistics <- list(
     if (!any_traced(x, y)) {
       return(eval.parent(as.call(c(quote(stats::approxfun), as.list(sys.call())[-1L]))))
     }
+    if (is.null(y)) {
+      y <- x
+      x <- seq_along(y)
+    }
+    y <- real_floats(y)
     ends <- c(if (!missing(yleft)) list(yleft = yleft), if (!missing(yright)) list(yright = yright))
     function(v) {
       given <- list(x, y, xout = v, method = method, rule = rule, f = f)
@@ -320,15 +335,15 @@ mask_statistics <- list(
 
   ecdf = function(x) {
     if (!is_traced(x)) return(stats::ecdf(x))
-    x <- nv_sort(as_flat(x))
-    count <- if (is_float(dtype(x))) nv_reduce_sum(!nv_is_nan(x)) else length(x)
+    x <- nv_sort(as_flat(real_floats(x)))
+    count <- nv_reduce_sum(!nv_is_nan(x))
     function(v) findInterval.AnvilValue(v, x) / count
   },
 
   spline = function(x, y = NULL, n = 3 * length(x), method = "fmm", xmin = min(x), xmax = max(x), xout,
                     ties = mean) {
     if (missing(xout)) {
-      if (!any_traced(x, y, xmin, xmax)) return(stats::spline(x, y, n, method, xmin, xmax, ties = ties))
+      if (!any_traced(x, y)) return(stats::spline(x, y, n, method, xmin, xmax, ties = ties))
     } else if (!any_traced(x, y, xout)) {
       return(stats::spline(x, y, method = method, xout = xout, ties = ties))
     }
@@ -336,8 +351,8 @@ mask_statistics <- list(
       y <- x
       x <- seq_along(y)
     }
-    if (missing(xout)) xout <- seq.int(xmin, xmax, length.out = n)
     check_known("x", x)
+    if (missing(xout)) xout <- seq.int(xmin, xmax, length.out = n)
     check_known("xout", xout)
     at_points <- function(y) stats::spline(x, y, method = method, xout = xout, ties = ties)$y
     list(x = xout, y = spline_of(y, at_points))

@@ -89,17 +89,17 @@ nv_triu <- function(operand, offset = 0L) .External(anvil_op, "triu", operand, o
 #' function makes of them. `nv_kronecker()` has, for each element of the first, the whole second times that
 #' element.
 #'
-#' `kronecker(x, y)` is `nv_kronecker(x, y)`, and `outer(x, y)` and `x %o% y` are `nv_outer(x, y)`;
-#' `outer(x, y, FUN)` calls a function of vectors, as in R: see [base-functions]. Before R 4.3 `x %x% y` is
-#' `nv_kronecker(x, y)`, afterwards it is an R value.
+#' `kronecker(x, y)` is `nv_kronecker(x, y)`, and takes a function in the place of the product as in R;
+#' `outer(x, y)` and `x %o% y` are `nv_outer(x, y)`; `outer(x, y, FUN)` calls a function of vectors, as in R:
+#' see [base-functions]. Before R 4.3 `x %x% y` is `nv_kronecker(x, y)`, afterwards it is an R value.
 #'
 #' @param lhs,rhs Tensors, traced values, or R numbers or arrays. They are promoted to their common dtype.
 #' @param f A function of two values of one shape, such as `nv_pow`, that works on each element.
 #' @return `nv_outer()`: a tensor with the axes of `lhs`, then those of `rhs`. `nv_kronecker()`: a tensor
 #'   whose sizes are the products of theirs; the one of fewer axes counts as having more of size 1 after its
 #'   own, as in R. Ambiguous if both are.
-#' @section Errors: `anvil_error_arg` for `f` that is no function of two arguments, and for arguments of
-#'   `kronecker()` other than `X` and `Y`.
+#' @section Errors: `anvil_error_arg` for `f` that is no function of two arguments, and for `make.dimnames` of
+#'   `kronecker()`.
 #' @examples
 #' nv_outer(nv_tensor(1:3), nv_tensor(1:4))
 #' nv_outer(nv_tensor(c(1, 2, 3)), c(0, 1, 2), nv_pow)

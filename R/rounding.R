@@ -62,41 +62,35 @@ signif.AnvilValue <- function(x, digits = 6) {
   nv_convert(rounded, dtype(x), ambiguous(x))
 }
 
-# The powers of ten that a double can be.
-powers_of_ten <- 10^(0:308)
+# Powers of ten as R's signif() has them: made by squaring, not the nearest doubles.
+powers_of_ten <- vapply(0:308, function(n) {
+  power <- 1
+  square <- 10
+  while (n > 0) {
+    if (n %% 2 == 1) power <- power * square
+    n <- n %/% 2
+    if (n > 0) square <- square * square
+  }
+  power
+}, 0)
 
-# Doubles with so many significant digits. As in R, of two neighbours with so many digits the nearer one, or
-# the even one if the number is exactly between them: a rounded quotient or product may be so where the number
-# is not, so that the rest of it decides.
+# Doubles with so many significant digits, rounded as R does: in doubles, to even.
 round_digits <- function(x, digits) {
   size <- nv_abs(x)
   is_plain <- size > 0 & nv_is_finite(x)
   size <- nv_ifelse(is_plain, size, 1)
   decimals <- digits - 1 - nv_floor(nv_log10(size))
-  of <- function(table, at) nv_subset(nv_tensor(table, "f64"), as_flat(nv_convert(at, "i32") + 1L))
-  shaped <- function(values) nv_reshape(values, shape(x))
-  unit <- shaped(of(powers_of_ten, nv_clamp(0, nv_abs(decimals), 308)))
+  power <- function(n) {
+    at <- as_flat(nv_convert(nv_clamp(0, n, 308), "i32") + 1L)
+    nv_reshape(nv_subset(nv_tensor(powers_of_ten, "f64"), at), shape(x))
+  }
+  unit <- power(nv_abs(decimals))
   # Beyond the largest power of ten.
-  more <- shaped(of(powers_of_ten, nv_clamp(0, decimals - 308, 16)))
-  multiplies <- decimals >= 0
-  scaled <- nv_ifelse(multiplies, size * unit * more, size / unit)
-  low <- nv_floor(scaled)
-  above <- scaled - low
-  # size * unit - scaled, or the rest of the division.
-  rest <- nv_ifelse(multiplies, error_of_product(size, unit, scaled), -error_of_product(scaled, unit, size))
-  up <- above > 0.5 | above == 0.5 & (rest > 0 | rest == 0 & low %% 2 == 1)
-  whole <- low + nv_convert(up, "f64")
-  nv_ifelse(is_plain, nv_sign(x) * nv_ifelse(multiplies, whole / unit / more, whole * unit), x)
-}
-
-# x * y - product, where it is small: products of halves of their bits are exact. 0 where there are no such
-# halves.
-error_of_product <- function(x, y, product) {
-  half <- function(x) nv_convert(nv_convert(x, "f32"), "f64")
-  high_x <- half(x)
-  high_y <- half(y)
-  low_x <- x - high_x
-  low_y <- y - high_y
-  rest <- ((high_x * high_y - product) + high_x * low_y + low_x * high_y) + low_x * low_y
-  nv_ifelse(nv_abs(x) > 1e-30 & nv_abs(x) < 1e30 & nv_abs(y) < 1e30 & nv_is_finite(rest), rest, 0)
+  more <- power(decimals - 308)
+  up <- decimals > 0
+  whole <- nv_round(nv_ifelse(up, size * unit * more, size / unit))
+  out <- nv_ifelse(up, whole / unit / more, whole * unit)
+  # The largest numbers are not rounded up to infinity.
+  out <- nv_ifelse(nv_is_finite(out), out, (whole - 1) * unit)
+  nv_ifelse(is_plain, nv_sign(x) * out, x)
 }

@@ -43,9 +43,9 @@ dim.AnvilSelection <- function(x) {
   parts <- selected(x)
   sizes <- shape(parts$values)
   if (length(sizes) == 1L) return(NULL)
-  check_one_axis(parts, "dim()")
   sizes <- lapply(sizes, nv_scalar, dtype = "i32")
-  sizes[[parts$axis]] <- selected_count(parts)
+  masks <- if (parts$axis == no_axis) attr(parts$mask, "along") else setNames(list(parts$mask), parts$axis)
+  sizes[as.integer(names(masks))] <- lapply(masks, nv_reduce_sum)
   counted(do.call(nv_stack, sizes))
 }
 
@@ -110,9 +110,19 @@ reduced <- function(out, parts, axes, drop = TRUE) {
   rank <- length(shape(parts$values))
   axes <- axes %||% seq_len(rank)
   axes <- ifelse(axes < 0, rank + 1L + axes, axes)
-  if (parts$axis %in% axes || length(unique(axes)) == rank) return(out)
-  check_one_axis(parts, "A reduction along an axis")
+  if (parts$axis %in% axes) return(out)
+  if (parts$axis == no_axis) return(reduced_along(out, attr(parts$mask, "along"), axes, drop))
   new_selection(out, parts$mask, parts$axis - if (drop) sum(axes < parts$axis) else 0L)
+}
+
+# The same by masks of several axes: by those of the axes that are left.
+reduced_along <- function(out, masks, axes, drop) {
+  left <- masks[!names(masks) %in% axes]
+  if (!length(left)) return(out)
+  at <- as.integer(names(left))
+  if (drop) at <- at - vapply(at, function(axis) sum(unique(axes) < axis), 0L)
+  if (length(left) == 1L) return(selection(out, left[[1L]], at))
+  selection(out, mask_of_axes(setNames(left, at), shape(out)), no_axis)
 }
 
 # What changes nothing in a reduction, of a type; the largest and smallest are those of no elements.
@@ -356,7 +366,11 @@ t.AnvilSelection <- function(x) {
   parts <- selected(x)
   rank <- length(shape(parts$values))
   if (rank > 2L) abort_arg("x", "a vector or a matrix", format(x))
-  if (parts$axis == no_axis) return(new_selection(t(parts$values), t(parts$mask), no_axis))
+  if (parts$axis == no_axis) {
+    masks <- attr(parts$mask, "along")
+    names(masks) <- 3L - as.integer(names(masks))
+    return(new_selection(t(parts$values), mask_of_axes(masks, rev(shape(parts$values))), no_axis))
+  }
   new_selection(t(parts$values), parts$mask, if (rank == 1L) 2L else 3L - parts$axis)
 }
 

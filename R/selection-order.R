@@ -22,12 +22,8 @@ first_of <- function(values, count) {
   selection(values, nv_iota(1L, "i32", length(values)) <= count, 1L)
 }
 
-# The parts of a selection that is a vector.
-vector_parts <- function(x, what) {
-  parts <- selected(x)
-  if (length(shape(parts$values)) != 1L) abort_arg("x", "a selection of elements", format(x))
-  parts
-}
+# The parts of a selection as those of a vector, in R's order.
+vector_parts <- function(x) flat_or_vector(selected(x))
 
 # Of one element after the other: those that are not selected are what changes nothing.
 accumulated <- function(x, op, generic) {
@@ -69,6 +65,7 @@ sort.AnvilSelection <- function(x, decreasing = FALSE, na.last = NA, ...) {
 #' @export
 diff.AnvilSelection <- function(x, lag = 1L, differences = 1L, ...) {
   check_dots(...)
+  if (is.matrix(x)) abort_arg("x", "a selection of elements", format(x))
   first <- selected_first(vector_parts(x))
   out <- nv_diff(first$values, lag, differences)
   first_of(out, first$count - as.integer(lag * differences))
@@ -147,25 +144,22 @@ tabulate.AnvilSelection <- function(bin, nbins = NULL) {
 
 # Whether a subscript has numbers that say which of those selected are taken.
 are_numbers <- function(i) {
-  if (is_traced(i)) return(ndims(i) == 0L && !is_inexact(i) && !inherits(dtype(i), "BooleanType"))
+  if (is_traced(i)) return(ndims(i) == 0L && !inherits(dtype(i), c("BooleanType", "ComplexType")))
   is.numeric(i) && !is.object(i) && length(i) > 0L && !anyNA(i) && all(i >= 1) && all(i == trunc(i))
 }
 
-# Of the selected elements, or rows, those of these numbers: a value of known size. Beyond those that are
-# selected there is NaN, as R has NA; of rows and of what is no float there is nothing: an error when it runs.
-nth_selected <- function(parts, i, others = list(), drop = TRUE, strict = FALSE) {
+# Of the selected elements, or rows, those of these numbers: a value of known size. One beyond those that are
+# selected is no position, as one that an axis does not have.
+nth_selected <- function(parts, i, others = list(), drop = TRUE) {
   first <- selected_first(parts)
-  beyond <- i > first$count
-  if (!is_traced(i)) {
-    i <- as.integer(pmin(i, length(parts$mask)))
+  if (is_traced(i)) {
+    i <- nv_convert(i, "i32")
+  } else {
+    i <- as.integer(pmin(i, length(parts$mask) + 1L))
     if (length(i) > 1L) i <- array(i)
   }
-  is_vector <- ndims(first$values) == 1L
-  if (is_vector && is_float(dtype(first$values)) && !strict) {
-    return(nv_ifelse(beyond, NaN, first$values[if (is_traced(i)) nv_ifelse(beyond, 1L, i) else i]))
-  }
-  at <- nv_ifelse(beyond, 0L, i)
-  if (is_vector) return(first$values[at])
+  at <- nv_ifelse(i > first$count, 0L, i)
+  if (ndims(first$values) == 1L) return(first$values[at])
   others[[parts$axis]] <- at
   subset_of(first$values, others, drop)
 }

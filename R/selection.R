@@ -8,11 +8,11 @@
 #' *selection*. How many elements it has is not known while tracing; where that need not be known, a selection
 #' is what R's `x[mask]` is.
 #'
-#' A mask selects elements, `x[mask]` of a vector or `A[mask]` of an array of its shape, or positions of one
-#' axis: rows `X[mask, ]`, columns `X[, mask]`, elements of a column `X[mask, j]`.
+#' A mask selects elements, `x[mask]` of a vector or `A[mask]` of an array of its shape, or positions of an
+#' axis: rows `X[mask, ]`, columns `X[, mask]`, elements of a column `X[mask, j]`, of both `X[mask, mask2]`.
 #'
 #' @section What takes a selection:
-#' * reductions: `sum prod mean max min range any all var sd median quantile IQR fivenum anyNA
+#' * reductions: `sum prod mean max min range any all var sd median mad quantile IQR fivenum anyNA
 #'   weighted.mean`, `cov cor` of two selections or of rows, and `length nrow ncol NROW NCOL dim`, which the
 #'   program computes: `sum(x[m]) / length(x[m])`. Of rows or columns also `colSums colMeans rowSums rowMeans
 #'   crossprod tcrossprod %*%`, and `apply()` of `sum` or `mean`;
@@ -20,12 +20,22 @@
 #'   pmin`, `dnorm` and its like, `sweep t` of rows, and the `nv_` functions of this kind. The result is a
 #'   selection by the same mask. Two selections need the same mask: a variable, or the same expression
 #'   twice, as in `x[x > 0] - y[x > 0]`. Any other operand is one number.
+#' * what depends on the order: `cumsum cumprod cummax cummin sort rev diff rank head tail seq_along
+#'   findInterval`, whose results are selections, `which.max which.min tabulate`, and `c cbind rbind`, which
+#'   join selections: `mean(c(x[m], x[k]))`, `crossprod(cbind(1, x[m]), y[m])`;
+#' * elements by their number: `x[m][1]`, `sort(x[m])[1:2]`, `X[m, ][1, ]`, `which(m)[1]`, all of a known
+#'   size, and `x[m][-1]`, a selection. A number beyond those selected is an error, as beyond the elements of
+#'   a tensor;
 #' * assignment: `x[m] <- log(x[m])`, `X[m, ] <- X[m, ] / 2`, by the same mask;
 #' * positions: `which(m)` is a selection of them, `length(which(m))` how many there are, `max(which(m))` the
-#'   last; `x[which(m)]` is `x[m]`, also where it is assigned;
-#' * subscripts: `s <- x[m]; s[s > 1]` selects among what is selected, `X[m, ][, j]` takes columns of rows.
+#'   last; `x[which(m)]` is `x[m]`, also where it is assigned, and `x[-which(m)]` the others: as in R, none if
+#'   there are no such positions;
+#' * subscripts: `s <- x[m]; s[s > 1]` selects among what is selected, `X[m, ][, j]` takes columns of rows,
+#'   and `x[i[m]]` the elements at positions that are selected;
+#' * several axes: `X[m, k]` is reduced by `sum mean sd median colSums rowSums` and their like, computed with
+#'   one by one, and assigned.
 #'
-#' Everything else, such as `sort(x[m])`, `c(x[m], 1)` or returning a selection, is an error of class
+#' Everything else, such as `order(x[m])`, `outer(x[m], y)` or returning a selection, is an error of class
 #' `anvil_error_concrete` or `anvil_error_arg` that says so. `nv_ifelse(mask, x, y)` has all elements;
 #' `x[nv_which(mask, size = n)]` has a known number of them.
 #'
@@ -62,10 +72,9 @@ selection_of <- function(parts) {
   x <- parts[[1L]]
   named <- !is.null(names(x)) || !is.null(dimnames(x))
   if (length(parts) > 3L) {
-    along <- lapply(seq(2L, length(parts), by = 2L), function(i) {
-      nv_broadcast_in_dim(as_flat(parts[[i]]), shape(x), parts[[i + 1L]])
-    })
-    return(selection(x, Reduce(`&`, along), no_axis, named))
+    at <- seq(2L, length(parts), by = 2L)
+    masks <- setNames(lapply(parts[at], as_flat), parts[at + 1L])
+    return(selection(x, mask_of_axes(masks, shape(x)), no_axis, named))
   }
   mask <- as_flat(parts[[2L]])
   if (parts[[3L]] > 0L) selection(x, mask, parts[[3L]], named) else selection(as_flat(x), mask, 1L, named)
@@ -95,6 +104,14 @@ one_like <- function(x) nv_scalar(1, dtype(x), ambiguous(x))
 
 # The axis of a selection by masks of several axes, `A[m, k]`: its mask has the shape of the values.
 no_axis <- 0L
+
+# The mask of all elements by masks along axes, by whose numbers these are named. It knows them.
+mask_of_axes <- function(masks, sizes) {
+  along <- lapply(names(masks), function(axis) nv_broadcast_in_dim(masks[[axis]], sizes, as.integer(axis)))
+  out <- Reduce(`&`, along)
+  attr(out, "along") <- masks
+  out
+}
 
 # What needs the one axis along which is selected.
 check_one_axis <- function(parts, what) {
@@ -326,7 +343,7 @@ is_one_position <- function(i) {
   parts <- selected(x)
   is_one <- length(i) == 1L && length(shape(parts$values)) == 1L && length(i[[1L]]) == 1L
   if (!is_one || !are_numbers(i[[1L]])) abort_concrete("`[[`", x)
-  nth_selected(parts, i[[1L]], strict = TRUE)
+  nth_selected(parts, i[[1L]])
 }
 
 #' @export
