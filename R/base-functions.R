@@ -22,9 +22,9 @@
 #'   after the other: `cumsum cumprod cummax cummin diffinv`;
 #' * order: `sort median quantile unique rank`; and positions, which are R's integers outside of a trace, and
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
-#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t aperm
-#'   drop dim<- length<- split diag embed toeplitz outer %o% sweep proportions prop.table`, and `crossprod
-#'   tcrossprod kronecker scale cov2cor`;
+#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
+#'   aperm drop dim<- length<- split na.omit diag embed toeplitz outer %o% sweep proportions prop.table`, and
+#'   `crossprod tcrossprod kronecker scale cov2cor`;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.
@@ -354,6 +354,22 @@ as_operand_vector <- function(x) if (is_value(x)) as_flat(x) else array(as.vecto
 # As in R, elements of an array are those of a vector.
 #' @export
 split.AnvilValue <- function(x, f, drop = FALSE, ...) {
+  for (group in if (is.list(f)) f else list(f)) if (is_traced(group)) abort_concrete("split()", group)
   if (ndims(x) > 1L) return(split(nv_flatten(x), f, drop, ...))
   NextMethod()
+}
+
+# What R leaves out for missing values: in a traced function a selection.
+#' @importFrom stats na.omit
+#' @method na.omit AnvilValue
+#' @export
+na.omit.AnvilValue <- function(object, ...) {
+  check_dots(...)
+  if (ndims(object) > 2L) abort_arg("object", "a vector or a matrix", shown_shape(object))
+  if (ndims(object) == 2L) object[are_complete(object), ] else as_flat(object)[are_complete(object)]
+}
+
+# The elements, or rows of a matrix, without NaN.
+are_complete <- function(x) {
+  if (ndims(x) < 2L) !nv_is_nan(as_flat(x)) else !nv_reduce_any(nv_is_nan(x), axes = seq_len(ndims(x))[-1L])
 }

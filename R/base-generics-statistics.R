@@ -87,7 +87,7 @@ is_pairwise <- function(use) {
 # Covariances or correlations of columns, each pair of the rows in which neither has NaN.
 of_pairs <- function(x, y, correlates) {
   centred <- function(x) {
-    x <- as_columns(.External(anvil_op, "floats", as_operand(x)))
+    x <- in_columns(.External(anvil_op, "floats", as_operand(x)))
     kept <- !nv_is_nan(x)
     # Near the mean, so that little cancels.
     x <- sweep.AnvilValue(x, 2L, nv_mean(x, 1L, na_rm = TRUE))

@@ -346,6 +346,10 @@ instead_of <- c(
   Filter = "Use `nv_ifelse()` with a mask: the number of elements must be known.",
   cor = "Use `nv_cor()`.",
   kronecker = "Use `nv_kronecker()`.",
+  dist = paste(
+    "With `s <- rowSums(x^2)`, the squared distances of all rows are `outer(s, s, \"+\") - 2 *",
+    "tcrossprod(x)`."
+  ),
   uniroot = "Use a number of bisections in `nv_for()`, or Newton's steps in `nv_while()`.",
   optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
   integrate = "Use a sum over the nodes of a quadrature rule.",

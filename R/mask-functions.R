@@ -266,7 +266,7 @@ mask_functions <- list(
     if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
   },
 
-  t = of_frames("t"), scale = of_frames("scale"),
+  as.matrix = of_frames("as.matrix"), t = of_frames("t"), scale = of_frames("scale"),
 
   data.matrix = function(frame, ...) {
     if (is_traced_frame(frame)) as_matrix_of_values(frame, codes = TRUE) else data.matrix(frame, ...)

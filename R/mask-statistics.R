@@ -17,7 +17,7 @@ real_floats <- function(x) {
   ))
 }
 
-as_columns <- function(x) if (length(dim(x)) == 2L) x else nv_reshape(x, c(length(x), 1L))
+in_columns <- function(x) if (length(dim(x)) == 2L) x else nv_reshape(x, c(length(x), 1L))
 
 # The lags that acf() takes by default, or those that are asked for.
 known_lags <- function(lag.max, n, k) {
@@ -28,7 +28,7 @@ known_lags <- function(lag.max, n, k) {
 
 # Autocovariances or -correlations of columns, with the parts that acf() gives.
 autocovariances <- function(x, lag.max, type, demean) {
-  x <- as_columns(real_floats(x))
+  x <- in_columns(real_floats(x))
   n <- nrow(x)
   k <- ncol(x)
   lags <- 0:known_lags(lag.max, n, k)
@@ -102,7 +102,7 @@ autoregression <- function(x, weights, init) {
 # What a function of one column makes of each of a matrix, side by side.
 by_column <- function(x, f) {
   if (length(dim(x)) < 2L) return(f(as_flat(as_operand(x)), 1L))
-  do.call(nv_concatenate, c(lapply(seq_len(ncol(x)), function(j) as_columns(f(x[, j], j))), axis = 2L))
+  do.call(nv_concatenate, c(lapply(seq_len(ncol(x)), function(j) in_columns(f(x[, j], j))), axis = 2L))
 }
 
 # P-values for several tests. How many there are may be known only when the program runs, as NaN are none.
@@ -132,32 +132,6 @@ adjusted <- function(p, method, n) {
 harmonic <- function(count, size) {
   if (!is_traced(count)) return(sum(1 / seq_len(count)))
   sum(nv_ifelse(seq_len(size) <= count, 1 / seq_len(size), 0))
-}
-
-# The distances of the rows of a matrix as dist() gives them, the columns of the lower triangle.
-row_distances <- function(x, method, p) {
-  x <- as_columns(real_floats(x))
-  n <- nrow(x)
-  below <- which(lower.tri(diag(n)), arr.ind = TRUE)
-  apart <- abs(x[array(below[, 1L]), ] - x[array(below[, 2L]), ])
-  out <- switch(method,
-    euclidean = sqrt(rowSums(apart^2)),
-    maximum = nv_reduce_max(apart, axes = 2L),
-    manhattan = rowSums(apart),
-    minkowski = rowSums(apart^p)^(1 / p),
-    abort_arg("method", "\"euclidean\", \"maximum\", \"manhattan\" or \"minkowski\"", describe(method))
-  )
-  attr(out, "Size") <- n
-  out
-}
-
-# The square matrix of such distances.
-distance_matrix <- function(x) {
-  n <- attr(x, "Size")
-  at <- matrix(length(x) + 1L, n, n)
-  at[lower.tri(at)] <- seq_along(x)
-  at <- pmin(at, t(at))
-  nv_reshape(taken(joined(list(x, 0)), c(at)), c(n, n))
 }
 
 # What a spline is of values, at known points: a sum of the splines of each value alone.
@@ -297,16 +271,11 @@ mask_statistics <- list(
     out
   },
 
-  dist = function(x, method = "euclidean", diag = FALSE, upper = FALSE, p = 2) {
-    x <- as_matrix_of_values(x)
-    if (!is_traced(x)) return(stats::dist(x, method, diag, upper, p))
-    methods <- c("euclidean", "maximum", "manhattan", "canberra", "binary", "minkowski")
-    row_distances(x, chosen("method", method, methods), p)
-  },
-
-  as.matrix = function(x, ...) {
-    if (is_traced(x) && !is.null(attr(x, "Size"))) return(distance_matrix(x))
-    as.matrix(as_matrix_of_values(x), ...)
+  complete.cases = function(...) {
+    if (!any_traced(...)) return(stats::complete.cases(...))
+    Reduce(`&`, lapply(list_dots(...), function(x) {
+      if (is_value(x)) are_complete(x) else stats::complete.cases(x)
+    }))
   },
 
   mad = function(x, center = stats::median(x), constant = 1.4826, na.rm = FALSE, low = FALSE, high = FALSE) {

@@ -24,11 +24,10 @@
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`, or reads parts of a list: `log unsplit`;
-#' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust dist as.matrix combn
-#'   max.col approxfun ecdf spline splinefun mad`. `acf()` and its like take `plot = FALSE` and give a list,
-#'   `dist()` the distances as a vector, of which `as.matrix()` makes the square matrix; `spline()` and
-#'   `splinefun()` take traced values at known points, `max.col()` a way to break ties, `p.adjust()` all
-#'   methods but `"hommel"`;
+#' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
+#'   ecdf spline splinefun mad complete.cases`. `acf()` and its like take `plot = FALSE` and give a list;
+#'   `spline()` and `splinefun()` take traced values at known points, `max.col()` a way to break ties,
+#'   `p.adjust()` all methods but `"hommel"`;
 #' * what asks: `seq_along %in% is.vector is.factor which`, and `identical`, which is an error where it
 #'   compares a traced value with a number.
 #'

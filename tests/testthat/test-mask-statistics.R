@@ -82,12 +82,14 @@ test_that("autocorrelations are those of R", {
   refused(function(x) acf(x)$acf, r, "plot")
 })
 
-test_that("distances of rows have the order of those of R", {
-  for (method in c("euclidean", "maximum", "manhattan", "minkowski")) {
-    expect_as_r(eval(bquote(function(m) dist(m, .(method), p = 3))), m)
-    expect_as_r(eval(bquote(function(m) as.matrix(dist(m, .(method))))), m)
-  }
-  refused(function(m) dist(m, "canberra"), m, "euclidean")
+test_that("what is complete is selected", {
+  holes <- replace(r, c(2, 5), NaN)
+  expect_as_r(function(x) sum(x[complete.cases(x)]), holes)
+  expect_as_r(function(x, y) mean(x[complete.cases(x, y)]), holes, rev(holes))
+  expect_as_r(function(x) sd(na.omit(x)), holes)
+  expect_as_r(function(m) colMeans(na.omit(m)), replace(m, 6, NaN))
+  expect_equal(plain(na.omit(nv_tensor(holes, "f64"))), plain(c(na.omit(holes))))
+  expect_equal(dim(na.omit(nv_tensor(replace(m, 6, NaN)))), c(3L, 3L))
 })
 
 test_that("interpolation goes through traced values", {
