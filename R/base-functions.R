@@ -354,6 +354,7 @@ as_operand_vector <- function(x) if (is_value(x)) as_flat(x) else array(as.vecto
 # As in R, elements of an array are those of a vector.
 #' @export
 split.AnvilValue <- function(x, f, drop = FALSE, ...) {
+  check_dots(..., .known = taken_by("split"))
   for (group in if (is.list(f)) f else list(f)) if (is_traced(group)) abort_concrete("split()", group)
   if (ndims(x) > 1L) return(split(nv_flatten(x), f, drop, ...))
   NextMethod()

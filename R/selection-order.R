@@ -17,9 +17,33 @@ selected_first <- function(parts, ..., decreasing = FALSE) {
   list(values = values, count = selected_count(parts), axis = parts$axis)
 }
 
-# The selection of the first `count` of such values.
-first_of <- function(values, count) {
-  selection(values, nv_iota(1L, "i32", length(values)) <= count, 1L)
+# The selection of the first `count` of such values. `base` is the mask by which they were selected, if they
+# are all of these.
+first_of <- function(values, count, base = NULL) {
+  selection(values, based_on(nv_iota(1L, "i32", length(values)) <= count, base), 1L)
+}
+
+# A mask that holds as often as another one, elsewhere.
+based_on <- function(mask, base) {
+  attr(mask, "base") <- base
+  mask
+}
+
+base_of <- function(mask) attr(mask, "base") %||% mask
+
+# Parts of selections that are as many, by masks in other orders, with what is selected first: `sort(s) * s`.
+aligned <- function(parts) {
+  first <- parts[[1L]]
+  is_alike <- function(x) x$axis == first$axis && .Call(anvil_equal, first$mask, x$mask)
+  if (all(vapply(parts, is_alike, NA))) return(parts)
+  as_many <- function(x) {
+    length(shape(x$values)) == 1L && .Call(anvil_equal, base_of(first$mask), base_of(x$mask))
+  }
+  if (!all(vapply(parts, as_many, NA))) return(parts)
+  lapply(parts, function(x) {
+    packed <- selected_first(x)
+    selected(first_of(packed$values, packed$count, base_of(first$mask)))
+  })
 }
 
 # The parts of a selection as those of a vector, in R's order.
@@ -47,7 +71,7 @@ cummin.AnvilSelection <- function(x) accumulated(x, cummin, "min")
 #' @export
 rev.AnvilSelection <- function(x) {
   parts <- vector_parts(x)
-  selection(rev(parts$values), rev(parts$mask), 1L)
+  selection(rev(parts$values), based_on(rev(parts$mask), base_of(parts$mask)), 1L)
 }
 
 #' @export
@@ -59,8 +83,11 @@ sort.AnvilSelection <- function(x, decreasing = FALSE, na.last = NA, ...) {
   }
   parts <- vector_parts(x)
   sorted <- selected_first(parts, parts$values, decreasing = decreasing)
-  first_of(sorted$values, sorted$count)
+  first_of(sorted$values, sorted$count, base_of(parts$mask))
 }
+
+#' @export
+signif.AnvilSelection <- function(x, digits = 6) on_values(list(x), signif, list(digits))
 
 #' @export
 diff.AnvilSelection <- function(x, lag = 1L, differences = 1L, ...) {

@@ -43,8 +43,8 @@
 #' elements, `sum()` is 0, `prod()` 1, `mean()` NaN, `max()` -Inf and `min()` Inf without a warning, and
 #' `var()`, `median()` and `quantile()` are NaN, where R gives `NA`; of integers `max()` is the lowest value
 #' of the dtype. With NaN `quantile()` is NaN, where R stops. Rows and columns that are selected keep both
-#' axes, as with `drop = FALSE`, be it one or none. A comparison with NaN is `FALSE`, so that it selects
-#' nothing.
+#' axes, as with `drop = FALSE`, be it one or none, and so do `cbind()` and `rbind()` of selections. A
+#' comparison with NaN is `FALSE`, so that it selects nothing.
 #'
 #' A mask of R logicals or an eager tensor is known: it selects exactly, and gives an ordinary tensor.
 #'
@@ -221,6 +221,7 @@ left_out <- function(out, positions) {
 on_values <- function(operands, f, more = list()) {
   parts <- lapply(operands, selected)
   is_one <- !vapply(parts, is.null, NA)
+  if (sum(is_one) > 1L) parts[is_one] <- aligned(parts[is_one])
   first <- parts[is_one][[1L]]
   for (other in parts[is_one][-1L]) check_same_mask(first, other)
   operands[is_one] <- lapply(parts[is_one], `[[`, "values")
