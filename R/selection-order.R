@@ -40,10 +40,9 @@ aligned <- function(parts) {
     length(shape(x$values)) == 1L && .Call(anvil_equal, base_of(first$mask), base_of(x$mask))
   }
   if (!all(vapply(parts, as_many, NA))) return(parts)
-  lapply(parts, function(x) {
-    packed <- selected_first(x)
-    selected(first_of(packed$values, packed$count, base_of(first$mask)))
-  })
+  base <- base_of(first$mask)
+  mask <- based_on(nv_iota(1L, "i32", length(base)) <= nv_reduce_sum(base), base)
+  lapply(parts, function(x) selected(selection(selected_first(x)$values, mask, 1L)))
 }
 
 # The parts of a selection as those of a vector, in R's order.
