@@ -147,7 +147,7 @@ trimmed_mean <- function(x, trim) {
 #' @rdname base-generics
 #' @export
 Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
-  if (.Generic == "range" && "finite" %in% ...names()) return(finite_range(..., na.rm = na.rm))
+  if (.Generic == "range" && "finite" %in% ...names()) return(finite_range(..., na_rm = na.rm))
   check_dots(..., .values = TRUE)
   check_flag("na.rm", na.rm)
   if (...length() > 1L && any_selection(...)) {
@@ -177,14 +177,14 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
 }
 
 # range() that leaves out what is not finite: NaN, which `na.rm` leaves out.
-finite_range <- function(..., finite = FALSE, na.rm = FALSE) {
+finite_range <- function(..., finite = FALSE, na_rm = FALSE) {
   check_flag("finite", finite)
   values <- list(...)
   if (finite) {
     as_missing <- function(x) if (is_value(x) && is_inexact(x)) nv_ifelse(is.finite(x), x, NaN) else x
     values <- lapply(values, as_missing)
   }
-  do.call(range, c(values, na.rm = na.rm || finite), quote = TRUE)
+  do.call(range, c(values, na.rm = na_rm || finite), quote = TRUE)
 }
 
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {

@@ -346,4 +346,4 @@ mask_statistics <- list(
 
 # nolint end
 
-mask_functions <- c(mask_functions, mask_statistics)
+mask_functions <- c(mask_base, mask_statistics)
