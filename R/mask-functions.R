@@ -1,6 +1,6 @@
-# What the mask of a traced function binds, see mask.R, in the place of base R's functions. Each looks at all of
-# its arguments, or at what the function gives that it calls; without a traced value among these it calls base
-# R's own.
+# What the mask of a traced function binds in the place of base R's functions, see mask.R. Each looks at all
+# of its arguments, or at what the function gives that it calls; without a traced value among these it calls
+# base R's own.
 
 # Of arguments that are not left out.
 any_traced <- function(...) {
