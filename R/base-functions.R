@@ -14,17 +14,17 @@
 #' * operators: `+ - * / ^ %% %/% == != < <= > >= ! & | %*%`;
 #' * functions of each element: `abs sign sqrt exp expm1 log log1p log2 log10 sin cos tan sinpi cospi tanpi
 #'   asin acos atan sinh cosh tanh asinh acosh atanh gamma lgamma digamma trigamma floor ceiling trunc round
-#'   Re Im Mod Arg Conj is.na is.nan is.finite is.infinite`, see [base-generics]; and `atan2 beta lbeta
+#'   signif Re Im Mod Arg Conj is.na is.nan is.finite is.infinite`, see [base-generics]; and `atan2 beta lbeta
 #'   choose lchoose psigamma besselI besselJ besselK besselY complex bitwAnd bitwOr bitwXor bitwNot
 #'   bitwShiftL bitwShiftR ifelse pmax pmin`;
 #' * reductions: `sum prod max min range any all mean weighted.mean anyNA rowsum rowSums colSums rowMeans
 #'   colMeans marginSums margin.table var sd cov cor IQR fivenum mahalanobis`, and what elements amount to one
-#'   after the other: `cumsum cumprod cummax cummin`;
+#'   after the other: `cumsum cumprod cummax cummin diffinv`;
 #' * order: `sort median quantile unique rank`; and positions, which are R's integers outside of a trace, and
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
-#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t aperm
-#'   drop dim<- diag embed toeplitz outer %o% sweep proportions prop.table`, and `crossprod tcrossprod
-#'   kronecker scale cov2cor`;
+#' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
+#'   aperm drop dim<- length<- split na.omit diag embed toeplitz outer %o% sweep proportions prop.table`, and
+#'   `crossprod tcrossprod kronecker scale cov2cor`;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.
@@ -54,7 +54,8 @@
 #' * `NA` among logicals is NaN beside floats: `c(x, NA)`, `replace(x, 2, NA)`, `pmin(x, NA)`. Comparisons
 #'   and what takes logicals or integers refuse it: use `is.na()`.
 #' * `var()`, `cov()` and `cor()` give NaN where R gives `NA`; rows with NaN are left out with `na.rm = TRUE`
-#'   or `use = "complete.obs"`, pairs with NaN alone cannot be.
+#'   or `use = "complete.obs"`, of each pair of columns with `use = "pairwise.complete.obs"`.
+#' * `length(x) <- n` with a larger `n` adds NaN, where R has `NA`: of integers it is an error.
 #' * `diag(x)` of one traced number is an error, since R makes an identity matrix of that size: `diag(x, 1)`.
 #' * In a trace `eigen()` takes `symmetric = TRUE` alone, and `tabulate()` needs `nbins`. Outside of one these
 #'   give what R gives.
@@ -62,11 +63,11 @@
 #' * A singular matrix gives values that are not finite, where R stops.
 #'
 #' @section R values:
-#' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch isTRUE
-#' stopifnot which match %in% duplicated table cut max.col pmax.int apply sapply lapply Map Reduce tapply
-#' aggregate array matrix union paste sprintf cat as.vector signif rcond dist lm glm optim uniroot integrate
-#' spline density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as doubles,
-#' `i8` as integers, `i64` as doubles, which hold 53 bits.
+#' All others read the elements, and give what they give for `as_array(x)`: `unlist for if while switch
+#' isTRUE stopifnot which match %in% duplicated table cut max.col pmax.int apply sapply lapply Map Reduce
+#' tapply aggregate array matrix union paste sprintf cat as.vector rle kappa rcond dist lm glm optim uniroot
+#' integrate spline density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as
+#' doubles, `i8` as integers, `i64` as doubles, which hold 53 bits.
 #'
 #' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
 #' `sum(1, x)` R values. In a traced function they are traced values, see [masked-functions].
@@ -133,7 +134,7 @@
 #'   qr.qty qr.qy qr.solve backsolve forwardsolve chol2inv norm fft mvfft convolve pmax pmin
 #'   ifelse atan2 beta lbeta choose lchoose besselI besselK besselJ besselY psigamma bitwAnd bitwOr
 #'   bitwXor bitwNot bitwShiftL bitwShiftR complex var sd cov cor cov2cor IQR fivenum weighted.mean
-#'   mahalanobis order rank which.max which.min tabulate findInterval approx
+#'   mahalanobis order rank which.max which.min rle tabulate findInterval approx
 #' @name base-functions
 NULL
 
@@ -313,4 +314,63 @@ quantile.AnvilValue <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, names
     names(out) <- paste0(formatC(percent, format = "fg", width = 1L, digits = list(...)$digits %||% 7), "%")
   }
   out
+}
+
+# The codes of a factor are no numbers to R.
+#' @export
+is.numeric.AnvilTracer <- function(x) is.null(levels(x)) && NextMethod()
+
+#' @export
+kappa.AnvilValue <- on_array(kappa, more = c("inv_z", "triangular", "uplo", "LINPACK"))
+
+#' @importFrom stats diffinv
+#' @method diffinv AnvilValue
+#' @export
+diffinv.AnvilValue <- function(x, lag = 1L, differences = 1L, xi = NULL, ...) {
+  check_dots(...)
+  if (ndims(x) > 1L) abort_arg("x", "a vector", shown_shape(x), "Of a matrix take each column, `x[, j]`.")
+  for (arg in c("lag", "differences")) {
+    if (!is_whole(get(arg)) || get(arg) < 1) abort_arg(arg, "a whole number, at least 1", describe(get(arg)))
+  }
+  x <- .External(anvil_op, "floats", as_flat(x))
+  count <- lag * differences
+  xi <- if (is.null(xi)) array(numeric(count)) else as_operand_vector(xi)
+  if (length(xi) != count) abort_arg("xi", paste(count, "numbers"), paste("one of", length(xi)))
+  if (differences > 1) {
+    # The differences of the first values are those that the sums of differences begin with.
+    inner <- if (is_value(xi)) nv_diff(xi, lag) else array(diff(as.vector(xi), lag))
+    x <- diffinv.AnvilValue(x, lag, differences - 1, inner)
+    xi <- xi[array(seq_len(lag))]
+  }
+  # Those that are `lag` apart are a column of their own.
+  rows <- ceiling(length(x) / lag)
+  padded <- nv_concatenate(x, nv_fill(0, rows * lag - length(x), dtype(x)))
+  sums <- nv_cumsum(nv_reshape(padded, c(lag, rows)), axis = 2L) + xi
+  nv_concatenate(xi, nv_flatten(sums)[array(seq_len(length(x)))])
+}
+
+as_operand_vector <- function(x) if (is_value(x)) as_flat(x) else array(as.vector(x))
+
+# As in R, elements of an array are those of a vector.
+#' @export
+split.AnvilValue <- function(x, f, drop = FALSE, ...) {
+  check_dots(..., .known = taken_by("split"))
+  for (group in if (is.list(f)) f else list(f)) if (is_traced(group)) abort_concrete("split()", group)
+  if (ndims(x) > 1L) return(split(nv_flatten(x), f, drop, ...))
+  NextMethod()
+}
+
+# What R leaves out for missing values: in a traced function a selection.
+#' @importFrom stats na.omit
+#' @method na.omit AnvilValue
+#' @export
+na.omit.AnvilValue <- function(object, ...) {
+  check_dots(...)
+  if (ndims(object) > 2L) abort_arg("object", "a vector or a matrix", shown_shape(object))
+  if (ndims(object) == 2L) object[are_complete(object), ] else as_flat(object)[are_complete(object)]
+}
+
+# The elements, or rows of a matrix, without NaN.
+are_complete <- function(x) {
+  if (ndims(x) < 2L) !nv_is_nan(as_flat(x)) else !nv_reduce_any(nv_is_nan(x), axes = seq_len(ndims(x))[-1L])
 }

@@ -9,7 +9,9 @@ var <- function(x, y = NULL, na.rm = FALSE, use) UseMethod("var", among(x, y))
 #' @export
 var.AnvilValue <- function(x, y = NULL, na.rm = FALSE, use = NULL) {
   check_flag("na.rm", na.rm)
-  complete <- leaves_out(use %||% if (na.rm) "na.or.complete" else "everything")
+  use <- use %||% if (na.rm) "na.or.complete" else "everything"
+  if (is_pairwise(use)) return(of_pairs(x, y, correlates = FALSE))
+  complete <- leaves_out(use)
   if (is.null(y) && ndims(x) < 2L) nv_var(x, na_rm = complete) else nv_cov(x, y, na_rm = complete)
 }
 
@@ -40,6 +42,7 @@ cov.AnvilValue <- function(x, y = NULL, use = "everything", method = c("pearson"
     x <- ranks(x, use)
     if (!is.null(y)) y <- ranks(y, use)
   }
+  if (is_pairwise(use)) return(of_pairs(x, y, correlates = FALSE))
   nv_cov(x, y, na_rm = leaves_out(use))
 }
 
@@ -72,13 +75,51 @@ cor.AnvilValue <- function(x, y = NULL, use = "everything", method = c("pearson"
     x <- ranks(x, use)
     if (!is.null(y)) y <- ranks(y, use)
   }
+  if (is_pairwise(use)) return(of_pairs(x, y, correlates = TRUE))
   nv_cor(x, y, na_rm = leaves_out(use))
+}
+
+is_pairwise <- function(use) {
+  known <- c("everything", "complete.obs", "na.or.complete", "pairwise.complete.obs")
+  is.character(use) && length(use) == 1L && pmatch(use, known, nomatch = 0L) == 4L
+}
+
+# Covariances or correlations of columns, each pair of the rows in which neither has NaN.
+of_pairs <- function(x, y, correlates) {
+  centred <- function(x) {
+    x <- in_columns(.External(anvil_op, "floats", as_operand(x)))
+    kept <- !nv_is_nan(x)
+    # Near the mean, so that little cancels.
+    x <- sweep.AnvilValue(x, 2L, nv_mean(x, 1L, na_rm = TRUE))
+    list(x = nv_ifelse(kept, x, 0), kept = nv_convert(kept, dtype(x)))
+  }
+  is_vector <- !is.null(y) && length(dim(x)) < 2L && length(dim(y)) < 2L
+  a <- centred(x)
+  b <- if (is.null(y)) a else centred(y)
+  count <- cross(a$kept, b$kept)
+  sum_a <- cross(a$x, b$kept)
+  sum_b <- cross(a$kept, b$x)
+  both <- cross(a$x, b$x) - sum_a * sum_b / count
+  out <- if (correlates) {
+    spread_a <- cross(a$x^2, b$kept) - sum_a^2 / count
+    spread_b <- cross(a$kept, b$x^2) - sum_b^2 / count
+    nv_clamp(-1, both / sqrt(spread_a * spread_b), 1)
+  } else {
+    both / (count - 1)
+  }
+  if (is_vector) return(nv_reshape(out, integer()))
+  names <- list(colnames(x), colnames(y %||% x))
+  with_names(out, names)
 }
 
 # Whether rows with NaN are left out.
 leaves_out <- function(use) {
-  known <- c("everything", "complete.obs", "na.or.complete")
+  known <- c("everything", "complete.obs", "na.or.complete", "pairwise.complete.obs")
   at <- if (is.character(use) && length(use) == 1L) pmatch(use, known) else NA
+  if (at %in% 4L) {
+    hint <- "Pairs are left out for `method = \"pearson\"` of tensors."
+    abort_arg("use", "\"everything\" or \"complete.obs\" here", describe(use), hint)
+  }
   if (is.na(at)) abort_arg("use", paste0("one of \"", paste(known, collapse = "\", \""), "\""), describe(use))
   at > 1L
 }
@@ -239,6 +280,13 @@ which.min.AnvilValue <- function(x) {
   nv_argmin(if (is_float(dtype(x))) nv_ifelse(nv_is_nan(x), Inf, x) else x)
 }
 
+#' @export rle
+rle <- function(x) UseMethod("rle", among(x))
+
+#' @method rle AnvilValue
+#' @export
+rle.AnvilValue <- function(x) by_base(base::rle(as.vector(concrete_array(x, "`rle`"))))
+
 #' @export tabulate
 tabulate <- function(bin, nbins = max(1L, bin, na.rm = TRUE)) UseMethod("tabulate", among(bin))
 
@@ -297,9 +345,7 @@ approx <- function(x, y = NULL, xout, method = "linear", n = 50, yleft, yright, 
 #' @export
 approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 50, yleft = NULL,
                               yright = NULL, rule = 1, f = 0, ties = mean, na.rm = TRUE) {
-  if (!identical(pmatch(method, "linear"), 1L)) {
-    abort_arg("method", "\"linear\" for tensors", describe(method), "`findInterval()` has the constant one.")
-  }
+  method <- chosen("method", method, c("linear", "constant"))
   for (arg in c("y", "xout")) {
     if (is.null(get(arg))) abort_arg(arg, "given for tensors", "left out")
   }
@@ -315,10 +361,38 @@ approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 5
   x <- as_operand(x)
   at <- nv_order(x)
   x <- nv_subset(x, at)
-  out <- nv_interp(x, nv_subset(as_operand(y), at), as_operand(xout), rule = rule)
+  y <- nv_subset(as_operand(y), at)
+  out <- if (method == "constant") {
+    steps(x, y, as_operand(xout), rule, f)
+  } else {
+    nv_interp(x, y, as_operand(xout), rule = rule)
+  }
   if (!is.null(yleft)) out <- nv_ifelse(nv_lt(as_operand(xout), x[1L]), yleft, out)
   if (!is.null(yright)) out <- nv_ifelse(nv_gt(as_operand(xout), x[length(x)]), yright, out)
   list(x = xout, y = out)
+}
+
+# The constant interpolation of approx(): between two points the value of the left one, or with `f` of both.
+steps <- function(x, y, xout, rule, f) {
+  if (!is_numeric(f) || length(f) != 1L || !isTRUE(f >= 0 && f <= 1)) {
+    abort_arg("f", "a number from 0 to 1", describe(f))
+  }
+  rule <- rep_len(rule, 2L)
+  if (!all(rule %in% 1:2)) abort_arg("rule", "1 or 2, once or for each end", describe(rule))
+  n <- length(x)
+  at <- nv_clamp(1L, nv_search_sorted(x, xout, side = "right"), n)
+  left <- nv_subset(y, at)
+  out <- if (f == 0) {
+    left
+  } else {
+    # At a point it is the value there.
+    between <- (1 - f) * left + f * nv_subset(y, nv_clamp(1L, at + 1L, n))
+    nv_ifelse(nv_eq(xout, nv_subset(x, at)), left, between)
+  }
+  outside <- nv_is_nan(xout)
+  if (rule[1L] == 1) outside <- outside | nv_lt(xout, x[1L])
+  if (rule[2L] == 1) outside <- outside | nv_gt(xout, x[n])
+  nv_ifelse(outside, NaN, nv_ifelse(nv_gt(xout, x[n]), y[n], out))
 }
 
 # nolint end

@@ -68,8 +68,8 @@ base_generics <- list(
     "proportions", "prop.table", "marginSums", "margin.table", "pmax", "pmin",
     "ifelse", "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY",
     "psigamma", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "bitwShiftL", "bitwShiftR", "complex", "order",
-    "rank", "which.max", "which.min", "tabulate", "findInterval", "det", "svd", "eigen", "qr.Q", "qr.R",
-    "qr.X", "qr.coef", "qr.fitted", "qr.resid", "qr.qty", "qr.qy", "qr.solve", "solve", "backsolve",
+    "rank", "which.max", "which.min", "rle", "tabulate", "findInterval", "det", "svd", "eigen", "qr.Q",
+    "qr.R", "qr.X", "qr.coef", "qr.fitted", "qr.resid", "qr.qty", "qr.qy", "qr.solve", "solve", "backsolve",
     "forwardsolve", "chol2inv", "norm"
   ),
   stats = c(

@@ -53,7 +53,11 @@ abort_reading <- function(reader, x) {
         "A traced value is a number: use it with numbers, or in a list."
       }
     } else {
-      where <- "`?masked-functions` says where R code works as it stands."
+      where <- if (any(reader$name %in% names(mask_statistics))) {
+        "By its name alone, without that of its package, it takes traced values, see `?masked-functions`."
+      } else {
+        "`?masked-functions` says where R code works as it stands."
+      }
       if (is.na(advice)) where else paste(advice, where)
     }
   } else if (is.na(advice) && length(reader$name) == 1L && is_generic_here(reader$name)) {
@@ -130,7 +134,7 @@ is_generic_here <- function(name) {
 
 # Functions of R that say in words of their own that a traced value has no elements.
 needing_elements <- c(
-  "if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int", "rle", "diffinv.default"
+  "if", "while", "&&", "||", "switch", "rep", "rep_len", "rep.int", "rle"
 )
 
 # R asks a condition, or the times of a repetition, for its length before it reads it: its error about another
@@ -142,10 +146,6 @@ refuse_condition <- function(e) {
   refuse_unknown(e, name)
   if (length(call) == 3L && identical(conditionMessage(e), non_numeric_operand())) refuse_frame_operand(call)
   if (!name %in% needing_elements) return()
-  if (name == "diffinv.default") {
-    name <- "diffinv"
-    call[[1L]] <- as.name(name)
-  }
   read <- if (name %in% c("if", "while", "switch")) as.list(call)[2L] else as.list(call)[-1L]
   for (frame in rev(sys.frames())) {
     if (identical(topenv(frame), topenv())) next
@@ -160,6 +160,24 @@ refuse_condition <- function(e) {
       abort_reading(list(what = paste0("`", name, "`"), name = name, call = call, line = ""), value)
     }
   }
+}
+
+# R before 4.3 takes neither method where operands have different ones: it warns of that, and reads elements.
+refuse_method <- function(w) {
+  said <- regmatches(conditionMessage(w), gregexpr("\"[^\"]+\"", conditionMessage(w)))[[1L]]
+  said <- gsub("\"", "", said, fixed = TRUE)
+  if (length(said) != 3L || !any(grepl("\\.Anvil[A-Z][A-Za-z]+$", said[1:2]))) return()
+  other <- sub("^[^.]*\\.", "", grep("\\.Anvil", said[1:2], invert = TRUE, value = TRUE))
+  # See refuse_frame_operand().
+  if (!length(other) || other[1L] == "data.frame") return()
+  abort(
+    "anvil_error_unsupported",
+    paste0(
+      "`", said[3L], "` takes no object of class <", other[1L], "> beside a traced value in R before 4.3.\n",
+      "i Take its numbers alone: `as.numeric(y)`, or `unclass(y)` with the shape that it has."
+    ),
+    generic = said[3L], call = conditionCall(w)
+  )
 }
 
 non_numeric_operand <- function() gettext("non-numeric argument to binary operator", domain = "R")
@@ -332,11 +350,6 @@ instead_of <- c(
     "With `s <- rowSums(x^2)`, the squared distances of all rows are `outer(s, s, \"+\") - 2 *",
     "tcrossprod(x)`."
   ),
-  filter = "Use `nv_convolve()`, or `nv_scan()` for a recursive filter.",
-  spline = "Use `approx()` or `nv_interp()`, which is linear.",
-  splinefun = "Use `approx()` or `nv_interp()`, which is linear.",
-  approxfun = "Use `approx(x, y, at)$y`, or `nv_interp()`.",
-  ecdf = "Use `findInterval(at, sort(x)) / length(x)`.",
   uniroot = "Use a number of bisections in `nv_for()`, or Newton's steps in `nv_while()`.",
   optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
   integrate = "Use a sum over the nodes of a quadrature rule.",
@@ -345,7 +358,6 @@ instead_of <- c(
     "How many runs there are is not known while tracing: `c(TRUE, diff(x) != 0)` says where one begins,",
     "`cumsum()` of that numbers them."
   ),
-  diffinv = "Use `c(0, cumsum(x))`.",
   Ops.data.frame = "Use the matrix of its columns, `as.matrix(d)`, or the columns, as `d$x`.",
   print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
 )

@@ -468,6 +468,9 @@ keep_names <- function(init, after, made) {
 
 # An R number begins with the default dtype, whatever the body computes with.
 state_hint <- function(before, was, is) {
+  if (!identical(names(was), names(is)) && identical(unname(was), unname(is))) {
+    return("Give its parts by the names that they begin with, as in `list(a = , b = )`.")
+  }
   if (identical(names(was), names(is))) {
     of_r <- vapply(unlist_leaves(before), ambiguous, NA)
     changed <- which(was != is & of_r & endsWith(was, "[]") & endsWith(is, "[]"))

@@ -184,13 +184,15 @@ columns_of_frame <- function(x) {
   columns <- lapply(seq_along(x), function(i) {
     column <- x[[i]]
     if (inherits(column, "AnvilValue")) return(column)
-    if (is.character(column)) {
-      abort_arg(
-        names(x)[i], "a column of numbers, logicals, a factor or times", describe(column),
-        "Make it a factor with `factor()`, or leave the column out; a static argument may have any columns."
-      )
-    }
+    # Text is part of the structure.
+    if (is.character(column) && !is.object(column)) return(column)
     given <- plain_data(column, names(x)[i])
+    # As a program computes them, missing values are NaN, which only floats have.
+    missing <- if (given$kind %in% whole_kinds) are_missing(given$data)
+    if (any(missing)) {
+      given$data <- replace(as_doubles(given$data, missing), missing, NaN)
+      given$kind <- "double"
+    }
     # The codes of a factor know their levels, for levels() and `==`.
     attr(given$data, "levels") <- levels(column)
     if (given$kind == "integer64") nv_tensor(given$data) else given$data

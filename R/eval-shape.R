@@ -21,5 +21,8 @@
 eval_shape <- function(f, ...) {
   result <- NULL
   trace_example(match_function(f), list_dots(...), "eval_shape()", finish = function(out) result <<- out)
-  map_leaves(result, function(leaf) nv_abstract(dtype(leaf), shape(leaf), ambiguous(leaf)))
+  map_leaves(result, function(leaf) {
+    is_text <- is.character(leaf) || is.factor(leaf)
+    if (is_text) leaf else nv_abstract(dtype(leaf), shape(leaf), ambiguous(leaf))
+  })
 }

@@ -6,8 +6,8 @@
 #' Operators and mathematical functions of base R work on tensors and on traced values as they do on numbers,
 #' alone or mixed with R numbers and arrays: `+ - * / ^ %% %/%`, `== != < <= > >=`, `! & |`, `abs sign sqrt
 #' exp expm1 log log1p log2 log10 sin cos tan sinpi cospi tanpi asin acos atan sinh cosh tanh asinh acosh
-#' atanh gamma lgamma digamma trigamma floor ceiling trunc round`, `Re Im Mod Arg Conj`, `sum prod max min
-#' range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`,
+#' atanh gamma lgamma digamma trigamma floor ceiling trunc round signif`, `Re Im Mod Arg Conj`, `sum prod max
+#' min range any all mean`, `is.nan is.finite is.infinite`, `%*%`, `crossprod tcrossprod`, `t`. For `x[...]`,
 #' `head`, `tail` and `rev` see [nv_subset()].
 #'
 #' A function of R that has no method for tensors takes them as the vectors that they are, and gives an R
@@ -41,8 +41,8 @@
 #'
 #' @param x A tensor or a traced value.
 #' @param base Base of the logarithm: a number or a tensor.
-#' @param digits Number of decimals; may be negative. Ties go to the even digit, as
-#'   in R. Integers stay integers.
+#' @param digits Number of decimals, which may be negative; of `signif()` that of significant digits. Ties go
+#'   to the even digit, as in R. Integers stay integers.
 #' @param axes Axes to reduce, from 1 or negative from the end; `NULL` is all.
 #' @param drop Whether reduced axes disappear, or stay with size 1.
 #' @param na.rm Whether NaN is left out: `TRUE` or `FALSE`.
@@ -113,50 +113,6 @@ log_swaps <- local({
 
 #' @rdname base-generics
 #' @export
-round.AnvilValue <- function(x, digits = 0) {
-  if (!is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
-  if (digits == 0) return(nv_round(x))
-  # What has no order is refused by the op.
-  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), c("ComplexType", "BooleanType"))) {
-    return(nv_round(x))
-  }
-  if (!is_float(dtype(x))) return(round_integer(x, 10^-digits))
-  rounded <- round_float(nv_convert(x, "f64"), 10^abs(digits), digits > 0)
-  nv_convert(rounded, dtype(x), ambiguous(x))
-}
-
-# Of the two neighbours with so many decimals the nearer one, or the even one: the algorithm of R >= 4.0.
-# Dividing by a power of ten gives the neighbours correctly rounded, multiplying by 0.1 would not.
-round_float <- function(x, unit, decimals) {
-  scaled <- if (decimals) x * unit else x / unit
-  low <- nv_floor(scaled)
-  high <- nv_ceiling(scaled)
-  back <- function(x) if (decimals) x / unit else x * unit
-  to_low <- x - back(low)
-  to_high <- back(high) - x
-  down <- to_low < to_high | (to_low == to_high & low %% 2 == 0)
-  # A number this large has no decimals to round, nor have infinity and NaN.
-  nv_ifelse(nv_abs(scaled) < 2^53, back(nv_ifelse(down, low, high)), x)
-}
-
-round_integer <- function(x, unit) {
-  unit <- nv_scalar(unit, dtype(x))
-  low <- x %/% unit
-  above <- x - low * unit
-  below <- unit - above
-  down <- above < below | (above == below & low %% 2L == 0L)
-  nv_ifelse(down, low, low + 1L) * unit
-}
-
-#' @rdname base-generics
-#' @export
-trunc.AnvilValue <- function(x, ...) {
-  check_dots(...)
-  nv_trunc(x)
-}
-
-#' @rdname base-generics
-#' @export
 trigamma.AnvilValue <- function(x) nv_polygamma(1, x)
 
 #' @rdname base-generics
@@ -191,6 +147,7 @@ trimmed_mean <- function(x, trim) {
 #' @rdname base-generics
 #' @export
 Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
+  if (.Generic == "range" && "finite" %in% ...names()) return(finite_range(..., na_rm = na.rm))
   check_dots(..., .values = TRUE)
   check_flag("na.rm", na.rm)
   if (...length() > 1L && any_selection(...)) {
@@ -219,6 +176,17 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   )
 }
 
+# range() that leaves out what is not finite: NaN, which `na.rm` leaves out.
+finite_range <- function(..., finite = FALSE, na_rm = FALSE) {
+  check_flag("finite", finite)
+  values <- list(...)
+  if (finite) {
+    as_missing <- function(x) if (is_value(x) && is_inexact(x)) nv_ifelse(is.finite(x), x, NaN) else x
+    values <- lapply(values, as_missing)
+  }
+  do.call(range, c(values, na.rm = na_rm || finite), quote = TRUE)
+}
+
 unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", what = "tensors") {
   shown <- if (grepl("^[[:alpha:]]", generic) && !grepl("<-", generic)) paste0(generic, "()") else generic
   abort(
@@ -231,7 +199,7 @@ unsupported <- function(generic, advice = "`as_array(x)` gives R's own array.", 
 # those of others.
 #' @export
 Math.AnvilValue <- function(x, ...) {
-  if (.Generic != "signif") check_dots(...)
+  check_dots(...)
   if (is_traced(x) || is_selection(x)) abort_concrete(paste0(.Generic, "()"), x)
   by_base(get(.Generic, baseenv())(as_array(x), ...))
 }
@@ -263,6 +231,22 @@ c.AnvilValue <- function(..., recursive = FALSE, use.names = TRUE) { # nolint: o
   }
   out <- .External(anvil_op, "concatenate", operands = values, axis = 1L)
   if (use.names && !is.null(names)) names(out) <- names
+  out
+}
+
+# As in R, a vector that becomes longer has missing values at its end: NaN, which only floats have.
+#' @export
+`length<-.AnvilValue` <- function(x, value) {
+  if (!is_whole(value) || value < 0) abort_arg("value", "a whole number, at least 0", describe(value))
+  n <- length(x)
+  if (value <= n) return(as_flat(x)[array(seq_len(value))])
+  if (!is_inexact(x)) {
+    abort_arg("value", paste("at most", n, "for a tensor that holds no missing values"), describe(value))
+  }
+  filler <- rep(NaN, value - n)
+  names <- if (!is.null(names(x))) base::c(names(x), character(value - n))
+  out <- nv_concatenate(unname(as_flat(x)), nv_convert(array(filler), dtype(x), ambiguous(x)))
+  names(out) <- names
   out
 }
 

@@ -116,6 +116,7 @@ describe_leaves <- function(x, path) {
 describe_leaf <- function(x) {
   if (is.null(x)) return("NULL")
   if (is_empty_list(x)) return("list()")
+  if (is.character(x)) return("text")
   type <- paste0(.Call(anvil_dtype, x), if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
   paste0(if (!inherits(x, c("AnvilValue", "AnvilAbstract"))) "R's ", type)
 }

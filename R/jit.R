@@ -5,16 +5,17 @@
 #' of the same types run the compiled graph and none of the R code of `f`.
 #'
 #' Arguments are tensors, R numbers, logicals and arrays, and lists of these, which may be nested and named;
-#' so are results. Objects of your own classes are both, too, after [register_tree_class()]. A data frame is a
-#' list of its columns, and a data frame to `f` too: `df$x`, `df[2:3, "x"]`, `with(df, x * y)`, `nrow(df)`;
-#' functions that take matrices take the matrix of its columns, as `colMeans(df)`, `cov(df)`, `as.matrix(df)`;
-#' factors are their codes, times numbers as [as_nv_tensor()] has them, and text is an error. A data frame as
-#' a result is a list. An R number is an operand like one written in `f`: ambiguous, and computed with in
-#' double precision until it meets a known dtype; so are time series, tables, what [poly()] and [I()] give,
-#' and others whose class says no more than that they are numbers. `NULL` is passed as it is. Arguments that
-#' are left out keep their defaults, which are evaluated while `f` is traced, so they may use the other
-#' arguments. Tensors that `f` finds outside of its arguments are captured as constants when it is traced; a
-#' later change of the variable is not seen.
+#' so are results. Text in lists is static, see below: `f` gets it as it is, and `list(coef = b, name =
+#' "ols")` as a result has it. Objects of your own classes are both, too, after [register_tree_class()]. A
+#' data frame is a list of its columns, and a data frame to `f` too: `df$x`, `df[2:3, "x"]`, `with(df, x *
+#' y)`, `nrow(df)`; functions that take matrices take the matrix of its columns, as `colMeans(df)`,
+#' `cov(df)`, `as.matrix(df)`; factors are their codes, times numbers as [as_nv_tensor()] has them, missing
+#' integers and logicals NaN. A data frame as a result is a list. An R number is an operand like one written
+#' in `f`: ambiguous, and computed with in double precision until it meets a known dtype; so are time series,
+#' tables, what [poly()] and [I()] give, and others whose class says no more than that they are numbers.
+#' `NULL` is passed as it is. Arguments that are left out keep their defaults, which are evaluated while `f`
+#' is traced, so they may use the other arguments. Tensors that `f` finds outside of its arguments are
+#' captured as constants when it is traced; a later change of the variable is not seen.
 #'
 #' Side effects of `f` (printing, drawing R's random numbers, assigning elsewhere) happen only when it is
 #' traced. While a function is traced, its values have types but no elements: `if (x > 0)` on one

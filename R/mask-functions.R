@@ -1,5 +1,6 @@
-# What the mask of a traced function binds, see mask.R. Each looks at all of its arguments, or at what the
-# function gives that it calls; without a traced value among these it calls base R's own.
+# What the mask of a traced function binds in the place of base R's functions, see mask.R. Each looks at all
+# of its arguments, or at what the function gives that it calls; without a traced value among these it calls
+# base R's own.
 
 # Of arguments that are not left out.
 any_traced <- function(...) {
@@ -103,7 +104,7 @@ of_frames <- function(name) {
   eval(bquote(function(x, ...) .(as.name(name))(as_matrix_of_values(x), ...)))
 }
 
-mask_functions <- list(
+mask_base <- list(
   `[<-` = function(x, ..., value) {
     if (missing(value)) return(with_value_last(sys.call(), parent.frame()))
     assigned(x, value, one = FALSE, ...)
@@ -122,6 +123,7 @@ mask_functions <- list(
   replace = function(x, list, values) assigned(x, values, one = FALSE, list),
 
   c = function(...) {
+    if (...length() > 1L && any_selection(...)) return(c.AnvilSelection(...))
     if (!...length() || is.object(..1) && !is_traced(..1) || !any_traced(...)) return(c(...))
     values <- list(...)
     if (any(vapply(values, is.list, NA))) return(do.call(c, lapply(values, listed_if_traced), quote = TRUE))

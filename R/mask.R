@@ -24,8 +24,12 @@
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`, or reads parts of a list: `log unsplit`;
-#' * what asks: `%in% is.vector is.factor which`, and `identical`, which is an error where it compares a
-#'   traced value with a number.
+#' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
+#'   ecdf spline splinefun mad complete.cases`. `acf()` and its like take `plot = FALSE` and give a list;
+#'   `spline()` and `splinefun()` take traced values at known points, `max.col()` a way to break ties,
+#'   `p.adjust()` all methods but `"hommel"`;
+#' * what asks: `seq_along %in% is.vector is.factor which`, and `identical`, which is an error where it
+#'   compares a traced value with a number.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].
@@ -160,15 +164,22 @@ mask_of <- function(home, masks, variables, seen) {
   mask
 }
 
-# Base R's functions and our generics of the names that masks bind. They are looked up once in a session.
+# R's own function of a name, of base R, stats or utils.
+r_function <- function(name) {
+  get0(name, baseenv(), mode = "function", inherits = FALSE) %||%
+    get0(name, asNamespace("stats"), mode = "function", inherits = FALSE) %||%
+    get(name, asNamespace("utils"), mode = "function")
+}
+
+# R's functions and our generics of the names that masks bind. They are looked up once in a session.
 unmasked_functions <- local({
   found <- NULL
   function() {
     if (is.null(found)) {
       names <- names(mask_functions)
       found <<- list(
-        names = names, own = mget(names, envir = baseenv()),
-        generics = mget(names, envir = topenv(), inherits = TRUE)
+        names = names, own = lapply(names, r_function),
+        generics = lapply(names, function(name) get0(name, topenv(), inherits = FALSE) %||% r_function(name))
       )
     }
     found

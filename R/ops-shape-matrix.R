@@ -89,17 +89,17 @@ nv_triu <- function(operand, offset = 0L) .External(anvil_op, "triu", operand, o
 #' function makes of them. `nv_kronecker()` has, for each element of the first, the whole second times that
 #' element.
 #'
-#' `kronecker(x, y)` is `nv_kronecker(x, y)`, and `outer(x, y)` and `x %o% y` are `nv_outer(x, y)`;
-#' `outer(x, y, FUN)` calls a function of vectors, as in R: see [base-functions]. Before R 4.3 `x %x% y` is
-#' `nv_kronecker(x, y)`, afterwards it is an R value.
+#' `kronecker(x, y)` is `nv_kronecker(x, y)`, and takes a function in the place of the product as in R;
+#' `outer(x, y)` and `x %o% y` are `nv_outer(x, y)`; `outer(x, y, FUN)` calls a function of vectors, as in R:
+#' see [base-functions]. Before R 4.3 `x %x% y` is `nv_kronecker(x, y)`, afterwards it is an R value.
 #'
 #' @param lhs,rhs Tensors, traced values, or R numbers or arrays. They are promoted to their common dtype.
 #' @param f A function of two values of one shape, such as `nv_pow`, that works on each element.
 #' @return `nv_outer()`: a tensor with the axes of `lhs`, then those of `rhs`. `nv_kronecker()`: a tensor
 #'   whose sizes are the products of theirs; the one of fewer axes counts as having more of size 1 after its
 #'   own, as in R. Ambiguous if both are.
-#' @section Errors: `anvil_error_arg` for `f` that is no function of two arguments, and for arguments of
-#'   `kronecker()` other than `X` and `Y`.
+#' @section Errors: `anvil_error_arg` for `f` that is no function of two arguments, and for `make.dimnames` of
+#'   `kronecker()`.
 #' @examples
 #' nv_outer(nv_tensor(1:3), nv_tensor(1:4))
 #' nv_outer(nv_tensor(c(1, 2, 3)), c(0, 1, 2), nv_pow)
@@ -133,14 +133,25 @@ for (signature in list(c("AnvilValue", "AnvilValue"), c("AnvilValue", "ANY"), c(
 rm(signature)
 
 kronecker_values <- function(X, Y, FUN, make.dimnames, ...) { # nolint: object_name_linter. As in R.
-  check_dots(...)
-  if (!identical(FUN, "*") && !identical(FUN, `*`)) {
-    abort_arg("FUN", "\"*\" for tensors", describe(FUN), "`nv_outer(x, y, f)` takes a function.")
-  }
   check_flag("make.dimnames", make.dimnames)
   if (make.dimnames) abort_arg("make.dimnames", "FALSE for tensors", "TRUE", "Give the result `dimnames()`.")
-  nv_kronecker(X, Y)
+  if (...length() == 0L && (identical(FUN, "*") || identical(FUN, `*`))) return(nv_kronecker(X, Y))
+  for (arg in c("X", "Y")) {
+    if (!is_operand(get(arg))) {
+      abort_arg(arg, "a tensor, or an R number, vector or array", describe(get(arg)))
+    }
+  }
+  # As base R arranges what outer() gives: the axes of `Y` run within those of `X`.
+  of_x <- dim(X) %||% length(X)
+  of_y <- dim(Y) %||% length(Y)
+  rank <- max(length(of_x), length(of_y))
+  of_x <- base::c(of_x, rep(1L, rank - length(of_x)))
+  of_y <- base::c(of_y, rep(1L, rank - length(of_y)))
+  all <- outer.AnvilValue(shaped_as(X, of_x), shaped_as(Y, of_y), FUN, ...)
+  nv_reshape(nv_transpose(all, as.vector(rbind(rank + seq_len(rank), seq_len(rank)))), of_x * of_y)
 }
+
+shaped_as <- function(x, sizes) if (is_value(x)) nv_reshape(x, sizes) else array(x, sizes)
 
 #' Matrices of columns and rows
 #'
@@ -191,6 +202,7 @@ bind_values <- function(how, values, given, level) {
   if (!is_whole(level) || !level %in% 0:2) {
     abort_arg("deparse.level", "0, 1 or 2", describe(level))
   }
+  if (do.call(any_selection, unname(values), quote = TRUE)) return(bind_selections(how, values))
   given <- as.list(given)[-1L]
   kept <- !vapply(values, is.null, NA)
   values <- values[kept]

@@ -44,7 +44,8 @@ dim.AnvilSelection <- function(x) {
   sizes <- shape(parts$values)
   if (length(sizes) == 1L) return(NULL)
   sizes <- lapply(sizes, nv_scalar, dtype = "i32")
-  sizes[[parts$axis]] <- selected_count(parts)
+  masks <- if (parts$axis == no_axis) attr(parts$mask, "along") else setNames(list(parts$mask), parts$axis)
+  sizes[as.integer(names(masks))] <- lapply(masks, nv_reduce_sum)
   counted(do.call(nv_stack, sizes))
 }
 
@@ -78,7 +79,8 @@ format.AnvilSelection <- function(x, ...) {
   parts <- selected(x)
   type <- paste0(as.character(dtype(x)), if (ambiguous(x)) "?")
   sizes <- shape(parts$values)
-  sizes[parts$axis] <- paste0("?/", sizes[parts$axis])
+  along <- if (parts$axis == no_axis) seq_along(sizes) else parts$axis
+  sizes[along] <- paste0("?/", sizes[along])
   paste0("AnvilSelection(dtype=", type, ", shape=", paste(sizes, collapse = "x"), ")")
 }
 
@@ -109,7 +111,18 @@ reduced <- function(out, parts, axes, drop = TRUE) {
   axes <- axes %||% seq_len(rank)
   axes <- ifelse(axes < 0, rank + 1L + axes, axes)
   if (parts$axis %in% axes) return(out)
+  if (parts$axis == no_axis) return(reduced_along(out, attr(parts$mask, "along"), axes, drop))
   new_selection(out, parts$mask, parts$axis - if (drop) sum(axes < parts$axis) else 0L)
+}
+
+# The same by masks of several axes: by those of the axes that are left.
+reduced_along <- function(out, masks, axes, drop) {
+  left <- masks[!names(masks) %in% axes]
+  if (!length(left)) return(out)
+  at <- as.integer(names(left))
+  if (drop) at <- at - vapply(at, function(axis) sum(unique(axes) < axis), 0L)
+  if (length(left) == 1L) return(selection(out, left[[1L]], at))
+  selection(out, mask_of_axes(setNames(left, at), shape(out)), no_axis)
 }
 
 # What changes nothing in a reduction, of a type; the largest and smallest are those of no elements.
@@ -353,6 +366,11 @@ t.AnvilSelection <- function(x) {
   parts <- selected(x)
   rank <- length(shape(parts$values))
   if (rank > 2L) abort_arg("x", "a vector or a matrix", format(x))
+  if (parts$axis == no_axis) {
+    masks <- attr(parts$mask, "along")
+    names(masks) <- 3L - as.integer(names(masks))
+    return(new_selection(t(parts$values), mask_of_axes(masks, rev(shape(parts$values))), no_axis))
+  }
   new_selection(t(parts$values), parts$mask, if (rank == 1L) 2L else 3L - parts$axis)
 }
 
@@ -361,6 +379,7 @@ t.AnvilSelection <- function(x) {
 sweep.AnvilSelection <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRUE, ...) {
   FUN <- function_of(FUN)
   parts <- selected(x)
+  check_one_axis(parts, "sweep()")
   sizes <- shape(parts$values)
   MARGIN <- checked_margin(MARGIN, length(sizes))
   if (length(MARGIN) != 1L) abort_arg("MARGIN", "one axis of a selection", describe(MARGIN))
@@ -392,6 +411,7 @@ selected_product <- function(name, operands) {
   given <- operands
   sums_over <- logical(2L)
   for (i in which(is_one)) {
+    check_one_axis(parts[[i]], "A product of matrices")
     rank <- length(shape(parts[[i]]$values))
     sums_over[i] <- parts[[i]]$axis == if (is.na(axes[i])) rank else axes[i]
     operands[[i]] <- filled(parts[[i]], nv_scalar(0, dtype(parts[[i]]$values), ambiguous(parts[[i]]$values)))

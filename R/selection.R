@@ -8,11 +8,11 @@
 #' *selection*. How many elements it has is not known while tracing; where that need not be known, a selection
 #' is what R's `x[mask]` is.
 #'
-#' A mask selects elements, `x[mask]` of a vector or `A[mask]` of an array of its shape, or positions of one
-#' axis: rows `X[mask, ]`, columns `X[, mask]`, elements of a column `X[mask, j]`.
+#' A mask selects elements, `x[mask]` of a vector or `A[mask]` of an array of its shape, or positions of an
+#' axis: rows `X[mask, ]`, columns `X[, mask]`, elements of a column `X[mask, j]`, of both `X[mask, mask2]`.
 #'
 #' @section What takes a selection:
-#' * reductions: `sum prod mean max min range any all var sd median quantile IQR fivenum anyNA
+#' * reductions: `sum prod mean max min range any all var sd median mad quantile IQR fivenum anyNA
 #'   weighted.mean`, `cov cor` of two selections or of rows, and `length nrow ncol NROW NCOL dim`, which the
 #'   program computes: `sum(x[m]) / length(x[m])`. Of rows or columns also `colSums colMeans rowSums rowMeans
 #'   crossprod tcrossprod %*%`, and `apply()` of `sum` or `mean`;
@@ -20,12 +20,22 @@
 #'   pmin`, `dnorm` and its like, `sweep t` of rows, and the `nv_` functions of this kind. The result is a
 #'   selection by the same mask. Two selections need the same mask: a variable, or the same expression
 #'   twice, as in `x[x > 0] - y[x > 0]`. Any other operand is one number.
+#' * what depends on the order: `cumsum cumprod cummax cummin sort rev diff rank head tail seq_along
+#'   findInterval`, whose results are selections, `which.max which.min tabulate`, and `c cbind rbind`, which
+#'   join selections: `mean(c(x[m], x[k]))`, `crossprod(cbind(1, x[m]), y[m])`;
+#' * elements by their number: `x[m][1]`, `sort(x[m])[1:2]`, `X[m, ][1, ]`, `which(m)[1]`, all of a known
+#'   size, and `x[m][-1]`, a selection. A number beyond those selected is an error, as beyond the elements of
+#'   a tensor;
 #' * assignment: `x[m] <- log(x[m])`, `X[m, ] <- X[m, ] / 2`, by the same mask;
 #' * positions: `which(m)` is a selection of them, `length(which(m))` how many there are, `max(which(m))` the
-#'   last; `x[which(m)]` is `x[m]`, also where it is assigned;
-#' * subscripts: `s <- x[m]; s[s > 1]` selects among what is selected, `X[m, ][, j]` takes columns of rows.
+#'   last; `x[which(m)]` is `x[m]`, also where it is assigned, and `x[-which(m)]` the others: as in R, none if
+#'   there are no such positions;
+#' * subscripts: `s <- x[m]; s[s > 1]` selects among what is selected, `X[m, ][, j]` takes columns of rows,
+#'   and `x[i[m]]` the elements at positions that are selected;
+#' * several axes: `X[m, k]` is reduced by `sum mean sd median colSums rowSums` and their like, computed with
+#'   one by one, and assigned.
 #'
-#' Everything else, such as `sort(x[m])`, `c(x[m], 1)` or returning a selection, is an error of class
+#' Everything else, such as `order(x[m])`, `outer(x[m], y)` or returning a selection, is an error of class
 #' `anvil_error_concrete` or `anvil_error_arg` that says so. `nv_ifelse(mask, x, y)` has all elements;
 #' `x[nv_which(mask, size = n)]` has a known number of them.
 #'
@@ -33,8 +43,8 @@
 #' elements, `sum()` is 0, `prod()` 1, `mean()` NaN, `max()` -Inf and `min()` Inf without a warning, and
 #' `var()`, `median()` and `quantile()` are NaN, where R gives `NA`; of integers `max()` is the lowest value
 #' of the dtype. With NaN `quantile()` is NaN, where R stops. Rows and columns that are selected keep both
-#' axes, as with `drop = FALSE`, be it one or none. A comparison with NaN is `FALSE`, so that it selects
-#' nothing.
+#' axes, as with `drop = FALSE`, be it one or none, and so do `cbind()` and `rbind()` of selections. A
+#' comparison with NaN is `FALSE`, so that it selects nothing.
 #'
 #' A mask of R logicals or an eager tensor is known: it selects exactly, and gives an ordinary tensor.
 #'
@@ -57,16 +67,21 @@
 NULL
 
 # Called by Rust with list(values, mask, axis): those along the axis where the mask holds, or with axis 0 the
-# elements of an array, as a vector.
+# elements of an array, as a vector. Masks of several axes are list(values, mask, axis, mask, axis).
 selection_of <- function(parts) {
   x <- parts[[1L]]
   named <- !is.null(names(x)) || !is.null(dimnames(x))
+  if (length(parts) > 3L) {
+    at <- seq(2L, length(parts), by = 2L)
+    masks <- setNames(lapply(parts[at], as_flat), parts[at + 1L])
+    return(selection(x, mask_of_axes(masks, shape(x)), no_axis, named))
+  }
   mask <- as_flat(parts[[2L]])
   if (parts[[3L]] > 0L) selection(x, mask, parts[[3L]], named) else selection(as_flat(x), mask, 1L, named)
 }
 
 # which(mask): the positions where a mask holds. As a subscript it is the mask, which it keeps for that;
-# nothing that is computed of it does.
+# nothing that is computed of it does but `-which(mask)`.
 selected_positions <- function(mask) {
   out <- selection(nv_iota(1L, "i32", length(mask)), as_flat(mask), 1L)
   attr(out, "which") <- mask
@@ -87,10 +102,39 @@ selection <- function(values, mask, axis, named = FALSE) {
 
 one_like <- function(x) nv_scalar(1, dtype(x), ambiguous(x))
 
+# The axis of a selection by masks of several axes, `A[m, k]`: its mask has the shape of the values.
+no_axis <- 0L
+
+# The mask of all elements by masks along axes, by whose numbers these are named. It knows them.
+mask_of_axes <- function(masks, sizes) {
+  along <- lapply(names(masks), function(axis) nv_broadcast_in_dim(masks[[axis]], sizes, as.integer(axis)))
+  out <- Reduce(`&`, along)
+  attr(out, "along") <- masks
+  out
+}
+
+# What needs the one axis along which is selected.
+check_one_axis <- function(parts, what) {
+  if (parts$axis != no_axis) return(invisible())
+  abort(
+    "anvil_error_concrete",
+    paste0(
+      what, " does not take a selection by masks of several axes, `A[m, k]`: all of its elements can be ",
+      "reduced, computed with one by one, and assigned.
+",
+      "i Select along one axis and compute, then along the other: `colSums(A[m, ])[k]`."
+    ),
+    where = gsub("`", "", what, fixed = TRUE)
+  )
+}
+
 # A mask in the shape of what it selects of.
 mask_along <- function(mask, sizes, axis) {
-  if (length(sizes) == 1L) mask else nv_broadcast_in_dim(mask, sizes, axis)
+  if (length(sizes) == 1L || axis == no_axis) mask else nv_broadcast_in_dim(mask, sizes, axis)
 }
+
+# Called by Rust with the parts of a selection of positions: 1 where none is selected.
+selected_or_first <- function(parts) nv_ifelse(parts$mask, parts$values, one_like(parts$values))
 
 # `values` are a traced value, `mask` one of booleans and as long as the axis; `named` says whether what is
 # selected has names.
@@ -159,7 +203,17 @@ on_selections <- function(call) {
     if (name %in% names(contracted_axes)) return(selected_product(name, operands))
     refuse_selections(name, operands)
   }
-  on_values(operands, function(...) .External(anvil_op, name, ...), call[[3L]])
+  out <- on_values(operands, function(...) .External(anvil_op, name, ...), call[[3L]])
+  if (name == "negate") left_out(out, operands[[1L]]) else out
+}
+
+# -which(m) as a subscript is all but these positions; as in R, none at all if there are no such positions.
+left_out <- function(out, positions) {
+  mask <- attr(positions, "which")
+  if (is.null(mask) || !is.null(attr(positions, "left_out"))) return(out)
+  attr(out, "which") <- !mask & nv_reduce_any(mask)
+  attr(out, "left_out") <- TRUE
+  out
 }
 
 # The selection of what a function computes of the values of selections by one mask, element by element;
@@ -167,6 +221,7 @@ on_selections <- function(call) {
 on_values <- function(operands, f, more = list()) {
   parts <- lapply(operands, selected)
   is_one <- !vapply(parts, is.null, NA)
+  if (sum(is_one) > 1L) parts[is_one] <- aligned(parts[is_one])
   first <- parts[is_one][[1L]]
   for (other in parts[is_one][-1L]) check_same_mask(first, other)
   operands[is_one] <- lapply(parts[is_one], `[[`, "values")
@@ -212,7 +267,12 @@ beside_selection <- function(x, parts) {
   is_whole <- vapply(subscripts, identical, NA, TRUE)
   if (all(is_whole) && length(subscripts) %in% c(0L, 1L, length(sizes))) return(x)
   if (length(subscripts) == 1L) {
-    mask <- mask_within(parts, subscripts[[1L]])
+    i <- subscripts[[1L]]
+    if (length(sizes) == 1L && are_numbers(i)) return(nth_selected(parts, i))
+    if (length(sizes) == 1L && are_left_out(i)) {
+      return(selection(parts$values, without_numbers(parts, i), 1L))
+    }
+    mask <- mask_within(parts, i)
     return(selection(as_flat(parts$values), as_flat(mask), 1L))
   }
   if (length(subscripts) != length(sizes)) {
@@ -221,15 +281,20 @@ beside_selection <- function(x, parts) {
       length(subscripts), " subscripts."
     ))
   }
+  check_one_axis(parts, "`[`")
   axis <- parts$axis
   mask <- parts$mask
-  # Along its axis, only a selection by the same mask says which of them are taken.
-  if (!is_whole[axis]) {
+  others <- replace(subscripts, axis, TRUE)
+  if (any(vapply(others, is_selection, NA))) abort_concrete("A subscript of another axis", x)
+  if (are_numbers(subscripts[[axis]])) return(nth_selected(parts, subscripts[[axis]], others, drop))
+  # Along its axis, numbers and a selection by the same mask say which of them are taken.
+  if (are_left_out(subscripts[[axis]])) {
+    mask <- without_numbers(parts, subscripts[[axis]])
+  } else if (!is_whole[axis]) {
     of_axis <- list(values = mask, mask = mask, axis = 1L)
     mask <- mask_within(of_axis, subscripts[[axis]])
   }
   subscripts[[axis]] <- TRUE
-  if (any(vapply(subscripts, is_selection, NA))) abort_concrete("A subscript of another axis", x)
   values <- subset_of(parts$values, subscripts, drop)
   if (is_selection(values)) abort_concrete("A mask of another axis", x)
   before <- subscripts[seq_len(axis - 1L)]
@@ -274,7 +339,13 @@ is_one_position <- function(i) {
 }
 
 #' @export
-`[[.AnvilSelection` <- function(x, ...) abort_concrete("`[[`", x)
+`[[.AnvilSelection` <- function(x, ...) {
+  i <- list(...)
+  parts <- selected(x)
+  is_one <- length(i) == 1L && length(shape(parts$values)) == 1L && length(i[[1L]]) == 1L
+  if (!is_one || !are_numbers(i[[1L]])) abort_concrete("`[[`", x)
+  nth_selected(parts, i[[1L]])
+}
 
 #' @export
 `[<-.AnvilSelection` <- function(x, ..., value) {
@@ -299,7 +370,7 @@ assign_selection <- function(x, value, ...) {
   subscripts <- subscripts_of(...)
   parts <- selected(value)
   is_mask <- vapply(subscripts, function(i) is_traced(i) && inherits(dtype(i), "BooleanType"), NA)
-  target <- if (sum(is_mask) == 1L) selected(subset_of(x, subscripts))
+  target <- if (any(is_mask)) selected(subset_of(x, subscripts))
   if (is.null(target)) {
     abort("anvil_error_shape", paste0(
       "A selection is assigned where the same mask selects, as in `x[m] <- log(x[m])`.\n",

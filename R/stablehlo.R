@@ -146,7 +146,7 @@ check_data <- function(x, place) {
 # Places of the leaves of a list of arguments, as texts.
 leaf_paths <- function(args) {
   found <- unlist(Map(describe_leaves, args, names(args), USE.NAMES = FALSE))
-  as.character(names(found))[!found %in% c("NULL", "list()")]
+  as.character(names(found))[!found %in% c("NULL", "list()", "text")]
 }
 
 # Comments before the text: what the arguments are.

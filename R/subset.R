@@ -44,7 +44,8 @@
 #' one number, as `x <- nv_ifelse(mask, value, x)` does, or a selection by the same mask, and so do
 #' `x[mask, ] <- value` and `x[mask, j] <- value`.
 #'
-#' Unlike in base R, a negative number beyond the size is an error, and there are no indices 0 or `NA`.
+#' Zeros and `NULL` select nothing, as in R. Unlike there, a negative number beyond the size is an error, and
+#' there is no index `NA`.
 #'
 #' Elements keep their names, see [nv_tensor()]; those at positions that the program computes have none.
 #' `x[[i]]` and `A[[i, j]]` take one element, as a 0-d tensor without a name; `A[[i, j]] <- value` replaces

@@ -27,7 +27,9 @@ record_call <- function(f, args, trace, finish) {
   warn <- getOption("warn")
   done <- FALSE
   on.exit(if (!done) options(warn = warn))
-  out <- withCallingHandlers(call_function(f, args), error = refuse_condition)
+  out <- withCallingHandlers(
+    call_function(f, args), error = refuse_condition, warning = refuse_method
+  )
   done <- TRUE
   graph <- .Call(anvil_trace_finish, trace, finish(out))
   class(graph) <- "AnvilGraph"

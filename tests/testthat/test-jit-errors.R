@@ -4,8 +4,8 @@ x <- nv_tensor(c(1, 2, 3))
 
 test_that("other results are refused, and leave no trace open", {
   functions <- list(
-    function(x) "a", function(x) sum, function(x) list(x, "b"), function(x) factor("a"), function(x) NA,
-    function(x) quote(a), function(x) data.frame(a = "b")
+    function(x) "a", function(x) sum, function(x) list(x, mean), function(x) factor("a"), function(x) NA,
+    function(x) quote(a), function(x) data.frame(a = I(list(sum)))
   )
   for (f in functions) {
     expect_error(jit(f)(x), class = "anvil_error")
@@ -111,11 +111,11 @@ test_that("an error about an argument names it, and the place of the leaf in it"
   }
   one <- nv_scalar(1)
   expect_identical(at(f("a")), "l")
-  expect_identical(at(f(list(one, list(a = one, b = "x")))), "l[[2]]$b")
+  expect_identical(at(f(list(one, list(a = one, b = sum)))), "l[[2]]$b")
   expect_identical(at(f(list(list(one), b = list(NULL, sum)))), "l$b[[2]]")
   expect_identical(at(f(one, "a")), "..1")
-  expect_identical(at(f(one, 1, list(x = list(2, "a")))), "..2$x[[2]]")
-  expect_identical(at(f(one, q = list("a"))), "q[[1]]")
+  expect_identical(at(f(one, 1, list(x = list(2, sum)))), "..2$x[[2]]")
+  expect_identical(at(f(one, q = list(sum))), "q[[1]]")
   expect_identical(at(f(one, 2, last = list(z = quote(f)))), "last$z")
   # Missing values, in a program that is new and in one that is kept.
   for (i in 1:2) expect_identical(at(f(list(1L, list(w = NA_integer_)))), "l[[2]]$w")
@@ -128,14 +128,14 @@ test_that("an error about an argument names it, and the place of the leaf in it"
   expect_identical(at(f(list(a = one, b = broken))), "l$b")
   # A static argument is no data, and one that was left out is nothing.
   g <- jit(user(function(s, x, y) x), static = "s")
-  expect_identical(at(g("a", list("b"))), "x[[1]]")
+  expect_identical(at(g("a", list(sum))), "x[[1]]")
   # In a trace.
-  expect_identical(at(jit(function(x) f(list(x, list(z = "a"))))(one)), "l[[2]]$z")
-  expect_identical(at(trace_fn(function(l) l, list(one, w = list("a")))), "l$w[[1]]")
-  expect_identical(at(explain_dtypes(function(l) l, list(one, w = list("a")))), "l$w[[1]]")
-  expect_identical(at(f(setNames(list("a"), "caf\u00e9"))), "l$caf\u00e9")
+  expect_identical(at(jit(function(x) f(list(x, list(z = sum))))(one)), "l[[2]]$z")
+  expect_identical(at(trace_fn(function(l) l, list(one, w = list(sum)))), "l$w[[1]]")
+  expect_identical(at(explain_dtypes(function(l) l, list(one, w = list(sum)))), "l$w[[1]]")
+  expect_identical(at(f(setNames(list(sum), "caf\u00e9"))), "l$caf\u00e9")
   # Deep lists: no recursion for the place.
-  deep <- "a"
+  deep <- sum
   for (i in 1:100) deep <- list(deep)
   expect_identical(at(f(deep)), paste0("l", strrep("[[1]]", 100)))
 })
@@ -143,11 +143,11 @@ test_that("an error about an argument names it, and the place of the leaf in it"
 test_that("an error about a result names the place in it", {
   result_of <- function(value) expect_error(jit(function(x) value)(1), class = "anvil_error")$arg
   expect_identical(result_of("a"), "the result")
-  expect_identical(result_of(list(a = list(1, "a"))), "the result$a[[2]]")
+  expect_identical(result_of(list(a = list(1, sum))), "the result$a[[2]]")
   expect_identical(result_of(list(1, list(b = sum))), "the result[[2]]$b")
   expect_identical(result_of(list(x = NA_integer_)), "the result$x")
   expect_identical(
-    expect_error(trace_fn(function(x) list(x, "a"), 1), class = "anvil_error_arg")$arg,
+    expect_error(trace_fn(function(x) list(x, sum), 1), class = "anvil_error_arg")$arg,
     "the result[[2]]"
   )
 })

@@ -390,7 +390,7 @@ test_that("selections by other masks, and vectors beside them, are refused", {
   for (f in list(
     function(x, y) sum(x[x > 0] + y), function(x, y) sum(x[x > 0] + y[y > 0]),
     function(x, y) sum(c(1, 2) * x[x > 0]),
-    function(x, y) sum(x[x > 0] + x[x >= 0]), function(x, y) x[x > 0][1], function(x, y) x[x > 0][-1],
+    function(x, y) sum(x[x > 0] + x[x >= 0]), function(x, y) x[x > 0][0],
     function(x, y) sum(x[x > 0][y > 0]), function(x, y) sum(x[x > 0][c(TRUE, FALSE)]),
     function(x, y) sum(ifelse(x > 0, x[x > 0], 0)), function(x, y) cor(x[x > 0], y[y > 0]),
     function(x, y) {
@@ -408,17 +408,15 @@ test_that("selections by other masks, and vectors beside them, are refused", {
   expect_error(longer(nv_tensor(r)), class = "anvil_error_dtype", "as long as its axis")
   of_rows <- jit(function(u) sum(u[u[, 1] > 0]))
   expect_error(of_rows(nv_tensor(wide)), class = "anvil_error_index", "mask of the shape")
-  two <- jit(function(u) sum(u[u[, 1] > 0, u[1, ] > 0]))
-  expect_error(two(nv_tensor(wide)), class = "anvil_error_index", "second mask")
 })
 
 test_that("everything else is an error that says what a selection is", {
   # nolint start: seq_linter, redundant_ifelse_linter.
   calls <- alist(
     sort(v), rev(v), head(v, 1), tail(v, 1), order(v), rank(v), unique(v), duplicated(v), table(v),
-    which(v > 1), which.max(v), cumsum(v), diff(v), c(v, 1), c(1, v), append(v, 1), rep(v, 2),
+    which(v > 1), cumsum(v), diff(v), c(v, 1), c(1, v), append(v, 1), rep(v, 2),
     rep(1, length(v)), rep_len(1, length(v)), numeric(length(v)), vector("list", length(v)), seq_along(v),
-    seq_len(length(v)), 1:length(v), v[[1]], for (e in v) e, sapply(v, identity), lapply(v, identity),
+    seq_len(length(v)), 1:length(v), for (e in v) e, sapply(v, identity), lapply(v, identity),
     Map(identity, v), mapply(identity, v), Filter(identity, v), Reduce(`+`, v), vapply(v, identity, 0),
     tapply(v, v, mean), split(v, v), as.numeric(v), as.integer(v), as.character(v), as.vector(v),
     as.list(v), as.matrix(v), as.array(v), data.frame(a = v), matrix(v, 2), array(v, 3), cbind(v, v),
@@ -426,7 +424,7 @@ test_that("everything else is an error that says what a selection is", {
     switch(v, 1), identical(v, 1), all.equal(v, v + 1), nchar(v), paste(v), cat(v), sprintf("%f", v),
     summary(v), scale(v), lengths(list(v)), match(v, 1), v %in% 1, union(v, 1), findInterval(v, 1:3),
     cut(v, 3), base::ifelse(v > 0, 1, 0), base::pmax(v, 0), stats::sd(v), mean.default(v), t.test(v),
-    lm(v ~ v), mad(v), fft(v), ecdf(v), array(0, dim(u[x > 0, ])), apply(u[x > 0, ], 1, sum),
+    lm(v ~ v), fft(v), ecdf(v), array(0, dim(u[x > 0, ])), apply(u[x > 0, ], 1, sum),
     svd(u[x > 0, ]), norm(u[x > 0, ]), signif(v, 2), range(1, v)[v], nv_sort(v), nv_reduce_sum(v),
     nv_reshape(v, 2), nv_concatenate(v, v), nv_softmax(v), nv_matmul(v, v), nv_print(v), nv_stack(v, v),
     nv_broadcast_to(v, 3), shape(v), ndims(v), x[v], x[x > 0] <- list(v), v, list(a = v), unclass(v) + 1,
@@ -451,8 +449,8 @@ test_that("everything else is an error that says what a selection is", {
     expect_match(conditionMessage(refused), "selection|`value` must be", info = deparse1(call))
   }
   expect_error(jit(function(x) x[x > 0])(nv_tensor(r)), class = "anvil_error_arg", "not a selection")
-  sorted <- jit(function(x) sort(x[x > 0]))
-  expect_error(sorted(nv_tensor(r)), class = "anvil_error_concrete", "does not take a selection")
+  ordered <- jit(function(x) order(x[x > 0]))
+  expect_error(ordered(nv_tensor(r)), class = "anvil_error_concrete", "does not take a selection")
   # A mask that is known selects as ever.
   expect_nv(jit(function(x) x[c(TRUE, FALSE)])(nv_tensor(c(1, 2))), 1, "f32", 1L)
   x <- nv_tensor(c(-1, 2))
@@ -583,8 +581,8 @@ test_that("which() of a computed mask is a selection of positions, and as a subs
   }
   # What is computed of positions is no mask, and how many there are is not known.
   for (f in list(
-    function(x) x[which(x > 0) + 1], function(x) x[-which(x > 0)], function(x) which(x > 0),
-    function(x) for (i in which(x > 0)) i, function(x) c(1, 2)[which(x > 0)], function(x) which(x > 0)[1]
+    function(x) x[which(x > 0) + 1], function(x) which(x > 0),
+    function(x) for (i in which(x > 0)) i, function(x) c(1, 2)[which(x > 0)]
   )) expect_error(jit(f)(nv_tensor(r)), class = "anvil_error")
   expect_identical(which(c(a = TRUE)), base::which(c(a = TRUE)))
 })

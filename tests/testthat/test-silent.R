@@ -88,7 +88,7 @@ test_that("what functions give", {
 test_that("what has no meaning in a program says what to write", {
   refused <- alist(
     { s <- 0; for (i in x) s <- s + i; s }, { while (x[1] > 9) 1; x }, if (x[1] > 0) 1 else 2,
-    switch(x[3], "a", "b"), seq_len(x[1]), 1:x[1], rep(1, x[1]), numeric(x[1]), sort(which(x > 1)), table(x),
+    switch(x[3], "a", "b"), seq_len(x[1]), 1:x[1], rep(1, x[1]), numeric(x[1]), order(which(x > 1)), table(x),
     (x > 1)[1] && TRUE, letters[x[1]], list(1, 2, 3)[[x[1]]], paste(x), isTRUE(x[1] > 1),
     as.character(x)
   )

@@ -124,3 +124,36 @@ test_that("a factor selects by its codes, as in R", {
   expect_equal(as.vector(jit(function(x) x - tapply(x, g, mean)[g])(x)), as.vector(r - tapply(r, g, mean)[g]))
   expect_error(x[factor(c(NA, "a"))], class = "anvil_error_index", "NA")
 })
+
+test_that("zeros and NULL select nothing, as in R", {
+  x <- c(1.5, 2, 3)
+  m <- matrix(1:6, 2)
+  same <- function(f, at, wanted = f(at)) {
+    for (run in list(f, jit(f))) {
+      got <- as_array(run(nv_tensor(at)))
+      expect_equal(as.vector(got), as.vector(wanted), label = deparse1(body(f)))
+      if (is.matrix(wanted)) expect_identical(dim(got), dim(wanted))
+    }
+  }
+  same(function(x) x[0], x)
+  same(function(x) x[NULL], x)
+  same(function(x) x[integer()], x)
+  same(function(x) x[c(0, 2)], x)
+  same(function(x) x[c(-1, 0)], x)
+  same(function(x) x[-0], x)
+  same(function(x) c(x[0], x), x)
+  same(function(x) sum(x[0]), x)
+  same(function(m) m[0, ], m)
+  same(function(m) m[, NULL], m)
+  same(function(m) m[c(2, 0, 1), ], m)
+  same(function(x) {
+    x[0] <- 9
+    x[NULL] <- 9
+    x[c(0, 3)] <- 9
+    x
+  }, x)
+  expect_error(nv_tensor(x)[c(0, 9)], class = "anvil_error_index", "out of bounds")
+  expect_error(nv_tensor(x)[c(-1, 0, 1)], class = "anvil_error_index", "mixture")
+  expect_error(nv_tensor(x)[[0]], class = "anvil_error_index")
+  expect_error(nv_tensor(m)[cbind(0, 1)], class = "anvil_error_index")
+})

@@ -174,9 +174,9 @@ test_that("tree functions, types, plans and exports take objects", {
   expect_s3_class(explain_plan(loss, model), "AnvilPlan")
   expect_s3_class(trace_fn(loss, model), "AnvilGraph")
   expect_identical(names(attr(explain_dtypes(loss, model), "inputs")), c("model$w", "model$b"))
-  expect_error(f(linear("a", 1)), class = "anvil_error_arg", "`model$w`", fixed = TRUE)
+  expect_error(f(linear(sum, 1)), class = "anvil_error_arg", "`model$w`", fixed = TRUE)
   expect_error(
-    jit(function(m) linear(m$w, "a"))(model), class = "anvil_error_arg", "`the result$b`", fixed = TRUE
+    jit(function(m) linear(m$w, sum))(model), class = "anvil_error_arg", "`the result$b`", fixed = TRUE
   )
 })
 

@@ -72,7 +72,7 @@ test_that("what is kept during a call is let go of after it, errors included", {
   x <- nv_tensor(c(1, 2, 3), dtype = "f32")
   many <- rep(list(1), 60000L)
   expect_error(jit(function(p) stop("mine"))(many), "mine")
-  expect_error(jit(function(p) p)(c(many, "a")), class = "anvil_error_arg")
+  expect_error(jit(function(p) p)(c(many, sum)), class = "anvil_error_arg")
   # Nothing but the variable refers to a result: it is given away.
   give <- jit(function(w) w * 2, donate = "w")
   w <- x * 1

@@ -47,14 +47,14 @@ pub fn record([f, arguments, result, vectorized]: [SEXP; 4], scope: &Scope) -> O
         types.push(promised(x)?);
         Ok(())
     };
-    let results = Out::new(result, &mut leaf, scope)?;
+    let results = Out::new(result, false, &mut leaf, scope)?;
     let (open, handle) = innermost()?;
     let mut operands: Vec<Value> = Vec::new();
     let mut leaf = |x| {
         operands.push(trace::operand(&open, x, scope)?);
         Ok(())
     };
-    let arguments = Out::new(arguments, &mut leaf, scope)?;
+    let arguments = Out::new(arguments, false, &mut leaf, scope)?;
     let objects = [arguments.kept(scope)?, results.kept(scope)?];
     // The names in both structures are kept alive by lists that have no leaves.
     // SAFETY: inside `protected`; each object is protected before the next is made.
@@ -156,7 +156,7 @@ impl Called {
         match structure {
             Out::Leaf(i, _) => self.leaf(x, *i, path, &mut results[*i]),
             Out::Null if x == nil() => Ok(()),
-            Out::Null => Err(unexpected("NULL".into())),
+            Out::Null | Out::Text(_) => Err(unexpected("NULL".into())),
             Out::Object(list, node) => {
                 let found = Inner::of(x, scope)?;
                 let kind = found.as_ref().map_or(nil(), |found| found.kind);

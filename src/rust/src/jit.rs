@@ -347,7 +347,7 @@ pub fn finish(handle: SEXP, result: SEXP, scope: &Scope) -> Outcome {
         outputs.push(trace::operand(&trace, x, scope).map_err(returned)?);
         Ok(())
     };
-    let made = Out::new(result, &mut leaf, scope);
+    let made = Out::new(result, true, &mut leaf, scope);
     let out = made.map_err(|exit| path::named(exit, |bad| path::find(result, "the result", bad, scope)))?;
     let kept = out.kept(scope)?;
     let (graph, outer) = trace.finish(outputs);

@@ -199,7 +199,7 @@ fn kind_of(i: SEXP) -> Outcome<Option<Kind>> {
     Ok(match kind(i) {
         LGLSXP => Some(Kind::Mask { matrix: matrix() }),
         INTSXP | REALSXP if matrix() => Some(Kind::Matrix),
-        INTSXP | REALSXP | VECSXP => Some(Kind::Numbers),
+        INTSXP | REALSXP | VECSXP | NILSXP => Some(Kind::Numbers),
         _ => None,
     })
 }

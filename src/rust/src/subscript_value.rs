@@ -61,3 +61,20 @@ pub fn all_but_one(x: SEXP, size: usize, mode: SEXP, scope: &Scope) -> Outcome {
     // SAFETY: inside `protected`; the function gives a vector of positions.
     Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"positions_but".as_ptr(), parts) })?))
 }
+
+/// The positions and the mask of a selection of positions, as `i[m]`; `None` of another subscript. Positions that are
+/// not selected are the first.
+///
+/// # Errors
+/// As [`trace::own_value()`].
+pub fn picked(x: SEXP, scope: &Scope) -> Outcome<Option<(SEXP, SEXP)>> {
+    let Some(parts) = tracer::selected(x) else { return Ok(None) };
+    let (_, aval, _) = trace::own_value(element(parts, 0))?;
+    let positions = aval.dtype.is_integer() || matches!(aval.dtype, DType::F32 | DType::F64);
+    if !positions || aval.shape.rank() != 1 {
+        return Ok(None);
+    }
+    // SAFETY: inside `protected`; the function gives the positions.
+    let at = scope.keep(protected(|| unsafe { anvil_call_r(c"selected_or_first".as_ptr(), parts) })?);
+    Ok(Some((at, element(parts, 1))))
+}

@@ -19,6 +19,7 @@ use crate::trace;
 use crate::tree::{self, Leaf};
 use crate::value::{self, Tensor};
 use crate::vector;
+use crate::written::{as_written, evaluated, is_integer, is_left_out, is_range};
 use anvil_core::apply::runs::few_runs;
 use anvil_core::apply::selection::{select, select_mask, select_range, Numbers, Selection};
 use anvil_core::apply::subset::{check_count, Start, Subscript};
@@ -48,15 +49,25 @@ enum Chosen {
     Where(SEXP),
     /// A mask that the program computes, along the axis or of all elements, where it is read.
     Mask(SEXP),
+    /// Positions where a mask of them holds, both computed: a selection of positions.
+    Picked(SEXP, SEXP),
 }
 
 impl Chosen {
+    /// The mask that says which of the positions are selected, if the program computes it.
+    fn mask(&self) -> Option<SEXP> {
+        match self {
+            Chosen::Mask(mask) | Chosen::Picked(_, mask) => Some(*mask),
+            _ => None,
+        }
+    }
+
     /// Whether it is one position, so that the axis is dropped.
     fn is_one(&self) -> Outcome<bool> {
         Ok(match self {
             Chosen::Known(selection) => matches!(selection, Selection::At(_)),
             Chosen::Dynamic(x) => shape_of(*x)?.rank() == 0,
-            Chosen::All | Chosen::Where(_) | Chosen::Mask(_) => false,
+            Chosen::All | Chosen::Where(_) | Chosen::Mask(_) | Chosen::Picked(..) => false,
         })
     }
 }
@@ -75,15 +86,19 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
     if !subscripts.flat {
         axis_names::set(out, subscripts.names(names, value::flag_of(one) == Some(true), drop, scope)?)?;
     }
-    if let Some((at, mask)) = subscripts.mask() {
+    if subscripts.chosen.iter().any(|chosen| chosen.mask().is_some()) {
+        let mut parts = vec![out];
         let mut axis = 0;
         // Alone it is of all elements, along no axis.
-        for chosen in subscripts.chosen[..=at].iter().filter(|_| subscripts.chosen.len() > 1) {
-            axis += c_int::from(!(drop && chosen.is_one()?));
+        let alone = subscripts.chosen.len() == 1 && matches!(subscripts.chosen[0], Chosen::Mask(_));
+        for chosen in &subscripts.chosen {
+            axis += c_int::from(!alone && !(drop && chosen.is_one()?));
+            let Some(mask) = chosen.mask() else { continue };
+            // SAFETY: inside `protected`.
+            let number = scope.keep(protected(|| unsafe { Rf_ScalarInteger(axis) })?);
+            parts.extend([mask, number]);
         }
-        // SAFETY: inside `protected`.
-        let axis = scope.keep(protected(|| unsafe { Rf_ScalarInteger(axis) })?);
-        let parts = tree::list_of(&[out, mask, axis], scope)?;
+        let parts = tree::list_of(&parts, scope)?;
         // SAFETY: inside `protected`; the function makes a selection.
         return Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"selection_of".as_ptr(), parts) })?));
     }
@@ -255,14 +270,13 @@ impl Subscripts {
             let (axis, size) = (Axis(i), shape[i]);
             let chosen = match is_missing(x) {
                 true => Chosen::All,
-                false if !assigns && !one && single_subscript::masks_axis(x, size)? => {
-                    if subscripts.mask().is_some() {
-                        let hint = "Select along one axis, and the other with `nv_ifelse()`.";
-                        return wrong(axis, "a second mask that the program computes".into(), hint);
-                    }
-                    Chosen::Mask(x)
-                }
+                false if !assigns && !one && single_subscript::masks_axis(x, size)? => Chosen::Mask(x),
                 false => {
+                    let picked = if assigns || one { None } else { subscript_value::picked(x, scope)? };
+                    if let Some((at, mask)) = picked {
+                        subscripts.chosen.push(Chosen::Picked(at, mask));
+                        continue;
+                    }
                     let x = match assigns && single_subscript::masks_axis(x, size)? {
                         true => as_vector_subscript(x, scope)?,
                         false if one => x,
@@ -282,14 +296,6 @@ impl Subscripts {
         Ok(subscripts)
     }
 
-    /// The mask that the program computes, and its place, where it is read.
-    fn mask(&self) -> Option<(usize, SEXP)> {
-        self.chosen.iter().enumerate().find_map(|(i, chosen)| match chosen {
-            Chosen::Mask(mask) => Some((i, *mask)),
-            _ => None,
-        })
-    }
-
     /// The names along the axes of the selected elements. As in R, `x[i]` of a vector has one, `x[[i]]` none.
     fn names(&self, names: SEXP, one: bool, drop: bool, scope: &Scope) -> Outcome {
         let of_vector = !one && self.chosen.len() == 1 && names != nil() && len(names) == 1;
@@ -299,7 +305,7 @@ impl Subscripts {
                 _ if drop && chosen.is_one()? => Left::Nothing,
                 Chosen::All | Chosen::Mask(_) => Left::All,
                 Chosen::Known(selection) => Left::Some(selection),
-                Chosen::Dynamic(_) | Chosen::Where(_) => Left::Unknown,
+                Chosen::Dynamic(_) | Chosen::Where(_) | Chosen::Picked(..) => Left::Unknown,
             })
         });
         let left: Vec<Left> = left.collect::<Outcome<_>>()?;
@@ -310,7 +316,7 @@ impl Subscripts {
     fn call(&self, x: SEXP, new: Option<SEXP>, drop: bool, mode: Mode, scope: &Scope) -> Outcome {
         let new = new.map(|new| operands::as_assigned(x, new, scope)).transpose()?;
         let tensors = self.chosen.iter().filter_map(|chosen| match chosen {
-            Chosen::Dynamic(x) | Chosen::Where(x) | Chosen::Mask(x) => Some(*x),
+            Chosen::Dynamic(x) | Chosen::Where(x) | Chosen::Mask(x) | Chosen::Picked(x, _) => Some(*x),
             _ => None,
         });
         let operands: Vec<SEXP> = [x].into_iter().chain(new).chain(tensors).collect();
@@ -358,7 +364,7 @@ impl Subscripts {
         for chosen in &self.chosen {
             subscripts.push(match chosen {
                 Chosen::All | Chosen::Mask(_) => Subscript::All,
-                Chosen::Dynamic(x) => Subscript::Dynamic(operand(*x)?),
+                Chosen::Dynamic(x) | Chosen::Picked(x, _) => Subscript::Dynamic(operand(*x)?),
                 Chosen::Where(x) => Subscript::Where(operand(*x)?),
                 Chosen::Known(Selection::At(at)) => Subscript::At(Start::Known(*at)),
                 &Chosen::Known(Selection::Range { start, size, stride }) => {
@@ -416,7 +422,7 @@ impl Subscripts {
                     leaves.push(leaf(trace::new_vector(at, scope)?)?);
                 }
                 // A mask with elements is known.
-                Chosen::Dynamic(x) | Chosen::Where(x) | Chosen::Mask(x) => {
+                Chosen::Dynamic(x) | Chosen::Where(x) | Chosen::Mask(x) | Chosen::Picked(x, _) => {
                     words.push(4);
                     leaves.push(leaf(*x)?);
                 }
@@ -444,84 +450,14 @@ impl Subscripts {
                         Subscript::Range { start: start(applier)?, size, stride: 1 }
                     }
                     Chosen::Known(_) => Subscript::Positions(operand()),
-                    Chosen::Dynamic(_) | Chosen::Where(_) | Chosen::Mask(_) => Subscript::Dynamic(operand()),
+                    Chosen::Dynamic(_) | Chosen::Where(_) | Chosen::Mask(_) | Chosen::Picked(..) => {
+                        Subscript::Dynamic(operand())
+                    }
                 });
             }
             let new = new.map(|_| operands[1]);
             self.apply(applier, operands[0], new, &subscripts, drop, mode)
         })
-    }
-}
-
-/// Whether element number `i` of the frame's `...` is missing, or a variable that is.
-fn is_left_out(i: usize, frame: SEXP) -> Outcome<bool> {
-    let name = element_name(i);
-    // SAFETY: inside `protected`, the call that is made protected; the frame is the one of the function that
-    // called.
-    let answer = protected(|| unsafe {
-        let ask = Rf_protect(Rf_lang2(Rf_install(c"missing".as_ptr()), Rf_install(name.as_ptr())));
-        let answer = Rf_eval(ask, frame);
-        Rf_unprotect(1);
-        answer
-    })?;
-    Ok(value::flag_of(answer) == Some(true))
-}
-
-/// `..1` for 0.
-fn element_name(i: usize) -> std::ffi::CString {
-    std::ffi::CString::new(format!("..{}", i + 1)).expect("digits and dots")
-}
-
-/// The value of a subscript: element number `i` of the frame's `...`.
-fn evaluated(expression: SEXP, i: usize, frame: SEXP, scope: &Scope) -> Outcome {
-    if !matches!(kind(expression), SYMSXP | LANGSXP) {
-        // A constant is its own value, and so is a value that do.call() puts in place of an expression.
-        return Ok(expression);
-    }
-    let name = element_name(i);
-    // SAFETY: inside `protected`; the frame is the one of the function that called.
-    protected(|| unsafe { Rf_eval(Rf_install(name.as_ptr()), frame) }).map(|x| scope.keep(x))
-}
-
-/// Whether an expression is an integer vector: a constant, or the value of `a:b` in place of the expression.
-fn is_integer(expression: SEXP) -> bool {
-    kind(expression) == INTSXP && len(expression) == 1
-}
-
-/// The expressions of subscripts from the call itself, if it has as many. R before 4.3 evaluates the
-/// arguments of `[` as soon as some package has S4 methods for it, since tensors have the S4 bit there.
-fn as_written(expressions: Vec<SEXP>, frame: SEXP, scope: &Scope) -> Outcome<Vec<SEXP>> {
-    let call = single_subscript::call_of(frame, scope)?;
-    if kind(call) != LANGSXP {
-        return Ok(expressions);
-    }
-    let mut written = Vec::with_capacity(expressions.len());
-    // The subscripts follow the function and the tensor.
-    for (tag, x) in pairs(call).skip(2) {
-        // SAFETY: symbols have names.
-        let named = |name: &std::ffi::CStr| {
-            tag != nil() && unsafe { std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(tag))) } == name
-        };
-        // SAFETY: a constant of R.
-        if x == unsafe { R_DotsSymbol } {
-            return Ok(expressions);
-        }
-        if !named(c"drop") && !named(c"value") {
-            written.push(x);
-        }
-    }
-    Ok(if written.len() == expressions.len() { written } else { expressions })
-}
-
-/// Whether an expression is a call of `:`.
-fn is_range(expression: SEXP) -> bool {
-    if kind(expression) != LANGSXP {
-        return false;
-    }
-    // SAFETY: a call has a function; a symbol has a name.
-    unsafe {
-        let function = CAR(expression);
-        kind(function) == SYMSXP && std::ffi::CStr::from_ptr(R_CHAR(PRINTNAME(function))) == c":"
     }
 }
 
@@ -531,6 +467,10 @@ fn choose(x: SEXP, range: bool, axis: Axis, size: usize) -> Outcome<Chosen> {
     let mask = value::is_tensor(x) && Tensor::header(x)?.dtype == DType::I1 && kind(x) == LGLSXP;
     if !mask && (value::is_tensor(x) || value::is_tracer(x)) {
         return Ok(Chosen::Dynamic(x));
+    }
+    // `NULL` is no positions, as in R.
+    if x == nil() {
+        return Ok(Chosen::Known(Selection::Range { start: 0, size: 0, stride: 1 }));
     }
     if !mask && is_object(x) {
         return wrong(axis, value::describe(x), "");

@@ -8,7 +8,7 @@
 use crate::axis_names;
 use crate::factor;
 use crate::ffi::*;
-use crate::guard::{protected, r_strings, Outcome, Scope};
+use crate::guard::{protected, Outcome, Scope};
 use crate::info;
 use crate::inner::{is_list, Inner};
 use crate::path;
@@ -158,6 +158,10 @@ impl Flat {
             self.list(owner, x, own, depth, scope)?;
         } else if is_own_object(x) {
             self.object(owner, x, depth, scope)?;
+        } else if depth > 0 && kind(x) == STRSXP {
+            // Text among data is static, such as a column of names that nothing computes with.
+            self.words.extend([STATIC, STRSXP as u64]);
+            self.statics.push(x);
         } else {
             let (dtype, _) = argument(x)?;
             self.leaf(owner, Leaf::Number(x, dtype));
@@ -319,6 +323,9 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
         }
         return node.framed(node.with_checked(out, scope)?, scope);
     }
+    if kind(x) == STRSXP {
+        return Ok(x);
+    }
     let (dtype, shape) = argument(x)?;
     named(trace::number(trace, handle, dtype, shape, scope)?, x, scope)
 }
@@ -330,6 +337,11 @@ fn named(tracer: SEXP, x: SEXP, scope: &Scope) -> Outcome {
     Ok(tracer)
 }
 
+/// Whether a value is text, or a factor of R's. A traced factor is a number.
+fn is_text(x: SEXP) -> bool {
+    kind(x) == STRSXP && !is_object(x) || kind(x) == INTSXP && inherits(x, c"factor")
+}
+
 /// The structure of a result.
 pub enum Out {
     /// Output number `.0`, with the names that a traced function gave it, or `NULL`; otherwise as it is made.
@@ -338,6 +350,8 @@ pub enum Out {
     List(Vec<Out>, SEXP),
     /// An object, whose elements are a list of its own, kept alive by the program as its kind is.
     Object(Box<Out>, Inner),
+    /// Text, or a factor of R's, which the program keeps alive: the same for each call.
+    Text(SEXP),
     /// `NULL`.
     Null,
 }
@@ -348,16 +362,23 @@ impl Out {
         Out::List((0..count).map(|i| Out::Leaf(i, None)).collect(), nil())
     }
 
-    /// The structure of what a traced function returned; its leaves are passed to `leaf` in order.
+    /// The structure of what a traced function returned; its leaves are passed to `leaf` in order. `text` says
+    /// whether lists may hold text, which is part of the structure.
     ///
     /// # Errors
     /// Those of `leaf` and of [`Inner::of`]; [`Error::Arg`] for lists nested too deep.
-    pub fn new(x: SEXP, leaf: &mut dyn FnMut(SEXP) -> Outcome<()>, scope: &Scope) -> Outcome<Out> {
-        Out::at(x, 0, &mut 0, leaf, scope)
+    pub fn new(
+        x: SEXP,
+        text: bool,
+        leaf: &mut dyn FnMut(SEXP) -> Outcome<()>,
+        scope: &Scope,
+    ) -> Outcome<Out> {
+        Out::at(x, text, 0, &mut 0, leaf, scope)
     }
 
     fn at(
         x: SEXP,
+        text: bool,
         depth: usize,
         count: &mut usize,
         leaf: &mut dyn FnMut(SEXP) -> Outcome<()>,
@@ -367,13 +388,16 @@ impl Out {
             return Ok(Out::Null);
         }
         let Some(node) = Inner::of(x, scope)? else {
+            if text && depth > 0 && is_text(x) {
+                return Ok(Out::Text(x));
+            }
             leaf(x)?;
             *count += 1;
             return Ok(Out::Leaf(*count - 1, Some(axis_names::of(x, scope)?)));
         };
         let depth = deeper(depth, "the result of the function")?;
         let items = node.items;
-        let mut child = |i| Out::at(element(items, i), depth, count, leaf, scope);
+        let mut child = |i| Out::at(element(items, i), text, depth, count, leaf, scope);
         let children = (0..len(items)).map(&mut child).collect::<Outcome<Vec<_>>>()?;
         // The names of a data frame are its own, which the program keeps alive.
         let named = if node.is_object() { items } else { x };
@@ -391,6 +415,7 @@ impl Out {
         fn collect(out: &Out, kept: &mut Vec<SEXP>) {
             match out {
                 Out::Leaf(_, names) => kept.extend(names.filter(|&names| names != nil())),
+                Out::Text(x) => kept.push(*x),
                 Out::Null => (),
                 Out::List(children, _) => children.iter().for_each(|child| collect(child, kept)),
                 Out::Object(list, node) => {
@@ -410,7 +435,7 @@ impl Out {
     /// Whether it has objects, which [`objects`](Out::objects) makes.
     pub fn has_objects(&self) -> bool {
         match self {
-            Out::Leaf(..) | Out::Null => false,
+            Out::Leaf(..) | Out::Text(_) | Out::Null => false,
             Out::List(children, _) => children.iter().any(Out::has_objects),
             Out::Object(..) => true,
         }
@@ -423,7 +448,7 @@ impl Out {
     /// Those of [`Inner::with`].
     pub fn objects(&self, x: SEXP, scope: &Scope) -> Outcome {
         match self {
-            Out::Leaf(..) | Out::Null => Ok(x),
+            Out::Leaf(..) | Out::Text(_) | Out::Null => Ok(x),
             Out::List(children, _) => {
                 for (i, child) in children.iter().enumerate().filter(|(_, child)| child.has_objects()) {
                     let made = child.objects(element(x, i), scope)?;
@@ -443,6 +468,7 @@ impl Out {
     pub unsafe fn build(&self, leaf: &dyn Fn(usize, Option<SEXP>) -> SEXP) -> SEXP {
         match self {
             Out::Leaf(i, names) => leaf(*i, *names),
+            Out::Text(x) => *x,
             Out::Null => nil(),
             // SAFETY: by the caller.
             Out::Object(list, _) => unsafe { list.build(leaf) },
@@ -462,45 +488,6 @@ impl Out {
     }
 }
 
-// ---- nested lists as R code sees them ------------------------------------------------------------------------------
-
-/// What a walk meets.
-enum Met {
-    /// A leaf: neither node nor `NULL`.
-    Leaf(SEXP),
-    /// `NULL`, or a list without elements.
-    Empty(SEXP),
-    /// An object, by its kind, before its elements.
-    Object(SEXP),
-}
-
-/// Calls `see(what, path)` for all parts of a nested list; `path` is `None` unless that of `x` is given.
-fn visit(
-    x: SEXP,
-    path: Option<&str>,
-    depth: usize,
-    see: &mut dyn FnMut(Met, Option<&str>),
-    scope: &Scope,
-) -> Outcome<()> {
-    if x == nil() || is_list(x) && len(x) == 0 {
-        see(Met::Empty(x), path);
-        return Ok(());
-    }
-    let Some(node) = Inner::of(x, scope)? else {
-        see(Met::Leaf(x), path);
-        return Ok(());
-    };
-    let depth = deeper(depth, "argument")?;
-    if node.is_object() {
-        see(Met::Object(node.kind), path);
-    }
-    for i in 0..len(node.items) {
-        let below = path.map(|path| path.to_owned() + &path::subscript(node.items, i));
-        visit(element(node.items, i), below.as_deref(), depth, see, scope)?;
-    }
-    Ok(())
-}
-
 /// A list of R.
 pub fn list_of(items: &[SEXP], scope: &Scope) -> Outcome {
     // SAFETY: inside `protected`; the items are kept alive by the scope or an argument.
@@ -512,87 +499,4 @@ pub fn list_of(items: &[SEXP], scope: &Scope) -> Outcome {
         list
     })?;
     Ok(scope.keep(out))
-}
-
-/// The leaves of a nested list as a flat one, in order.
-pub fn leaves(x: SEXP, scope: &Scope) -> Outcome {
-    let mut items = Vec::new();
-    let mut see = |met, _: Option<&str>| {
-        if let Met::Leaf(x) = met {
-            items.push(x);
-        }
-    };
-    visit(x, None, 0, &mut see, scope)?;
-    list_of(&items, scope)
-}
-
-/// `list(items, paths, kinds, places)`: the leaves of a nested list, and `NULL`s and empty lists too, each
-/// with its path from `root`: `p$w`, or `p[[2]]` without a name; and the kinds of the objects in it with
-/// their paths.
-pub fn paths(x: SEXP, root: SEXP, scope: &Scope) -> Outcome {
-    let (mut items, mut paths) = (Vec::new(), Vec::new());
-    let (mut kinds, mut places) = (Vec::new(), Vec::new());
-    let mut see = |met, path: Option<&str>| {
-        let (to, at, x) = match met {
-            Met::Leaf(x) | Met::Empty(x) => (&mut items, &mut paths, x),
-            Met::Object(kind) => (&mut kinds, &mut places, kind),
-        };
-        to.push(x);
-        at.push(path.unwrap_or_default().to_owned());
-    };
-    visit(x, Some(&string(root).unwrap_or_default()), 0, &mut see, scope)?;
-    let parts = [
-        list_of(&items, scope)?,
-        r_strings(&paths, scope)?,
-        list_of(&kinds, scope)?,
-        r_strings(&places, scope)?,
-    ];
-    list_of(&parts, scope)
-}
-
-/// A nested list with other leaves, in order.
-///
-/// # Errors
-/// [`Error::Internal`] if there are fewer of them than the list has; those of [`Inner`].
-pub fn refill(x: SEXP, leaves: SEXP, scope: &Scope) -> Outcome {
-    fn at(x: SEXP, next: &mut impl FnMut() -> Outcome, depth: usize, scope: &Scope) -> Outcome {
-        if x == nil() {
-            return Ok(x);
-        }
-        let Some(node) = Inner::of(x, scope)? else { return next() };
-        let depth = deeper(depth, "argument")?;
-        let out = node.copy(scope)?;
-        for i in 0..len(out) {
-            let child = at(element(out, i), next, depth, scope)?;
-            // SAFETY: index in range; `out` is a list that this call made.
-            unsafe { SET_VECTOR_ELT(out, i as Length, child) };
-        }
-        node.framed(node.with(out, scope)?, scope)
-    }
-    let mut used = 0;
-    let mut next = || {
-        used += 1;
-        if kind(leaves) == VECSXP && used <= len(leaves) {
-            return Ok(element(leaves, used - 1));
-        }
-        Err(Error::Internal { detail: "fewer leaves than there were".into() }.into())
-    };
-    at(x, &mut next, 0, scope)
-}
-
-/// The elements of an object of a registered class as a bare list, by which paths lead into it; anything else
-/// as it is.
-pub fn items(x: SEXP, scope: &Scope) -> Outcome {
-    Ok(Inner::of(x, scope)?.map_or(x, |node| node.items))
-}
-
-/// An object of a registered class with other elements.
-///
-/// # Errors
-/// [`Error::Internal`] for anything else; those of [`Inner`].
-pub fn with_items(x: SEXP, items: SEXP, scope: &Scope) -> Outcome {
-    match Inner::of(x, scope)? {
-        Some(node) => node.with(items, scope),
-        None => Err(Error::Internal { detail: "elements of a leaf".into() }.into()),
-    }
 }

@@ -533,12 +533,19 @@ fn axes(n: usize) -> String {
 /// Why two shapes do not meet in an elementwise op, and what to do: bullets, each after a line break.
 fn meeting(lhs: &Shape, rhs: &Shape) -> String {
     let (short, long) = if lhs.rank() <= rhs.rank() { (lhs, rhs) } else { (rhs, lhs) };
+    // Whether R would recycle one as a whole: what it means is said, not done.
+    let recycled = |short: &Shape, long: &Shape| {
+        let whole = short.rank() == 1 && short.size() > 0 && long.size() % short.size() == 0;
+        whole.then(|| format!("`rep_len(x, {})` repeats the shorter one as R recycles it", long.size()))
+    };
     if let ([length], true) = (&short[..], long.rank() > 1) {
         let mut lengths: Vec<usize> = (1..=long.rank()).map(|axes| long[..axes].iter().product()).collect();
         lengths.dedup();
         let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
         let advice = if long.last() == Some(length) {
             format!("`nv_broadcast_to(x, c({}))` lays it along the last axis instead", list(long))
+        } else if let Some(advice) = recycled(short, long) {
+            advice
         } else {
             "`nv_broadcast_to()` and `nv_reshape()` give it the shape that you mean".into()
         };
@@ -546,6 +553,12 @@ fn meeting(lhs: &Shape, rhs: &Shape) -> String {
             "\nx A 1-d operand is repeated down the first axes, as in R, and must be as long as they are: {}, not {length}.\ni {advice}.",
             lengths.join(" or ")
         );
+    }
+    if long.rank() == 1 {
+        let (short, long) = if lhs.size() <= rhs.size() { (lhs, rhs) } else { (rhs, lhs) };
+        if let Some(advice) = recycled(short, long) {
+            return format!("\nx Two 1-d operands must be equally long.\ni {advice}.");
+        }
     }
     let advice = if lhs.broadcast(rhs).is_ok() {
         "Axes of size 1 are not repeated by themselves: `nv_broadcast_tensors()` and `nv_broadcast_to()` do that"
@@ -585,6 +598,8 @@ mod tests {
         says(&[2, 3], &[3, 2], "`t()`");
         says(&[2, 3], &[6, 1], "`nv_reshape()`");
         says(&[2], &[3], "equally long");
+        says(&[8], &[2], "equally long.\ni `rep_len(x, 8)` repeats the shorter one");
+        says(&[2], &[4, 3], "4 or 12, not 2.\ni `rep_len(x, 12)` repeats the shorter one");
         says(&[2, 3], &[4, 5], "`nv_broadcast_to()`");
         assert_eq!(e.class(), "anvil_error_shape");
         assert_eq!(e.fields()[1], ("lhs", Field::Numbers(vec![2.0, 1.0])));

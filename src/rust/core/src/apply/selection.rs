@@ -96,11 +96,11 @@ fn check_size(size: usize) -> Result<()> {
     }
 }
 
-/// The positions that numbers select: positive numbers these, negative ones all others. A single number drops
-/// its axis unless `keeps`.
+/// The positions that numbers select: positive numbers these, negative ones all others, zeros nothing. A single number
+/// other than 0 drops its axis unless `keeps`.
 ///
 /// # Errors
-/// [`Error::Subscript`] for missing values, fractions, zeros and mixed signs; [`Error::IndexOutOfBounds`].
+/// [`Error::Subscript`] for missing values, fractions and mixed signs; [`Error::IndexOutOfBounds`].
 pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<Selection> {
     check_size(size)?;
     let n = numbers.len();
@@ -128,17 +128,25 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
                 "Round it, such as with `trunc()`, if that is meant.",
             );
         }
-        if x == 0.0 {
-            return wrong(
-                axis,
-                "numbers other than 0",
-                "0",
-                "Indices count from 1. Leave zeros out: `i[i != 0]`.",
-            );
-        }
         Ok(x as i64)
     };
-    let first = whole(0)?;
+    if n == 1 && !keeps {
+        let x = whole(0)?;
+        if x > 0 {
+            return Ok(Selection::At(x as usize - 1));
+        }
+    }
+    if let Some(positions) = plain(numbers, size) {
+        return Ok(progression(positions));
+    }
+    // As in R, zeros select nothing: the first other number says whether positions are left out.
+    let mut first = 0;
+    for i in 0..n {
+        first = whole(i)?;
+        if first != 0 {
+            break;
+        }
+    }
     let mixed =
         || wrong(axis, "all positive or all negative", "a mixture", "Negative numbers leave positions out.");
     if first < 0 {
@@ -148,15 +156,11 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
             if x > 0 {
                 return mixed();
             }
-            kept[(-x - 1) as usize] = false;
+            if x < 0 {
+                kept[(-x - 1) as usize] = false;
+            }
         }
         return Ok(progression(positions_of(kept.into_iter())));
-    }
-    if n == 1 && !keeps {
-        return Ok(Selection::At(first as usize - 1));
-    }
-    if let Some(positions) = plain(numbers, size) {
-        return Ok(progression(positions));
     }
     let mut positions = Vec::with_capacity(n);
     for i in 0..n {
@@ -164,7 +168,9 @@ pub fn select(numbers: Numbers, keeps: bool, axis: Axis, size: usize) -> Result<
         if x < 0 {
             return mixed();
         }
-        positions.push((x - 1) as i32);
+        if x > 0 {
+            positions.push((x - 1) as i32);
+        }
     }
     Ok(progression(positions))
 }
@@ -286,16 +292,22 @@ mod tests {
         assert_eq!(select(&[-2.0, -4.0, -2.0], false).unwrap(), range(0, 3, 2));
         assert_eq!(select(&[], false).unwrap(), range(0, 0, 1));
         assert_eq!(select(&[-1.0, -2.0, -3.0, -4.0, -5.0], false).unwrap(), range(0, 0, 1));
+        assert_eq!(select(&[0.0], false).unwrap(), range(0, 0, 1));
+        assert_eq!(select(&[-0.0, 0.0], false).unwrap(), range(0, 0, 1));
+        assert_eq!(select(&[0.0, 3.0], false).unwrap(), range(2, 1, 1));
+        assert_eq!(select(&[4.0, 0.0, 1.0], false).unwrap(), range(3, 2, -3));
+        assert_eq!(select(&[0.0, -1.0, 0.0], false).unwrap(), range(1, 4, 1));
         for (wrong, what) in [
             (vec![6.0], "Index 6 is out of bounds for axis 2 of size 5"),
             (vec![-6.0], "Index -6 is out of bounds"),
             (vec![1.0, 1e300], "out of bounds"),
             (vec![f64::INFINITY], "out of bounds"),
-            (vec![0.0], "count from 1"),
             (vec![1.5], "whole numbers, not 1.5"),
             (vec![1.0, f64::NAN], "not NA"),
             (vec![1.0, -1.0], "a mixture"),
             (vec![-1.0, 1.0], "a mixture"),
+            (vec![0.0, -1.0, 1.0], "a mixture"),
+            (vec![0.0, 6.0], "out of bounds"),
         ] {
             let error = select(&wrong, false).unwrap_err();
             assert!(error.to_string().contains(what), "{error}");
@@ -319,7 +331,7 @@ mod tests {
             assert_eq!(select(Numbers::Integers(&numbers), false, Axis(0), size).unwrap(), want);
             assert_eq!(select(Numbers::Doubles(&doubles), false, Axis(0), size).unwrap(), want);
         }
-        for wrong in [f64::NAN, 101.0, 0.0, 2.5, -1.0, 1e10, f64::INFINITY] {
+        for wrong in [f64::NAN, 101.0, 2.5, -1.0, 1e10, f64::INFINITY] {
             let mut numbers = vec![5.0; 60];
             numbers[40] = wrong;
             assert!(select(Numbers::Doubles(&numbers), false, Axis(0), size).is_err(), "{wrong}");
@@ -339,7 +351,7 @@ mod tests {
                 Some(selection) => {
                     assert_eq!(one_by_one.unwrap(), if first == last { range(3, 1, 1) } else { selection })
                 }
-                None => assert!(first < 0 || one_by_one.is_err()),
+                None => assert!(first <= 0 || one_by_one.is_err()),
             }
         }
         assert_eq!(select_range(1, 1, usize::MAX), None);
