@@ -76,6 +76,8 @@ fn key((operation, complement): (Operation, bool), operands: &[usize], upper: bo
 pub struct Expansion {
     /// What it is so far.
     pub chain: Chain,
+    /// Masks that are known: they have no steps.
+    pub(super) decided: FxHashMap<usize, bool>,
     upper: Vec<bool>,
     /// Results of steps.
     known: FxHashMap<Key, usize>,
@@ -94,6 +96,7 @@ impl Expansion {
             upper: vec![],
             known: FxHashMap::with_capacity_and_hasher(8 * chain.ops.len(), Default::default()),
             literals: FxHashMap::default(),
+            decided: FxHashMap::default(),
             masks: vec![],
             above: FxHashSet::default(),
         }
@@ -123,12 +126,12 @@ impl Expansion {
         masks.into_iter().reduce(|x, y| self.step(either, &[x, y], DType::I1, false, None))
     }
 
-    fn push(&mut self, micro: MicroOp, upper: bool) {
+    pub(super) fn push(&mut self, micro: MicroOp, upper: bool) {
         self.chain.ops.push(micro);
         self.upper.push(upper);
     }
 
-    fn value(&mut self, dtype: DType, origin: Origin) -> usize {
+    pub(super) fn value(&mut self, dtype: DType, origin: Origin) -> usize {
         self.chain.values.push(Value { dtype, origin });
         self.chain.values.len() - 1
     }
@@ -347,6 +350,9 @@ impl Expansion {
         upper: bool,
         result: Option<usize>,
     ) -> usize {
+        if let Some(folded) = self.folded((operation, complement), operands) {
+            return self.named(folded, dtype, upper, result);
+        }
         let key = key((operation, complement), operands, upper);
         if let (Some(&known), None) = (self.known.get(&key), result) {
             return known;
@@ -361,7 +367,23 @@ impl Expansion {
         result
     }
 
+    /// A value that is there, as `result` if there is one.
+    fn named(&mut self, v: usize, dtype: DType, upper: bool, result: Option<usize>) -> usize {
+        let Some(result) = result else { return v };
+        let (operation, v) = if dtype == DType::I1 {
+            (Operation::Either, self.readable(v, self.chain.width == 8))
+        } else {
+            (Operation::Or, v)
+        };
+        self.push(MicroOp { op: Op::Step(operation), operands: vec![v; 2], result }, upper);
+        result
+    }
+
     fn guard(&mut self, mask: usize, is_double: bool, upper: bool) {
+        if self.is_never(mask) {
+            return;
+        }
+        let mask = self.readable(mask, is_double);
         if !self.masks.contains(&mask) {
             self.masks.push(mask);
             self.push(MicroOp { op: Op::Guard(is_double), operands: vec![mask], result: mask }, upper);

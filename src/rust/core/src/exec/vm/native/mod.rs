@@ -24,6 +24,7 @@ mod coverage;
 mod emit;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod expansion;
+mod folding;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod loop_code;
 pub mod loops;

@@ -7,6 +7,7 @@ use crate::kernels::math::{self, scalar, Computed, Kernel1, Kernel2};
 use crate::kernels::memory::AlignedBytes;
 use crate::tensor::Literal;
 
+mod literals;
 mod roots;
 
 /// An element as its bits.
