@@ -142,7 +142,8 @@ impl OpDef for Gather {
         };
         let places: Option<&Places> =
             if self.windows.has_places(x.layout, indices) { Some(&places) } else { None };
-        let starts = Starts { count: self.windows.count(indices.shape), find: &find, places };
+        let examples = self.windows.examples(x.layout, indices);
+        let starts = Starts { count: self.windows.count(indices.shape), find: &find, places, examples };
         let walk = self.windows.walk(out.shape, x.layout);
         load(&walk, &starts, x.data, out);
     }

@@ -372,7 +372,8 @@ impl Scatter {
         let places: Option<&Places> =
             if self.windows.has_places(&layout, indices) && of_one() { Some(&places) } else { None };
         let count = self.windows.count(indices.shape);
-        f(self.windows.walk(update, &layout), &Starts { count, find: &find, places })
+        let examples = self.windows.examples(&layout, indices);
+        f(self.windows.walk(update, &layout), &Starts { count, find: &find, places, examples })
     }
 
     /// Gradients of the operands, from a rule for the input and for windows that fit. A window that does not

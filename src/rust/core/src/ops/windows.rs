@@ -18,9 +18,10 @@ use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
 use crate::kernels::memory::indexed::{Stride, Walk, NOWHERE, OUTSIDE};
 use crate::kernels::reductions::fold::Fold;
-use crate::kernels::tile::{tile, tiles};
+use crate::kernels::tile::{tile, tiles, TILE};
 use crate::kernels::wide::wide;
 use crate::shape::{Axis, Shape};
+use crate::stop;
 use crate::tensor::{Aval, Layout, View};
 use std::ops::Range;
 
@@ -234,8 +235,22 @@ impl Windows {
     pub(super) fn has_places(&self, layout: &Layout, indices: &View) -> bool {
         let neighbours = |axis: &Axis| layout.strides[axis.0] == 1 && layout.offset == 0;
         matches!(self.index_map.as_slice(), [axis] if neighbours(axis))
-            && self.batching.is_empty()
+            && (self.batching.is_empty() || self.is_batch_last(layout, indices))
             && indices.dtype == DType::I32
+    }
+
+    /// Whether the only batch axes are the last ones of the value and of the indices.
+    fn is_batch_last(&self, layout: &Layout, indices: &View) -> bool {
+        let last = |axes: &[Axis], rank: usize| matches!(axes, [axis] if axis.0 + 1 == rank);
+        last(&self.batching, layout.strides.len()) && last(&self.index_batching, indices.shape.rank())
+    }
+
+    /// The examples of a batch, if they are one after the other in a dense value, and so are their indices; else 1.
+    pub(super) fn examples(&self, layout: &Layout, indices: &View) -> usize {
+        match self.index_batching.first() {
+            Some(axis) if self.is_batch_last(layout, indices) => indices.shape[axis.0],
+            _ => 1,
+        }
     }
 
     /// The places of a range of windows of one element in a share of the value. What does not fit is raised if `check`
@@ -251,14 +266,19 @@ impl Windows {
         let (axis, mut scratch) = (self.index_map[0], vec![]);
         let (part, size) = (self.component(indices, 0), fit.x[axis.0]);
         let last = size as i64 - 1;
-        for tile_of in tiles(range.len()) {
-            let slots = &mut out[tile_of.clone()];
-            let tile_of = range.start + tile_of.start..range.start + tile_of.end;
-            let start = tile_of.start;
-            let indices = part.tile::<i32>(tile_of, &mut scratch);
-            if !placed((slots, indices), last, share, fit.clamps) {
+        // Windows of an example, and how far apart two are.
+        let each = (self.count(indices.shape) / self.examples(fit.layout, indices)).max(1);
+        let apart = self.batching.first().map_or(0, |axis| fit.layout.strides[axis.0]);
+        let (mut start, mut rest) = (range.start, out);
+        while !rest.is_empty() {
+            let (example, within) = (start / each, start % each);
+            let (slots, later) = rest.split_at_mut((each - within).min(TILE).min(rest.len()));
+            stop::work(slots.len());
+            let indices = part.tile::<i32>(start..start + slots.len(), &mut scratch);
+            if !placed((&mut *slots, indices), last, (example as isize * apart) as i64, share, fit.clamps) {
                 raise_outside(check, indices, last, start, (axis, size, 1));
             }
+            (start, rest) = (start + slots.len(), later);
         }
     }
 
@@ -368,25 +388,33 @@ fn inside<T: Element>(
 }
 
 /// The places of indices in a share of neighbours, or [`NOWHERE`]; those beyond 0 and `last` are moved if so asked. Returns
-/// whether none is, which is found without a branch.
-fn placed((slots, indices): (&mut [u32], &[i32]), last: i64, share: &Range<usize>, clamps: bool) -> bool {
+/// whether none is, which is found without a branch. The example's first element is number `first`.
+fn placed(
+    (slots, indices): (&mut [u32], &[i32]),
+    last: i64,
+    first: i64,
+    share: &Range<usize>,
+    clamps: bool,
+) -> bool {
     let number = |at: i64| i32::try_from(at).unwrap_or(i32::MAX);
     let most = number(last.max(0));
     if clamps {
+        let first = first as u32;
         return wide(|| {
             let mut moved = 0;
             for (slot, &index) in slots.iter_mut().zip(indices) {
                 let at = index.max(0).min(most);
                 moved |= at ^ index;
-                *slot = at as u32;
+                *slot = first.wrapping_add(at as u32);
             }
             moved == 0
         });
     }
-    // No index is in a share that begins beyond the largest number.
-    let (low, high) = match i32::try_from(share.start) {
-        Ok(low) => (low, number(share.end as i64 - 1)),
-        Err(_) => (1, 0),
+    // The index of the first element of the share, and those that are in it: none if it begins beyond the largest number.
+    let (before, end) = (share.start as i64 - first, share.end as i64 - first);
+    let (low, high) = match i32::try_from(before.max(0)) {
+        Ok(low) if end > 0 => (low, number(end - 1)),
+        _ => (1, 0),
     };
     let inside = last >= 0;
     wide(|| {
@@ -394,7 +422,7 @@ fn placed((slots, indices): (&mut [u32], &[i32]), last: i64, share: &Range<usize
         for (slot, &index) in slots.iter_mut().zip(indices) {
             all &= (index >= 0) & (index <= most);
             let own = (index >= low) & (index <= high);
-            *slot = if own { index.wrapping_sub(low) as u32 } else { NOWHERE };
+            *slot = if own { (index as u32).wrapping_sub(before as u32) } else { NOWHERE };
         }
         all
     })
@@ -414,7 +442,7 @@ pub(super) fn finder(
     Box::new(move |places, tile, start| {
         if (indices, stride, first) == (DType::I32, 1, 0) {
             let indices = cast::slice::<i32>(tile);
-            if !placed((places, indices), last, &(0..size), clamps) {
+            if !placed((places, indices), last, 0, &(0..size), clamps) {
                 raise_outside(&check, indices, last, start, at);
             }
             return;

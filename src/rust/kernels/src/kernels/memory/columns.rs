@@ -124,7 +124,7 @@ mod tests {
                 let find = |range: Range<usize>, out: &mut [isize]| {
                     range.zip(out).for_each(|(i, out)| *out = start(i));
                 };
-                let starts = Starts { count: rows.len(), find: &find, places: None };
+                let starts = Starts { count: rows.len(), find: &find, places: None, examples: 1 };
                 let (mut added, mut stored) = (vec![7i32; whole.size()], vec![7i32; whole.size()]);
                 let (mut want_added, mut want_stored) = (added.clone(), stored.clone());
                 for (i, &new) in new.iter().enumerate() {
@@ -160,7 +160,7 @@ mod tests {
         let start = |i: usize| if rows[i] == OUTSIDE { OUTSIDE } else { rows[i] + at };
         let find =
             |range: Range<usize>, out: &mut [isize]| range.zip(out).for_each(|(i, out)| *out = start(i));
-        let starts = Starts { count, find: &find, places: None };
+        let starts = Starts { count, find: &find, places: None, examples: 1 };
         let walk = Walk::new([(count, Stride::Table(1)), (columns, Stride::Memory(stride))].into_iter());
         let mut want = vec![F::of(0.5); whole.size()];
         for (i, &new) in new.iter().enumerate().filter(|(i, _)| rows[i % count] != OUTSIDE) {

@@ -150,7 +150,12 @@ pub fn store_at(steps: &[isize], position: isize, from: &View, out: &mut ViewMut
         });
     }
     let walk = Walk::new(from.shape.iter().zip(steps).map(|(&n, &step)| (n, Stride::Memory(step))));
-    store(&walk, &Starts { count: 1, find: &|_, starts| starts.fill(position), places: None }, from, out);
+    store(
+        &walk,
+        &Starts { count: 1, find: &|_, starts| starts.fill(position), places: None, examples: 1 },
+        from,
+        out,
+    );
 }
 
 /// Elements that are written one by one.
@@ -230,23 +235,38 @@ fn update<T: Element>(
     let out = cast::slice_mut::<T>(out.data);
     if walk.is_list() {
         let n = from.shape.size();
-        let parts = if n <= LIST { 1 } else { parts(starts, std::mem::size_of_val(out)) };
-        let (all, part) = (out.len(), out.len().div_ceil(parts).clamp(1, NOWHERE as usize));
+        let (all, examples) = (out.len(), starts.examples.min(n).max(1));
+        let (size, each_of) = (all / examples, n / examples);
+        // Examples of a batch are shared out with their updates.
+        let parts = match examples {
+            _ if n <= LIST => 1,
+            1 => parts(starts, std::mem::size_of_val(out)),
+            _ => threads(),
+        };
+        let part = match examples {
+            1 => all.div_ceil(parts).clamp(1, NOWHERE as usize),
+            _ => examples.div_ceil(parts).min(NOWHERE as usize / size.max(1)).max(1) * size,
+        };
         // The result is shared out by position, so that each position gets its updates in order.
         return pool::for_each_chunk(out, part, n * ELEMENT, |i, out| {
             let share = i * part..i * part + out.len();
+            let of_share = match examples {
+                1 => 0..n,
+                _ => share.start / size * each_of..share.end / size * each_of,
+            };
+            let has_all = examples > 1 || out.len() == all;
             with_table(0, n.min(LIST), |places| {
                 let mut scratch = vec![];
-                let mut own = vec![T::default(); if out.len() < all { places.len() } else { 0 }];
-                let mut start = 0;
-                while start < n {
-                    let range = start..(start + LIST).min(n);
+                let mut own = vec![T::default(); if has_all { 0 } else { places.len() }];
+                let mut start = of_share.start;
+                while start < of_share.end {
+                    let range = start..(start + LIST).min(of_share.end);
                     stop::work(range.len());
                     start = range.end;
                     let places = &mut places[..range.len()];
                     starts.places(range.clone(), &share, places);
                     let elements = tile::tile::<T>(from, range, &mut scratch);
-                    if out.len() == all {
+                    if has_all {
                         each(out, places, elements);
                         continue;
                     }
@@ -325,7 +345,12 @@ mod tests {
         let mut out = vec![0i32; 9];
         let target = &mut ViewMut { dtype: DType::I32, shape: &shape, data: cast::bytes_mut(&mut out) };
         let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, 0, 6][range]);
-        load(&walk, &Starts { count: 3, find: &starts, places: None }, cast::bytes(&data), target);
+        load(
+            &walk,
+            &Starts { count: 3, find: &starts, places: None, examples: 1 },
+            cast::bytes(&data),
+            target,
+        );
         assert_eq!(out, [6, 7, 8, 0, 1, 2, 6, 7, 8]);
         // Added back, one of them nowhere.
         let (layout, mut sum) = (Layout::dense(&shape), data.clone());
@@ -333,7 +358,7 @@ mod tests {
         let whole = Shape::from([3, 4]);
         let mut target = ViewMut { dtype: DType::I32, shape: &whole, data: cast::bytes_mut(&mut sum) };
         let starts = |range: Range<usize>, out: &mut [isize]| out.copy_from_slice(&[6, OUTSIDE, 6][range]);
-        let starts = Starts { count: 3, find: &starts, places: None };
+        let starts = Starts { count: 3, find: &starts, places: None, examples: 1 };
         combine(&walk, &starts, &from, &mut target, &Binary::add.pair(DType::I32).unwrap());
         assert_eq!(sum, [0, 1, 2, 3, 4, 5, 18, 21, 24, 9, 10, 11]);
     }
@@ -351,7 +376,12 @@ mod tests {
             let find = |range: Range<usize>, out: &mut [isize]| {
                 range.zip(out).for_each(|(i, out)| *out = row(i) as isize);
             };
-            load(&walk, &Starts { count: rows, find: &find, places: None }, cast::bytes(&data), target);
+            load(
+                &walk,
+                &Starts { count: rows, find: &find, places: None, examples: 1 },
+                cast::bytes(&data),
+                target,
+            );
             let want = (0..columns).flat_map(|j| (0..rows).map(move |i| (row(i) + 5 * j) as i32));
             assert_eq!(out, want.collect::<Vec<_>>());
         }

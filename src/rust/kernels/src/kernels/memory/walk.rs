@@ -22,6 +22,9 @@ pub struct Starts<'a> {
     /// If windows have one element along the axis that they are found on, computes where those of a range are in a share of
     /// the buffer, or [`NOWHERE`], in half the bytes and less than half the time.
     pub places: Option<&'a Places<'a>>,
+    /// Examples of a batch, one after the other in the table and in the buffer, each with windows in its part of the
+    /// buffer alone; 1 if there is no batch, or it lies otherwise.
+    pub examples: usize,
 }
 
 /// Computes the places of a range of windows in a share of a buffer.
