@@ -6,15 +6,16 @@
 
 use super::dot::Dot;
 use super::matrix::{Block, Matrix, MULTIPLY_ADD};
-use crate::dtype::{dispatch, DType, Element};
+use crate::dtype::{dispatch, DType, Element, Real};
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
+use crate::kernels::wide::wide;
 use crate::kernels::{cast, tile};
 use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::{View, ViewMut};
 use num_complex::Complex;
-use std::ops::Range;
+use std::ops::{Add, Mul, Range};
 
 /// The windows along one axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -80,6 +81,13 @@ const TALL: usize = 3 * TILE;
 const DEPTH: usize = 4096;
 const MAX_LONG_RESULTS: usize = 1 << 14;
 
+/// Features of a group, and products in a sum, up to which lines are multiplied where they are.
+const FEW_FEATURES: usize = 2;
+const MAX_FILTER: usize = 1 << 10;
+
+/// Rows of the result that are made by each of its products in turn: they stay in a cache.
+const FILTERED: usize = 1 << 12;
+
 /// The convolution of an operand `[n, spatial..., channels]` with a kernel `[window..., channels / groups,
 /// features]`; the result is `[n, windows..., features]`. The operand is all zeros beyond its elements.
 pub fn convolution(x: &View, kernel: &View, windows: &[Window], groups: usize, out: &mut ViewMut) {
@@ -99,8 +107,10 @@ pub fn convolution(x: &View, kernel: &View, windows: &[Window], groups: usize, o
         if made.is_empty() {
             return;
         }
-        match problem.depth {
-            0 => made.fill(T::default()),
+        match (problem.depth, x.dtype) {
+            (0, _) => made.fill(T::default()),
+            (_, DType::F32) if problem.is_filter() => problem.filter::<f32>(x, cast::bytes(weights), cast::bytes_mut(made)),
+            (_, DType::F64) if problem.is_filter() => problem.filter::<f64>(x, cast::bytes(weights), cast::bytes_mut(made)),
             _ => problem.run(cast::slice::<T>(x.data), weights, made),
         }
     })
@@ -174,6 +184,52 @@ impl<'a> Problem<'a> {
         pool::for_each_piece(blocks * self.groups, shared, |i| {
             let lines = i / self.groups * rows..self.rows.min((i / self.groups + 1) * rows);
             self.block(x, weights, lines, 0..self.depth, i % self.groups, &block);
+        });
+    }
+
+    /// Whether there are so few features that a matrix of all that is multiplied is not worth the copies.
+    fn is_filter(&self) -> bool {
+        self.features <= FEW_FEATURES && self.depth <= MAX_FILTER
+    }
+
+    /// The convolution without a matrix: lines of the operand are multiplied where they are, and added to the result.
+    fn filter<R: Real + Add<Output = R> + Mul<Output = R>>(&self, x: &View, weights: &[u8], out: &mut [u8]) {
+        let (x, weights) = (cast::slice::<R>(x.data), cast::slice::<R>(weights));
+        let channels = self.sizes[self.sizes.len() - 1] / self.groups;
+        let time = (out.len() * self.depth).saturating_mul(MULTIPLY_ADD);
+        let block = FILTERED.min(self.rows);
+        let blocks = self.rows.div_ceil(block);
+        let all =
+            Block::new(cast::slice_mut::<R>(out), [self.rows, self.features * self.groups], [1, self.rows]);
+        pool::for_each_piece(blocks, time >= pool::WORTH_SHARING, |i| {
+            let rows = i * block..self.rows.min((i + 1) * block);
+            let runs = self.runs(&rows);
+            for feature in 0..self.features * self.groups {
+                // SAFETY: pieces have no rows in common.
+                let mut own = unsafe { all.rows(rows.start, 1, rows.len(), feature..feature + 1) };
+                let mut column = own.view();
+                let mut column = column.column_mut(0);
+                let sums = column.as_slice_mut().expect("rows that lie one after the other");
+                sums.fill(R::default());
+                stop::work(rows.len() * self.depth / 8);
+                for at in 0..self.depth {
+                    let channel = at / self.taps + feature / self.features * channels;
+                    let plane = self.offset + channel as isize * self.strides[self.sizes.len() - 1];
+                    let weight = weights[feature * self.depth + at];
+                    for run in &runs[at % self.taps] {
+                        let Some((from, step)) = run.from else { continue };
+                        let sums = &mut sums[run.row..][..run.len];
+                        if step == 1 {
+                            let x = &x[(plane + from) as usize..][..run.len];
+                            wide(|| sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum = *sum + weight * x));
+                            continue;
+                        }
+                        for (i, sum) in sums.iter_mut().enumerate() {
+                            *sum = *sum + weight * x[(plane + from + i as isize * step) as usize];
+                        }
+                    }
+                }
+            }
         });
     }
 
@@ -353,6 +409,8 @@ mod tests {
             (2, vec![7], 3, 4, 1, vec![window(3, 1, 0, 0, 1, 1)]),
             (1, vec![9], 2, 2, 2, vec![window(3, 2, 2, 1, 2, 1)]),
             (3, vec![5, 6], 4, 6, 2, vec![window(2, 1, 1, 0, 1, 2), window(3, 2, 1, 1, 1, 1)]),
+            (3, vec![5, 6], 4, 4, 2, vec![window(2, 1, 1, 0, 1, 2), window(3, 2, 1, 1, 1, 1)]),
+            (1, vec![5000], 1, 1, 1, vec![window(5, 1, 2, 2, 1, 1)]),
             (1, vec![6, 5], 1, 3, 1, vec![window(3, 1, -1, 2, 1, 1), window(2, 1, 0, 0, 2, 3)]),
             (70, vec![3, 4, 2], 2, 5, 1, vec![window(2, 1, 0, 0, 1, 1); 3]),
             (2, vec![9000], 1, 2, 1, vec![window(8990, 1, 0, 0, 1, 1)]),
