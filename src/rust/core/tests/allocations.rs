@@ -1,6 +1,6 @@
 //! Allocations of warm calls: lists are reused from call to call, and nothing is resolved twice.
 
-use anvil_core::dtype::DType;
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::exec::{Executable, Output};
 use anvil_core::graph::Value;
 use anvil_core::kernels::cast;
@@ -9,8 +9,8 @@ use anvil_core::kernels::reductions::cumulative::Cumulation;
 use anvil_core::kernels::reductions::fold::Fold;
 use anvil_core::kernels::threads::want;
 use anvil_core::ops::{
-    Binary, BroadcastInDim, Builder, Compare, Concatenate, Cumulative, DotGeneral, If, Reduction, Region,
-    Reverse, Scan, Unary, While,
+    Binary, BroadcastInDim, Builder, Check, Compare, Concatenate, Convert, Cumulative, DotGeneral,
+    DynamicSlice, DynamicUpdateSlice, If, Reduction, Region, Reverse, Scan, Unary, While,
 };
 use anvil_core::shape::{Axis, Shape};
 use anvil_core::tensor::{Aval, Literal};
@@ -142,6 +142,30 @@ fn programs_of_many_steps_allocate_nothing() {
         binary(b, Binary::add, back, x[1])
     };
     assert_eq!(warm(&[&[500], &[500]], steps), 0);
+}
+
+/// What a loop's body does with rows, and by itself: a list for each step would take as long as the step.
+#[test]
+fn rows_of_few_elements_are_read_added_up_and_replaced_without_lists() {
+    let at = |b: &mut Builder, x: Value| b.node1(Convert { to: Ranked::known(DType::I32) }, &[x]).unwrap();
+    let row = |b: &mut Builder, x: &[Value]| {
+        let (at, zero) = (at(b, x[1]), b.literal(Literal::new(0i32), None));
+        let op = DynamicSlice { sizes: vec![1, 6], check: Check::Silent };
+        b.node1(op, &[x[0], at, zero]).unwrap()
+    };
+    assert_eq!(warm(&[&[10, 6], &[]], row), 0);
+    let replaced = |b: &mut Builder, x: &[Value]| {
+        let (at, zero) = (at(b, x[1]), b.literal(Literal::new(0i32), None));
+        let op = DynamicUpdateSlice { check: Check::Silent };
+        b.node1(op, &[x[0], x[2], at, zero]).unwrap()
+    };
+    assert_eq!(warm(&[&[10, 6], &[], &[1, 6]], replaced), 0);
+    for fold in [Fold::Sum, Fold::Prod, Fold::Max] {
+        let folded = |b: &mut Builder, x: &[Value]| {
+            b.node1(Reduction { fold, axes: vec![Axis(1)], drop: true }, &[x[0]]).unwrap()
+        };
+        assert_eq!(warm(&[&[8, 6]], folded), 0, "{fold:?}");
+    }
 }
 
 #[test]

@@ -15,15 +15,13 @@ use crate::graph::{self, Def, Value};
 use crate::kernels::cast;
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::LANES;
-use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op};
+use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scatter};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 mod memory;
-
-use memory::is_update;
 
 /// Elements of a value that is replaced, at most.
 const MAX_ELEMENTS: usize = SHORT;
@@ -545,6 +543,12 @@ impl Lowering<'_> {
         }
         Some(())
     }
+}
+
+/// Whether a node replaces windows of its first operand, each by its elements or an op with a name.
+fn is_update(node: &Node) -> bool {
+    let by_name = |op: &Scatter| op.region().is_none();
+    node.op.get::<DynamicUpdateSlice>().is_some() || node.op.get::<Scatter>().is_some_and(by_name)
 }
 
 /// Whether native code has elements of this dtype.

@@ -413,7 +413,7 @@ fn placed(
     // The index of the first element of the share, and those that are in it: none if it begins beyond the largest number.
     let (before, end) = (share.start as i64 - first, share.end as i64 - first);
     let (low, high) = match i32::try_from(before.max(0)) {
-        Ok(low) if end > 0 => (low, number(end - 1)),
+        Ok(low) if end > 0 && last >= 0 => (low, number(end - 1).min(most)),
         _ => (1, 0),
     };
     let inside = last >= 0;

@@ -5,13 +5,13 @@
 //! whatever may leave it comes before the first replacement. Replacements are done late: reads of what was there before
 //! come first. One that comes after finds a later version of the value, and then there is no native code.
 
-use super::{Held, Lowering, Node, MAX_ELEMENTS};
+use super::{is_update, Held, Lowering, Node, MAX_ELEMENTS};
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Step, Window};
 use crate::exec::vm::native::{self, Origin};
 use crate::graph::{Def, Value};
 use crate::kernels::memory::indexed::Targets;
-use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Op, Scatter, Windows};
+use crate::ops::{DynamicSlice, Gather, Op, Scatter, Windows};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout};
 use std::sync::Arc;
@@ -236,12 +236,6 @@ impl Stack {
         });
         own
     }
-}
-
-/// Whether a node replaces windows of its first operand, each by its elements or an op with a name.
-pub(super) fn is_update(node: &Node) -> bool {
-    let by_name = |op: &Scatter| op.region().is_none();
-    node.op.get::<DynamicUpdateSlice>().is_some() || node.op.get::<Scatter>().is_some_and(by_name)
 }
 
 /// The elements of a window of these sizes, with their distances in bytes from where it is found, which is so far before

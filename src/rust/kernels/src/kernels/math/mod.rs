@@ -40,6 +40,7 @@ mod magnitude;
 mod neon;
 mod portable;
 mod powers;
+mod product_sums;
 mod root;
 pub mod scalar;
 pub mod special;
@@ -49,7 +50,9 @@ mod trigonometry;
 pub(in crate::kernels) mod vectors;
 
 pub use magnitude::magnitude;
+pub use portable::{fused, fused_single};
 pub use powers::Steps;
+pub use product_sums::ProductSums;
 
 use crate::dtype::Float;
 use crate::error::{Error, Result};

@@ -49,6 +49,20 @@ const HAS_FUSED: bool = cfg!(any(
     target_arch = "s390x"
 ));
 
+/// `x * y + z`, rounded once, with or without an instruction for it.
+#[inline]
+pub fn fused(x: f64, y: f64, z: f64) -> f64 {
+    let [made] = fused64([x], [y], [z]);
+    made
+}
+
+/// As [`fused`], of singles.
+#[inline]
+pub fn fused_single(x: f32, y: f32, z: f32) -> f32 {
+    let [made] = fused32([x], [y], [z]);
+    made
+}
+
 /// `x * y + z`, each rounded once.
 #[inline(always)]
 fn fused32<const N: usize>(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] {

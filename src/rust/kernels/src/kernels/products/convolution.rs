@@ -6,16 +6,16 @@
 
 use super::dot::Dot;
 use super::matrix::{Block, Matrix, MULTIPLY_ADD};
-use crate::dtype::{dispatch, DType, Element, Real};
+use crate::dtype::{dispatch, DType, Element};
+use crate::kernels::math::{Level, ProductSums};
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
-use crate::kernels::wide::wide;
 use crate::kernels::{cast, tile};
 use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::{View, ViewMut};
 use num_complex::Complex;
-use std::ops::{Add, Mul, Range};
+use std::ops::{Mul, Range};
 
 /// The windows along one axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -81,9 +81,13 @@ const TALL: usize = 3 * TILE;
 const DEPTH: usize = 4096;
 const MAX_LONG_RESULTS: usize = 1 << 14;
 
-/// Features of a group, and products in a sum, up to which lines are multiplied where they are.
+/// Features of a group, and products in a sum, up to which lines are multiplied where they are: so many are a sum from the
+/// first to the last in a product of matrices, too.
 const FEW_FEATURES: usize = 2;
-const MAX_FILTER: usize = 1 << 10;
+const MAX_FILTER: usize = 1 << 8;
+
+/// Elements that do not lie side by side, and are multiplied together.
+const LINE: usize = 1 << 8;
 
 /// Rows of the result that are made by each of its products in turn: they stay in a cache.
 const FILTERED: usize = 1 << 12;
@@ -189,11 +193,12 @@ impl<'a> Problem<'a> {
 
     /// Whether there are so few features that a matrix of all that is multiplied is not worth the copies.
     fn is_filter(&self) -> bool {
-        self.features <= FEW_FEATURES && self.depth <= MAX_FILTER
+        self.features <= FEW_FEATURES && self.depth <= MAX_FILTER && Level::current() != Level::Portable
     }
 
-    /// The convolution without a matrix: lines of the operand are multiplied where they are, and added to the result.
-    fn filter<R: Real + Add<Output = R> + Mul<Output = R>>(&self, x: &View, weights: &[u8], out: &mut [u8]) {
+    /// The convolution without a matrix: lines of the operand are multiplied where they are, and added to the result, with
+    /// the bits of the product.
+    fn filter<R: ProductSums + Mul<Output = R>>(&self, x: &View, weights: &[u8], out: &mut [u8]) {
         let (x, weights) = (cast::slice::<R>(x.data), cast::slice::<R>(weights));
         let channels = self.sizes[self.sizes.len() - 1] / self.groups;
         let time = (out.len() * self.depth).saturating_mul(MULTIPLY_ADD);
@@ -217,15 +222,24 @@ impl<'a> Problem<'a> {
                     let plane = self.offset + channel as isize * self.strides[self.sizes.len() - 1];
                     let weight = weights[feature * self.depth + at];
                     for run in &runs[at % self.taps] {
-                        let Some((from, step)) = run.from else { continue };
                         let sums = &mut sums[run.row..][..run.len];
-                        if step == 1 {
-                            let x = &x[(plane + from) as usize..][..run.len];
-                            wide(|| sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum = *sum + weight * x));
-                            continue;
-                        }
-                        for (i, sum) in sums.iter_mut().enumerate() {
-                            *sum = *sum + weight * x[(plane + from + i as isize * step) as usize];
+                        match run.from {
+                            // A sum is never -0, so that nothing is what zeros add, unless they make NaN.
+                            None if weight.convert::<f64>().is_finite() => {}
+                            None => sums.fill(weight * R::default()),
+                            Some((from, 1)) => {
+                                let x = &x[(plane + from) as usize..][..run.len];
+                                R::add_products(sums, x, weight);
+                            }
+                            Some((from, step)) => {
+                                let mut line = [R::default(); LINE];
+                                for (i, sums) in sums.chunks_mut(LINE).enumerate() {
+                                    let x_of = &mut line[..sums.len()];
+                                    let first = plane + from + (i * LINE) as isize * step;
+                                    tile::gather_run(x, first, step, x_of);
+                                    R::add_products(sums, x_of, weight);
+                                }
+                            }
                         }
                     }
                 }

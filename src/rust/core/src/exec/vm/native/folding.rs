@@ -4,6 +4,7 @@ use super::chain::{MicroOp, Op, Origin};
 use super::expansion::Expansion;
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
+use crate::kernels::math::{fused, fused_single};
 
 /// A number that is known, or the value of a mask.
 #[derive(Clone, Copy)]
@@ -118,13 +119,13 @@ fn done(operation: Operation, known: &[Known]) -> Option<Known> {
             }
         }),
         [Known::Double(x), Known::Double(y), Known::Double(z)] => match operation {
-            Operation::MulAdd => Some(Known::Double(x.mul_add(y, z))),
-            Operation::NegMulAdd => Some(Known::Double((-x).mul_add(y, z))),
+            Operation::MulAdd => Some(Known::Double(fused(x, y, z))),
+            Operation::NegMulAdd => Some(Known::Double(fused(-x, y, z))),
             _ => None,
         },
         [Known::Single(x), Known::Single(y), Known::Single(z)] => match operation {
-            Operation::MulAdd => Some(Known::Single(x.mul_add(y, z))),
-            Operation::NegMulAdd => Some(Known::Single((-x).mul_add(y, z))),
+            Operation::MulAdd => Some(Known::Single(fused_single(x, y, z))),
+            Operation::NegMulAdd => Some(Known::Single(fused_single(-x, y, z))),
             _ => None,
         },
         _ => None,
