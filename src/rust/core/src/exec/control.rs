@@ -16,6 +16,7 @@ use crate::graph::Value;
 use crate::kernels::cast;
 use crate::kernels::cast::by_width;
 use crate::kernels::memory::{self, AlignedBytes, Memory};
+use crate::kernels::threads::pool::{self, WORTH_SHARING, WORTH_SHARING_AWAKE};
 use crate::ops::{self, Builder, Graph, Op, Region, Scan, Scatter, While};
 use crate::stop;
 use crate::tensor::{Aval, View, ViewMut};
@@ -51,6 +52,8 @@ pub struct Carried {
     arena: usize,
     /// The loop in native code, if it has few numbers.
     native: Option<Scalars>,
+    /// Whether a step of the body is worth sharing with helpers that are awake, and only with those.
+    wakes: bool,
     buffers: Reused<Buffers>,
 }
 
@@ -238,7 +241,9 @@ impl Carried {
         let updated = |i: usize| body.donations()[i] == Some(i);
         let in_place = (0..types[0].len()).map(updated).collect();
         let (arena, buffers) = (body.scratch_bytes(), Reused::default());
-        let mut carried = Carried { types, direct, in_place, arena, native, buffers };
+        let is_for_awake = |time: usize| (WORTH_SHARING_AWAKE..WORTH_SHARING).contains(&time);
+        let wakes = native.is_none() && body.lines().iter().any(|line| is_for_awake(line.picoseconds));
+        let mut carried = Carried { types, direct, in_place, arena, native, wakes, buffers };
         carried.buffers = Reused::with_one(carried.allocate());
         carried
     }
@@ -260,6 +265,9 @@ impl Carried {
 
     /// Runs a loop with its buffers.
     fn with(&self, run: impl FnOnce(&mut Buffers)) {
+        if self.wakes {
+            pool::wake();
+        }
         self.buffers.with(
             || self.allocate(),
             |buffers| {

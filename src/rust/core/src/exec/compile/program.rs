@@ -2,14 +2,15 @@
 
 use crate::exec::schedule::Finish;
 use crate::exec::vm::{Bound, Code, Walk};
-use crate::kernels::threads::pool::WORTH_SHARING;
+use crate::kernels::threads::pool::{WORTH_SHARING, WORTH_SHARING_AWAKE};
 use std::sync::Arc;
 
 /// About how long a piece of a program takes, in picoseconds: so short that threads end at about the same
 /// time.
 const PIECE: usize = WORTH_SHARING / 3;
 
-/// Pieces that a program is cut into, at most.
+/// Pieces that a program is cut into, at least, and at most.
+const MIN_PIECES: usize = 2;
 const MAX_PIECES: usize = 256;
 
 /// A group, ready to run. Its operands and results are those of its step, in order.
@@ -56,7 +57,8 @@ pub(super) struct Folded {
 impl Program {
     /// What runs it, once it is bound to memory.
     pub fn unbound(&self) -> Bound {
-        Bound::new(self.code.clone(), self.pieces())
+        let if_awake = if self.is_for_helpers_awake() { MIN_PIECES } else { 1 };
+        Bound::new(self.code.clone(), self.pieces(), if_awake)
     }
 
     /// Whether operand `i` may be where result `j` is.
@@ -89,6 +91,11 @@ impl Program {
         self.pieces() > 1
     }
 
+    /// Whether it is worth sharing only with helpers that are awake.
+    pub fn is_for_helpers_awake(&self) -> bool {
+        (WORTH_SHARING_AWAKE..WORTH_SHARING).contains(&self.picoseconds)
+    }
+
     /// The loads of its operands.
     pub fn loads(&self) -> &[Load] {
         &self.loads
@@ -115,6 +122,6 @@ fn pieces(picoseconds: usize) -> usize {
     if picoseconds < WORTH_SHARING {
         1
     } else {
-        (picoseconds / PIECE).clamp(2, MAX_PIECES)
+        (picoseconds / PIECE).clamp(MIN_PIECES, MAX_PIECES)
     }
 }

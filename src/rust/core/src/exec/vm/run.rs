@@ -53,6 +53,8 @@ impl Code {
 pub struct Bound {
     code: Arc<Code>,
     pieces: usize,
+    /// Pieces that it is shared in if helpers are awake, if it is not shared otherwise.
+    if_awake: usize,
     tiles: usize,
     /// Whether it runs on this thread as a list of calls, and not in pieces each of which has registers and
     /// constants of its own.
@@ -82,8 +84,8 @@ impl fmt::Debug for Bound {
 }
 
 impl Bound {
-    /// An unbound program that threads share in so many pieces.
-    pub fn new(code: Arc<Code>, pieces: usize) -> Bound {
+    /// An unbound program that threads share in so many pieces, or in others if helpers are awake.
+    pub fn new(code: Arc<Code>, pieces: usize, if_awake: usize) -> Bound {
         let is_one = match &code.walk {
             Walk::Tiles => true,
             Walk::Blocks(blocks) => product_blocks::is_one(blocks, &code),
@@ -94,6 +96,7 @@ impl Bound {
         Bound {
             code,
             pieces,
+            if_awake,
             tiles,
             is_direct,
             constants,
@@ -133,8 +136,10 @@ impl Bound {
     #[inline]
     pub fn run(&self, lent: &mut Lent, registers: &mut [u8]) {
         assert!(self.version == lent.version(), "a program is bound to other values");
-        if !self.is_direct {
-            return self.code.run(&lent.streams(self.step), self.pieces);
+        let is_shared = self.if_awake > 1 && pool::is_awake();
+        if is_shared || !self.is_direct {
+            let pieces = if is_shared { self.if_awake } else { self.pieces };
+            return self.code.run(&lent.streams(self.step), pieces);
         }
         assert!(self.registers == registers.as_mut_ptr(), "a program is bound to other registers");
         // SAFETY: values and registers are borrowed exclusively, and those that all addresses were checked

@@ -399,7 +399,7 @@ fn batched<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], out: 
     if b > 1 && vectors_side_by_side(lhs, rhs, [b, m, k, n], out) {
         return;
     }
-    let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
+    let shared = pool::pays((b * m * k * n).saturating_mul(MULTIPLY_ADD));
     let [rows, columns] = if shared { piece(b, [m, n], T::COPIES, threads()) } else { [m, n] };
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
     let half = shared && b == 1 && T::COPIES && is_of_itself(&lhs.first, &rhs.first, m, n);

@@ -29,6 +29,27 @@ use std::time::{Duration, Instant};
 /// microseconds, and a helper that slept arrives some 20 later.
 pub const WORTH_SHARING: usize = 20_000_000;
 
+/// The same where a helper is awake, as in a loop that shared something a moment ago.
+pub const WORTH_SHARING_AWAKE: usize = 8_000_000;
+
+/// Whether work of so many picoseconds is worth sharing now. Whether it is shared does not change what it makes.
+pub fn pays(picoseconds: usize) -> bool {
+    picoseconds >= WORTH_SHARING || picoseconds >= WORTH_SHARING_AWAKE && is_awake()
+}
+
+/// Whether a helper is awake.
+pub fn is_awake() -> bool {
+    let pool = Pool::here();
+    threads() > 1 && pool.helpers.load(Relaxed) > pool.sleepers.load(Relaxed)
+}
+
+/// Wakes helpers, before a loop of steps that are worth sharing only with those that are awake.
+pub fn wake() {
+    if !is_awake() {
+        for_each_piece(threads(), true, |_| ());
+    }
+}
+
 /// How long a helper spins before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
 
@@ -374,7 +395,7 @@ pub fn for_each_chunk<T: Send>(
 
 /// As [`for_each_chunk`], of the numbers of the chunks: one for all types and pieces.
 fn each_chunk(count: usize, picoseconds: usize, piece: &(dyn Fn(usize) + Sync)) {
-    if picoseconds < WORTH_SHARING {
+    if !pays(picoseconds) {
         return (0..count).for_each(piece);
     }
     let each = picoseconds / 1_000 / count.max(1);
