@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 pub const WORTH_SHARING: usize = 20_000_000;
 
 /// The same where a helper is awake, as in a loop that shared something a moment ago.
-pub const WORTH_SHARING_AWAKE: usize = 8_000_000;
+pub const WORTH_SHARING_AWAKE: usize = 10_000_000;
 
 /// Whether work of so many picoseconds is worth sharing now. Whether it is shared does not change what it makes.
 pub fn pays(picoseconds: usize) -> bool {
