@@ -92,7 +92,7 @@ pub fn read(args: SEXP, scope: &Scope) -> Outcome {
         // Alone it is of all elements, along no axis.
         let alone = subscripts.chosen.len() == 1 && matches!(subscripts.chosen[0], Chosen::Mask(_));
         for chosen in &subscripts.chosen {
-            axis += c_int::from(!alone && !(drop && chosen.is_one()?));
+            axis += c_int::from(!(alone || drop && chosen.is_one()?));
             let Some(mask) = chosen.mask() else { continue };
             // SAFETY: inside `protected`.
             let number = scope.keep(protected(|| unsafe { Rf_ScalarInteger(axis) })?);
