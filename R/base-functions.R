@@ -355,7 +355,10 @@ as_operand_vector <- function(x) if (is_value(x)) as_flat(x) else array(as.vecto
 #' @export
 split.AnvilValue <- function(x, f, drop = FALSE, ...) {
   check_dots(..., .known = taken_by("split"))
-  for (group in if (is.list(f)) f else list(f)) if (is_traced(group)) abort_concrete("split()", group)
+  for (group in if (is.list(f)) f else list(f)) {
+    if (is_traced(group)) abort_concrete("split()", group)
+    if (!is.atomic(group)) abort_arg("f", "a vector or a factor, or a list of such", describe(group))
+  }
   if (ndims(x) > 1L) return(split(nv_flatten(x), f, drop, ...))
   NextMethod()
 }

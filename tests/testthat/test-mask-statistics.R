@@ -168,6 +168,7 @@ test_that("kronecker() takes a function, and split() the elements of a matrix", 
   expect_as_r(function(m) kronecker(m, 1:2, function(a, b) a^b), m)
   expect_as_r(function(m) kronecker(1:3, m, "-"), m)
   expect_as_r(function(m) split(m, c(1, 1, 2, 2)), m)
+  expect_error(jit(function(m) split(m, mean))(nv_tensor(m)), class = "anvil_error_arg", "a factor")
   expect_error(kronecker(nv_tensor(m), "a", "+"), class = "anvil_error_arg")
 })
 

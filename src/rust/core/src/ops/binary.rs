@@ -190,14 +190,14 @@ binary_ops! {
     /// The remainder of `x` and 0 is NaN for floats and `x` for integers. [nv_mod()] has the sign of the divisor.
     remainder "remainder" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), lower: Lower::On(DType::is_float, "stablehlo.remainder", Formula::Remainder), example: "c(-7, 7), c(3, -3)", cost: Remainder,
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).trunc())]), lower: Lower::On(DType::is_float, "stablehlo.remainder", Formula::Remainder), example: "c(-7, 7), c(3, -3)", cost: Remainder, simd: math::REMAINDER,
     }
     /// Remainder with the sign of the divisor, R's `%%`.
     ///
     /// `x %% 0` is NaN for floats and `x` for integers. [nv_remainder()] has the sign of the dividend.
     modulo "mod" {
         accepts: NUMERIC,
-        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), lower: Lower::Formula(Formula::Modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", ulps: 0.5, cost: Remainder,
+        slope: Slope::By(|x, y, _z| [Some(x.of(1.0)), Some(-(x / y).floor())]), lower: Lower::Formula(Formula::Modulo), generic: "%%", example: "c(-7, 7), c(3, -3)", ulps: 0.5, cost: Remainder, simd: math::MODULO,
     }
     /// Quotient rounded down, R's `%/%`.
     ///
@@ -206,7 +206,7 @@ binary_ops! {
     /// PyTorch have NaN.
     floor_div "floor_div" {
         accepts: NUMERIC,
-        slope: Slope::Flat, lower: Lower::Formula(Formula::FloorQuotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", accuracy: "Quotients of floats are exact up to `2^22` in `f32` and `2^51` in `f64`, larger ones are within 2 ulps.", cost: Remainder,
+        slope: Slope::Flat, lower: Lower::Formula(Formula::FloorQuotient), generic: "%/%", example: "c(-7, 7), c(2, 2)", accuracy: "Quotients of floats are exact up to `2^22` in `f32` and `2^51` in `f64`, larger ones are within 2 ulps.", cost: Remainder, simd: math::FLOOR_QUOTIENT,
     }
     /// Larger of two values, element by element.
     ///

@@ -501,7 +501,7 @@ pub enum Cost {
     Special,
     /// As long as a quotient, which for integers and complex numbers is not vectorised.
     Quotient,
-    /// As long as a remainder, which is not vectorised.
+    /// As long as a remainder.
     Remainder,
     /// As long as a sum of many terms.
     Series,
@@ -516,6 +516,7 @@ impl Cost {
         // Per byte of an element, for what is vectorised: a vector holds half as many doubles as singles.
         const SIMPLE: usize = 5;
         const DIVISION: usize = 12;
+        const REMAINDER: usize = 30;
         const SPECIAL: usize = 450;
         // Functions of doubles have polynomials of twice the degree, too.
         const FUNCTION: usize = 60;
@@ -524,8 +525,7 @@ impl Cost {
         const HALF: usize = 2_000;
         const QUOTIENT: usize = 400;
         const QUOTIENT_OF_COMPLEX: usize = 2_000;
-        const REMAINDER: usize = 6_000;
-        const REMAINDER_OF_INTEGERS: usize = 1_300;
+        const REMAINDER_OF_INTEGERS: usize = 800;
         const COMPLEX: usize = 30_000;
         const SERIES: usize = 120_000;
         let bytes = from.iter().map(|d| d.bytes()).max().unwrap_or(1);
@@ -543,7 +543,7 @@ impl Cost {
             Cost::Root | Cost::Function => function,
             Cost::Functions => 10 * function,
             Cost::Special => SPECIAL * bytes,
-            Cost::Remainder if float => REMAINDER,
+            Cost::Remainder if float => REMAINDER * bytes,
             Cost::Remainder => REMAINDER_OF_INTEGERS,
             Cost::Quotient if complex => QUOTIENT_OF_COMPLEX,
             Cost::Quotient => QUOTIENT,

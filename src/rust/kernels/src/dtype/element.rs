@@ -355,6 +355,8 @@ macro_rules! int {
     ($($type:ty, $unsigned:ty, $signed:ty, $is_signed:literal;)+) => {$(
         #[allow(unused_comparisons)]
         impl Int for $type {
+            // Quotients of up to 32 bits are computed in doubles, of which processors divide several at once. What is rounded
+            // differs from a whole number by more than it is rounded by.
             const BITS: u32 = <$type>::BITS;
             const SIGNED: bool = $is_signed;
             const ONES: $type = !0;
@@ -372,12 +374,23 @@ macro_rules! int {
             fn remainder(self, y: $type) -> $type { if y == 0 { self } else { self.wrapping_rem(y) } }
             #[inline]
             fn floor_quotient(self, y: $type) -> $type {
+                if <$type>::BITS <= 32 {
+                    let q = (self as f64 / y as f64).floor();
+                    // The only quotient that has no number is that of the smallest and -1, which wraps.
+                    let wraps = <$type>::MIN < 0 && q > <$type>::MAX as f64;
+                    return if y == 0 { !0 } else if wraps { <$type>::MIN } else { q as $type };
+                }
                 let q = self.quotient(y);
                 let inexact = y != 0 && self.remainder(y) != 0;
                 if inexact && ((self < 0) != (y < 0)) { q.wrapping_sub(1) } else { q }
             }
             #[inline]
             fn modulo(self, y: $type) -> $type {
+                if <$type>::BITS <= 32 {
+                    let (x, divisor) = (self as f64, y as f64);
+                    let r = x - (x / divisor).floor() * divisor;
+                    return if y == 0 { self } else { r as $type };
+                }
                 let r = self.remainder(y);
                 if y != 0 && r != 0 && ((r < 0) != (y < 0)) { r.wrapping_add(y) } else { r }
             }
@@ -502,6 +515,35 @@ float! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Quotients and remainders of so many bits, against those of wider integers.
+    macro_rules! divides {
+        ($type:ident, $all:expr) => {
+            for (x, y) in $all {
+                let (x, y): ($type, $type) = (x, y);
+                let (wide, by) = (i128::from(x), i128::from(y));
+                if y == 0 {
+                    assert_eq!((x.floor_quotient(y), x.modulo(y)), (!0, x));
+                    continue;
+                }
+                let below = wide.div_euclid(by) - i128::from(by < 0 && wide.rem_euclid(by) != 0);
+                assert_eq!(x.floor_quotient(y), below as $type, "{x} by {y}");
+                assert_eq!(x.modulo(y), (wide - below * by) as $type, "{x} by {y}");
+            }
+        };
+    }
+
+    #[test]
+    fn quotients_by_doubles_are_exact() {
+        divides!(i8, (i8::MIN..=i8::MAX).flat_map(|x| (i8::MIN..=i8::MAX).map(move |y| (x, y))));
+        divides!(u8, (0..=u8::MAX).flat_map(|x| (0..=u8::MAX).map(move |y| (x, y))));
+        let ends =
+            [i32::MIN, i32::MIN + 1, -65_537, -46_341, -3, -2, -1, 0, 1, 2, 3, 7, 46_340, 65_536, i32::MAX];
+        let near: Vec<i32> = ends.iter().flat_map(|&x| (-3..=3).map(move |d| x.wrapping_add(d))).collect();
+        divides!(i32, near.iter().flat_map(|&x| near.iter().map(move |&y| (x, y))));
+        divides!(u32, near.iter().flat_map(|&x| near.iter().map(move |&y| (x as u32, y as u32))));
+        divides!(i16, near.iter().flat_map(|&x| near.iter().map(move |&y| (x as i16, y as i16))));
+    }
 
     #[test]
     fn integer_corners() {

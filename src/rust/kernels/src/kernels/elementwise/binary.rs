@@ -181,9 +181,9 @@ binary! {
     }
     div { float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div), complexes: quotients, }
     pow { simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow), }
-    remainder { float: |x, y| x % y, int: |x, y| x.remainder(y), }
-    modulo { float: |x, y| scalar::modulo(x, y), int: |x, y| x.modulo(y), }
-    floor_div { float: |x, y| scalar::floor_quotient(x, y), int: |x, y| x.floor_quotient(y), }
+    remainder { simd: math::REMAINDER, int: |x, y| x.remainder(y), }
+    modulo { simd: math::MODULO, int: |x, y| x.modulo(y), }
+    floor_div { simd: math::FLOOR_QUOTIENT, int: |x, y| x.floor_quotient(y), }
     max { float: |x, y| scalar::maximum(x, y), int: |x, y| x.max(y), boolean: |x, y| x | y, }
     min { float: |x, y| scalar::minimum(x, y), int: |x, y| x.min(y), boolean: |x, y| x & y, }
     atan2 { simd: math::ATAN2, }

@@ -131,6 +131,18 @@ macro_rules! known {
         }
     };
 }
+/// Of pairs of which nothing is known beforehand.
+#[inline]
+pub(super) fn unknown(_x: f64, _y: f64) -> Option<f64> {
+    None
+}
+
+/// As [`unknown`], of singles.
+#[inline]
+pub(super) fn unknown_single(_x: f32, _y: f32) -> Option<f32> {
+    None
+}
+
 known! { f64 0 52 nan_of_doubles power }
 known! { f32 1 23 nan_of_singles power_single }
 

@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn formulas_of_two_numbers_give_the_bits_of_kernels() {
-        for kernel in [&POW, &ATAN2] {
+        for kernel in [&POW, &ATAN2, &MODULO, &REMAINDER, &FLOOR_QUOTIENT] {
             for is_double in [false, true] {
                 let (formula, all) = (kernel.formula(is_double).unwrap(), numbers(is_double));
                 let total = kernel.total_formula(is_double);

@@ -204,7 +204,7 @@ pub(in crate::kernels) trait Wide: Doubles {
 }
 
 /// Singles that can be computed on as doubles.
-pub(in crate::kernels) trait Singles: Lanes {
+pub(in crate::kernels) trait Singles: Lanes<Scalar = f32> {
     /// As many doubles, in as many vectors as they need.
     type Double: Doubles;
     /// The lanes in order: the first half, the second half.

@@ -41,6 +41,7 @@ mod neon;
 mod portable;
 mod powers;
 mod product_sums;
+mod quotients;
 mod root;
 pub mod scalar;
 pub mod special;
@@ -550,6 +551,12 @@ kernels! {
     POW log::pow_single, log::pow, ends::power_single, ends::power;
     /// Angle of the point (`y`, `x`), in this order.
     ATAN2 inverse::atan2_single, inverse::atan2, ends::nan_of_singles, ends::nan_of_doubles;
+    /// Remainder with the sign of the divisor.
+    MODULO quotients::modulo_single, quotients::modulo, ends::unknown_single, ends::unknown;
+    /// Remainder with the sign of the dividend.
+    REMAINDER quotients::remainder_single, quotients::remainder, ends::unknown_single, ends::unknown;
+    /// Quotient rounded down.
+    FLOOR_QUOTIENT quotients::floor_quotient_single, quotients::floor_quotient, ends::unknown_single, ends::unknown;
 }
 
 #[cfg(test)]

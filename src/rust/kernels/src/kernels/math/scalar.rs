@@ -53,6 +53,11 @@ pub fn modulo<F: Float>(x: F, y: F) -> F {
     }
 }
 
+/// Remainder with the sign of the dividend, C's `fmod()`.
+pub fn remainder<F: Float>(x: F, y: F) -> F {
+    x % y
+}
+
 /// Zero with the sign of `x`.
 fn zero_signed<F: Float>(x: F) -> F {
     if x.sign_bit() {

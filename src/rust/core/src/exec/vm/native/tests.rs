@@ -210,7 +210,8 @@ static FUNCTIONS: [&Kernel1; 28] = [
     &math::SINPI,
     &math::TANPI,
 ];
-static FUNCTIONS2: [&Kernel2; 2] = [&math::POW, &math::ATAN2];
+static FUNCTIONS2: [&Kernel2; 5] =
+    [&math::POW, &math::ATAN2, &math::MODULO, &math::REMAINDER, &math::FLOOR_QUOTIENT];
 
 /// All ops on elements of this width.
 fn ops(width: usize) -> Vec<(Op, DType)> {
