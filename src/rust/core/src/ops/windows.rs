@@ -268,17 +268,18 @@ impl Windows {
         let last = size as i64 - 1;
         // Windows of an example, and how far apart two are.
         let each = (self.count(indices.shape) / self.examples(fit.layout, indices)).max(1);
-        let apart = self.batching.first().map_or(0, |axis| fit.layout.strides[axis.0]);
+        let apart = self.batching.first().map_or(0, |axis| fit.layout.strides[axis.0] as usize);
         let (mut start, mut rest) = (range.start, out);
         while !rest.is_empty() {
             let (example, within) = (start / each, start % each);
             let (slots, later) = rest.split_at_mut((each - within).min(TILE).min(rest.len()));
             stop::work(slots.len());
             let indices = part.tile::<i32>(start..start + slots.len(), &mut scratch);
-            if !placed((&mut *slots, indices), last, (example as isize * apart) as i64, share, fit.clamps) {
+            let first = example * apart;
+            if !placed_in_example((slots, indices), last, first, share, fit.clamps) {
                 raise_outside(check, indices, last, start, (axis, size, 1));
             }
-            (start, rest) = (start + slots.len(), later);
+            (start, rest) = (start + indices.len(), later);
         }
     }
 
@@ -388,33 +389,25 @@ fn inside<T: Element>(
 }
 
 /// The places of indices in a share of neighbours, or [`NOWHERE`]; those beyond 0 and `last` are moved if so asked. Returns
-/// whether none is, which is found without a branch. The example's first element is number `first`.
-fn placed(
-    (slots, indices): (&mut [u32], &[i32]),
-    last: i64,
-    first: i64,
-    share: &Range<usize>,
-    clamps: bool,
-) -> bool {
+/// whether none is, which is found without a branch.
+fn placed((slots, indices): (&mut [u32], &[i32]), last: i64, share: &Range<usize>, clamps: bool) -> bool {
     let number = |at: i64| i32::try_from(at).unwrap_or(i32::MAX);
     let most = number(last.max(0));
     if clamps {
-        let first = first as u32;
         return wide(|| {
             let mut moved = 0;
             for (slot, &index) in slots.iter_mut().zip(indices) {
                 let at = index.max(0).min(most);
                 moved |= at ^ index;
-                *slot = first.wrapping_add(at as u32);
+                *slot = at as u32;
             }
             moved == 0
         });
     }
-    // The index of the first element of the share, and those that are in it: none if it begins beyond the largest number.
-    let (before, end) = (share.start as i64 - first, share.end as i64 - first);
-    let (low, high) = match i32::try_from(before.max(0)) {
-        Ok(low) if end > 0 && last >= 0 => (low, number(end - 1).min(most)),
-        _ => (1, 0),
+    // No index is in a share that begins beyond the largest number.
+    let (low, high) = match i32::try_from(share.start) {
+        Ok(low) => (low, number(share.end as i64 - 1)),
+        Err(_) => (1, 0),
     };
     let inside = last >= 0;
     wide(|| {
@@ -422,10 +415,32 @@ fn placed(
         for (slot, &index) in slots.iter_mut().zip(indices) {
             all &= (index >= 0) & (index <= most);
             let own = (index >= low) & (index <= high);
-            *slot = if own { (index as u32).wrapping_sub(before as u32) } else { NOWHERE };
+            *slot = if own { index.wrapping_sub(low) as u32 } else { NOWHERE };
         }
         all
     })
+}
+
+/// As [`placed`], of an example of a batch whose elements, up to `last`, lie from number `first` of the value on.
+fn placed_in_example(
+    (slots, indices): (&mut [u32], &[i32]),
+    last: i64,
+    first: usize,
+    share: &Range<usize>,
+    clamps: bool,
+) -> bool {
+    let size = (last + 1) as usize;
+    let own = share.start.clamp(first, first + size) - first..share.end.clamp(first, first + size) - first;
+    let fits = placed((&mut *slots, indices), last, &own, clamps);
+    let before = (first + own.start).wrapping_sub(share.start) as u32;
+    if before != 0 {
+        wide(|| {
+            for slot in slots {
+                *slot = if *slot == NOWHERE { NOWHERE } else { slot.wrapping_add(before) };
+            }
+        });
+    }
+    fits
 }
 
 /// What computes places of windows of one element along an axis of so many elements, from indices of this dtype: the first
@@ -442,7 +457,7 @@ pub(super) fn finder(
     Box::new(move |places, tile, start| {
         if (indices, stride, first) == (DType::I32, 1, 0) {
             let indices = cast::slice::<i32>(tile);
-            if !placed((places, indices), last, 0, &(0..size), clamps) {
+            if !placed((places, indices), last, &(0..size), clamps) {
                 raise_outside(&check, indices, last, start, at);
             }
             return;
