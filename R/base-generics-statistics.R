@@ -79,10 +79,12 @@ cor.AnvilValue <- function(x, y = NULL, use = "everything", method = c("pearson"
   nv_cor(x, y, na_rm = leaves_out(use))
 }
 
-is_pairwise <- function(use) {
-  known <- c("everything", "complete.obs", "na.or.complete", "pairwise.complete.obs")
-  is.character(use) && length(use) == 1L && pmatch(use, known, nomatch = 0L) == 4L
-}
+known_uses <- c("everything", "complete.obs", "na.or.complete", "pairwise.complete.obs")
+
+# Which of them is meant, if one is.
+which_use <- function(use) if (is.character(use) && length(use) == 1L) pmatch(use, known_uses) else NA
+
+is_pairwise <- function(use) which_use(use) %in% 4L
 
 # Covariances or correlations of columns, each pair of the rows in which neither has NaN.
 of_pairs <- function(x, y, correlates) {
@@ -114,13 +116,14 @@ of_pairs <- function(x, y, correlates) {
 
 # Whether rows with NaN are left out.
 leaves_out <- function(use) {
-  known <- c("everything", "complete.obs", "na.or.complete", "pairwise.complete.obs")
-  at <- if (is.character(use) && length(use) == 1L) pmatch(use, known) else NA
+  at <- which_use(use)
   if (at %in% 4L) {
     hint <- "Pairs are left out for `method = \"pearson\"` of tensors."
     abort_arg("use", "\"everything\" or \"complete.obs\" here", describe(use), hint)
   }
-  if (is.na(at)) abort_arg("use", paste0("one of \"", paste(known, collapse = "\", \""), "\""), describe(use))
+  if (is.na(at)) {
+    abort_arg("use", paste0("one of \"", paste(known_uses, collapse = "\", \""), "\""), describe(use))
+  }
   at > 1L
 }
 

@@ -155,8 +155,7 @@ check_known <- function(arg, x) {
 mask_statistics <- list(
   seq_along = function(along.with) {
     if (!is_selection(along.with)) return(seq_along(along.with))
-    parts <- selected(along.with)
-    if (length(shape(parts$values)) > 1L) parts <- flat_parts(parts)
+    parts <- vector_parts(along.with)
     selection(numbered(parts), parts$mask, 1L)
   },
 

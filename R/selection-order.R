@@ -46,7 +46,10 @@ aligned <- function(parts) {
 }
 
 # The parts of a selection as those of a vector, in R's order.
-vector_parts <- function(x) flat_or_vector(selected(x))
+vector_parts <- function(x) {
+  parts <- selected(x)
+  if (length(shape(parts$values)) > 1L) flat_parts(parts) else parts
+}
 
 # Of one element after the other: those that are not selected are what changes nothing.
 accumulated <- function(x, op, generic) {
@@ -205,7 +208,7 @@ are_left_out <- function(i) {
 # c() of values among which are selections: what is no selection is selected as a whole.
 joined_selections <- function(values) {
   parts <- lapply(values[lengths_known(values) != 0L], function(x) {
-    if (is_selection(x)) return(flat_or_vector(selected(x)))
+    if (is_selection(x)) return(vector_parts(x))
     if (!is_operand(x)) abort_arg("...", "tensors, or R numbers, vectors or arrays", describe(x))
     x <- if (is_value(x)) as_flat(x) else array(x)
     list(values = x, mask = nv_fill(TRUE, length(x)))
@@ -216,8 +219,6 @@ joined_selections <- function(values) {
 
 # Lengths of those whose length is known.
 lengths_known <- function(values) vapply(values, function(x) if (is_selection(x)) 1L else length(x), 1L)
-
-flat_or_vector <- function(parts) if (length(shape(parts$values)) > 1L) flat_parts(parts) else parts
 
 #' @export
 c.AnvilSelection <- function(..., recursive = FALSE, use.names = TRUE) {

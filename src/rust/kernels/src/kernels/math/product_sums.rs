@@ -1,6 +1,6 @@
 //! Sums of products of a line and a number.
 
-use super::lanes::{Singles, Wide};
+use super::lanes::{Singles, Wide, MOST_LANES};
 use super::vectors::{vectored, Vectored};
 use crate::dtype::Element;
 
@@ -9,9 +9,6 @@ pub trait ProductSums: Element {
     /// Adds the product of each element and a number to the sum at its index, rounded once.
     fn add_products(sums: &mut [Self], x: &[Self], by: Self);
 }
-
-/// Lanes of a vector, at most.
-const MAX_LANES: usize = 16;
 
 struct Line<'a, R> {
     sums: &'a mut [R],
@@ -37,7 +34,7 @@ macro_rules! product_sums {
                 for (sum, x) in (&mut sums).zip(xs) {
                     $lanes::load(x).mul_add(by, $lanes::load(sum)).store(sum);
                 }
-                let (last, mut sum, mut x) = (sums.into_remainder(), [0.0; MAX_LANES], [0.0; MAX_LANES]);
+                let (last, mut sum, mut x) = (sums.into_remainder(), [0.0; MOST_LANES], [0.0; MOST_LANES]);
                 sum[..rest.len()].copy_from_slice(last);
                 x[..rest.len()].copy_from_slice(rest);
                 $lanes::load(&x).mul_add(by, $lanes::load(&sum)).store(&mut sum);
