@@ -297,6 +297,127 @@ fn ops_without_instructions_are_called() {
 }
 
 #[test]
+fn products_of_small_matrices() {
+    for (dtype, [m, k, n]) in [
+        ("f64", [2, 2, 2]),
+        ("f32", [3, 4, 1]),
+        ("f64", [1, 5, 4]),
+        ("f64", [4, 1, 3]),
+        ("f32", [7, 7, 7]),
+        ("f64", [8, 7, 8]),
+    ] {
+        let body = format!(
+            "%1: {dtype}[{m}, {n}] = dot_general [contracting_axes = [2, 1], batching_axes = [c(), c()]] (%x1, %x2)
+             %2: {dtype}[{n}, {m}] = dot_general [contracting_axes = [1, 2], batching_axes = [c(), c()]] (%x2, %x1)
+             %3: {dtype}[{m}, {n}] = add(%x0, %1)
+             %4: {dtype}[{n}, {m}] = sub(%2, %2)
+             %5: {dtype}[{n}, {m}] = add(%2, %4)"
+        );
+        let types =
+            [format!("{dtype}[{m}, {n}]"), format!("{dtype}[{m}, {k}]"), format!("{dtype}[{k}, {n}]")];
+        let turned = format!("{dtype}[{n}, {m}]");
+        scans(&[&types[0]], &[&types[1], &types[2]], &[], &body, "%3, %5", &[&turned]);
+    }
+    // Batches in front and behind; sums over two axes, and over none.
+    scans(
+        &["f64[2]"],
+        &["f64[2, 3, 2]", "f64[3, 2, 2]"],
+        &[],
+        "%1: f64[2, 3, 3] = dot_general [contracting_axes = [3, 2], batching_axes = [1, 3]] (%x1, %x2)
+         %2: f64[3, 3, 2] = dot_general [contracting_axes = [3, 2], batching_axes = [1, 3], batch_last = TRUE] (%x1, %x2)
+         %3: f64[2, 2] = dot_general [contracting_axes = [c(2, 3), c(1, 2)], batching_axes = [c(), c()]] (%x1, %x2)
+         %4: f64[2, 2] = dot_general [contracting_axes = [c(), c()], batching_axes = [c(), c()]] (%x0, %x0)",
+        "%x0, %1, %2, %3, %4",
+        &["f64[2, 3, 3]", "f64[3, 3, 2]", "f64[2, 2]", "f64[2, 2]"],
+    );
+}
+
+#[test]
+fn factors_of_small_matrices() {
+    for (dtype, n, m) in [
+        ("f64", 1, 2),
+        ("f64", 2, 1),
+        ("f32", 2, 2),
+        ("f64", 3, 2),
+        ("f64", 4, 1),
+        ("f32", 4, 3),
+        ("f64", 5, 2),
+    ] {
+        let square = format!("{dtype}[{n}, {n}]");
+        let sides = format!("{dtype}[{n}, {m}]");
+        // Many elements are zero, or have the size of another one, so that pivots vanish and choices are close. Of
+        // the products with the own transpose some are positive definite.
+        let body = format!(
+            "%1: {square} = broadcast_in_dim [shape = c({n}, {n}), broadcast_axes = c()] (0.5:{dtype})
+             %2: i1[{n}, {n}] = lt(%x1, %1)
+             %3: {square} = sub(%1, %1)
+             %4: {square} = trunc(%x1)
+             %5: {square} = select(%2, %3, %4)
+             (%6, %7, %8): ({square}, i32[{n}], i32[{n}]) = lu(%5)
+             %9: {sides} = lu_solve [adjoint = FALSE] (%5, %6, %8, %x2)
+             %10: {sides} = lu_solve [adjoint = TRUE] (%5, %6, %8, %x2)
+             (%11, %12, %13): ({square}, i32[{n}], i32[{n}]) = lu(%x1)
+             %14: {sides} = lu_solve [adjoint = FALSE] (%x1, %11, %13, %x2)
+             %15: {sides} = lu_solve [adjoint = TRUE] (%x1, %11, %13, %x2)
+             %16: {square} = dot_general [contracting_axes = [2, 2], batching_axes = [c(), c()]] (%5, %5)
+             %17: {square} = chol [lower = FALSE] (%16)
+             %18: {square} = dot_general [contracting_axes = [2, 2], batching_axes = [c(), c()]] (%x1, %x1)
+             %19: {square} = chol [lower = TRUE] (%18)
+             %20: {sides} = triangular_solve [lower = TRUE, unit_diagonal = FALSE, adjoint = FALSE] (%19, %x2)
+             %21: {sides} = triangular_solve [lower = FALSE, unit_diagonal = TRUE, adjoint = TRUE] (%5, %x2)
+             %22: {sides} = triangular_solve [lower = FALSE, unit_diagonal = FALSE, adjoint = FALSE] (%5, %x2)
+             %23: {square} = add(%x0, %x1)"
+        );
+        let integers = format!("i32[{n}]");
+        let results = [
+            (6, &square),
+            (7, &integers),
+            (8, &integers),
+            (9, &sides),
+            (10, &sides),
+            (11, &square),
+            (12, &integers),
+            (13, &integers),
+            (14, &sides),
+            (15, &sides),
+            (17, &square),
+            (19, &square),
+            (20, &sides),
+            (21, &sides),
+            (22, &sides),
+        ];
+        // What one of two NaN an op gives is the processor's choice, by the order in which the compiler has them.
+        let (mut body, mut gives) = (body, "%23".to_string());
+        for (number, ty) in results {
+            let (dtype, sizes) = ty.split_once('[').unwrap();
+            if dtype == "i32" {
+                gives += &format!(", %{number}");
+                continue;
+            }
+            let sizes = sizes.trim_end_matches(']');
+            body += &format!(
+                "\n%{number}1: i1[{sizes}] = is_nan(%{number})
+                 %{number}2: {ty} = broadcast_in_dim [shape = c({sizes}), broadcast_axes = c()] (NaN:{dtype})
+                 %{number}3: {ty} = select(%{number}1, %{number}2, %{number})"
+            );
+            gives += &format!(", %{number}3");
+        }
+        let types: Vec<&str> = results.iter().map(|(_, ty)| ty.as_str()).collect();
+        scans(&[&square], &[&square, &sides], &[], &body, &gives, &types);
+    }
+    // More rows than columns, and more columns than rows.
+    scans(
+        &["f64[]"],
+        &["f64[4, 2]", "f64[2, 3]"],
+        &[],
+        "(%1, %2, %3): (f64[4, 2], i32[2], i32[4]) = lu(%x1)
+         (%4, %5, %6): (f64[2, 3], i32[2], i32[2]) = lu(%x2)",
+        "%x0, %1, %2, %3, %4, %5, %6",
+        &["f64[4, 2]", "i32[2]", "i32[4]", "f64[2, 3]", "i32[2]", "i32[2]"],
+    );
+}
+
+#[test]
 fn many_values_at_once() {
     let mut body = String::new();
     for i in 1..=30 {

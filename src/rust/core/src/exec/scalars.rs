@@ -3,7 +3,8 @@
 //!
 //! Slices, pads, reshapes and their like vanish: what they do to elements is found by running them on the
 //! numbers of elements. Elementwise ops and folds become ops on elements, in the order of the kernels, so that
-//! bits are those of all executors. Any other op on short values is called. Longer values, and those of which windows
+//! bits are those of all executors, as do products and
+//! factors of small matrices ([`products`], [`factors`]). Any other op on short values is called. Longer values, and those of which windows
 //! are at computed positions, stay in memory, where windows of them are read and replaced ([`memory`]). A body that
 //! computes with longer values, with effects or with branches stays with the tile VM, as does one that vectors are
 //! faster for; it also runs iterations whose windows are out of range.
@@ -21,7 +22,9 @@ use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+mod factors;
 mod memory;
+mod products;
 
 /// Elements of a value that is replaced, at most.
 const MAX_ELEMENTS: usize = SHORT;
@@ -128,6 +131,7 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
         }
     }
     to.outputs(roles)?;
+    to.looped.prune();
     let reads = to.looped.reads.iter().filter(|(_, place)| place.moves).count();
     let apart = APART * (to.looped.steps.len() + reads + to.formulas) + CALL * to.calls.len();
     if to.longest > NARROW && apart > plan {
@@ -289,10 +293,10 @@ impl Lowering<'_> {
             return None;
         }
         self.longest = results.iter().map(|aval| aval.shape.size()).fold(self.longest, usize::max);
-        let made = self.replaced(node, &results[0]);
-        match made {
-            Some(elements) => self.held[node.results[0].index()] = Some(Held::Elements(elements)),
-            None => self.call(node, &results)?,
+        let made = self.factors(node).or_else(|| Some(vec![self.replaced(node, &results[0])?]));
+        let Some(made) = made else { return self.call(node, &results) };
+        for (elements, v) in made.into_iter().zip(&node.results) {
+            self.held[v.index()] = Some(Held::Elements(elements));
         }
         Some(())
     }
@@ -316,6 +320,9 @@ impl Lowering<'_> {
         }
         if let Some(op) = node.op.get::<Gather>() {
             return self.windows(op, node, result);
+        }
+        if let Some(op) = node.op.contraction() {
+            return self.product(op, node, result);
         }
         if let Some((fold, axes)) = node.op.fold() {
             let kept = |axis: &usize| !axes.iter().any(|a| a.0 == *axis);

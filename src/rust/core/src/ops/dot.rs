@@ -277,7 +277,8 @@ impl DotGeneral {
         moves.then(|| DotGeneral { batch_last: false, ..self.clone() })
     }
 
-    fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
+    /// The axes of an operand that are neither contracted nor of a batch.
+    pub(crate) fn rest(&self, side: usize, shape: &Shape) -> Vec<Axis> {
         let named = |a: &Axis| self.contracting[side].contains(a) || self.batching[side].contains(a);
         (0..shape.rank()).map(Axis).filter(|a| !named(a)).collect()
     }

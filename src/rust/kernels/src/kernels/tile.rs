@@ -29,7 +29,42 @@ pub fn tiles(n: usize) -> impl Iterator<Item = Range<usize>> {
 /// Axes of a value whose index is kept on the stack, at most.
 pub const STACK_AXES: usize = 8;
 
-/// Visits the elements `range` (in column-major order) of a strided value, as runs along the first axis.
+/// An axis of a walk over a strided value.
+#[derive(Clone, Copy, Default)]
+struct Axis {
+    size: usize,
+    stride: isize,
+    /// The index that is next.
+    index: usize,
+}
+
+/// Calls a function with the axes of a strided value: those of one element are left out, and axes with a single stride
+/// are joined. The first axis stays, as runs are along it.
+fn with_axes<R>(shape: &[usize], strides: &[isize], run: impl FnOnce(&mut [Axis]) -> R) -> R {
+    // Runs of a tile are asked for often: the usual few axes need no allocation.
+    let (mut stack, mut heap) = ([Axis::default(); STACK_AXES], vec![]);
+    let axes = if shape.len() <= STACK_AXES {
+        &mut stack[..]
+    } else {
+        heap.resize(shape.len(), Axis::default());
+        &mut heap[..]
+    };
+    let mut rank = 0;
+    for (&size, &stride) in shape.iter().zip(strides) {
+        match axes[..rank].last_mut() {
+            Some(_) if size == 1 => {}
+            Some(last) if last.stride * last.size as isize == stride => last.size *= size,
+            _ => {
+                axes[rank] = Axis { size, stride, index: 0 };
+                rank += 1;
+            }
+        }
+    }
+    run(&mut axes[..rank])
+}
+
+/// Visits the elements `range` (in column-major order) of a strided value, as runs along the first axis, and on along
+/// those that have a single stride with it.
 ///
 /// Calls `run(position, first, stride, len)`: `len` elements from element `first` of the buffer, `stride`
 /// apart, are the ones from number `position` on, counted from `range.start`.
@@ -39,13 +74,12 @@ pub fn runs(
     range: Range<usize>,
     run: impl FnMut(usize, usize, isize, usize),
 ) {
-    runs_along(shape, &layout.strides, layout.offset, range, run)
+    with_axes(shape, &layout.strides, |axes| runs_along(axes, layout.offset, range, run));
 }
 
-/// As [`runs`], of axes of these sizes and strides.
+/// As [`runs`], of these axes.
 fn runs_along(
-    shape: &[usize],
-    strides: &[isize],
+    axes: &mut [Axis],
     offset: usize,
     range: Range<usize>,
     mut run: impl FnMut(usize, usize, isize, usize),
@@ -54,34 +88,31 @@ fn runs_along(
     if total == 0 {
         return;
     }
-    if shape.is_empty() {
-        return run(0, offset, 0, 1);
+    let (mut rest, mut first) = (range.start, offset as isize);
+    for axis in axes.iter_mut() {
+        (axis.index, rest) = (rest % axis.size, rest / axis.size);
+        first += axis.index as isize * axis.stride;
     }
-    let (mut rest, rank) = (range.start, shape.len());
-    // Runs of a tile are asked for often: the usual few axes need no allocation.
-    let (mut stack, mut heap) = ([0; STACK_AXES], vec![]);
-    let index = if rank <= STACK_AXES {
-        &mut stack[..rank]
-    } else {
-        heap.resize(rank, 0);
-        &mut heap[..]
-    };
-    for (i, &size) in index.iter_mut().zip(shape.iter()) {
-        (*i, rest) = (rest % size, rest / size);
-    }
+    let Some((line, axes)) = axes.split_first_mut() else { return run(0, offset, 0, 1) };
     let mut done = 0;
-    while done < total {
-        let first = index.iter().zip(strides).fold(offset as isize, |at, (&i, &s)| at + i as isize * s);
-        let len = (shape[0] - index[0]).min(total - done);
-        run(done, first as usize, strides[0], len);
+    loop {
+        let len = (line.size - line.index).min(total - done);
+        run(done, first as usize, line.stride, len);
         done += len;
-        index[0] += len;
-        for axis in 0..rank - 1 {
-            if index[axis] < shape[axis] {
+        if done == total {
+            return;
+        }
+        // To the start of the next line.
+        first -= line.index as isize * line.stride;
+        line.index = 0;
+        for axis in axes.iter_mut() {
+            axis.index += 1;
+            first += axis.stride;
+            if axis.index < axis.size {
                 break;
             }
-            index[axis] = 0;
-            index[axis + 1] += 1;
+            first -= axis.size as isize * axis.stride;
+            axis.index = 0;
         }
     }
 }
@@ -106,6 +137,9 @@ pub fn tile<'a, T: Element>(x: &View<'a>, range: Range<usize>, scratch: &'a mut 
 
 /// Copies the elements `range` of a value that lies in `data`.
 pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Range<usize>, out: &mut [T]) {
+    if range.is_empty() {
+        return;
+    }
     // Short lines that are repeated as a whole: the first ones are copied on and on.
     let repeated = layout.strides.len() > 1 && layout.strides[1..].iter().all(|&stride| stride == 0);
     let once = match shape.first() {
@@ -113,12 +147,19 @@ pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Ran
         _ => range.len(),
     };
     let some = range.start..range.start + once;
-    match *layout.strides {
-        [0, 1, ..] if shape[0] > 1 => repeated_runs(data, shape, layout, some, &mut out[..once]),
-        _ => runs(shape, layout, some, |at, first, stride, len| {
-            gather_run(data, first as isize, stride, &mut out[at..at + len])
-        }),
-    }
+    // Runs are not along an axis of one element.
+    let single = shape.iter().take_while(|&&size| size == 1).count();
+    with_axes(&shape[single..], &layout.strides[single..], |axes| {
+        let out = &mut out[..once];
+        match axes {
+            [line, others @ ..] if !others.is_empty() && line.is_short(&others[0]) => {
+                short_lines(data, *line, others, layout.offset, some, out)
+            }
+            _ => runs_along(axes, layout.offset, some, |at, first, stride, len| {
+                gather_run(data, first as isize, stride, &mut out[at..at + len])
+            }),
+        }
+    });
     let (mut done, n) = (once, range.len());
     while done < n {
         let len = done.min(n - done);
@@ -127,23 +168,96 @@ pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Ran
     }
 }
 
-/// As [`gather`], of a value whose elements lie side by side along the second axis, and are repeated along the first.
-fn repeated_runs<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Range<usize>, out: &mut [T]) {
-    let (times, shape, strides) = (shape[0], &shape[1..], &layout.strides[1..]);
-    // Of the first element some may be left.
-    let (begin, within) = (range.start / times, range.start % times);
-    let (head, out) = out.split_at_mut(((times - within) % times).min(out.len()));
-    let each = |elements: Range<usize>, out: &mut [T]| {
-        runs_along(shape, strides, layout.offset, elements.clone(), |at, first, _, len| {
-            let end = ((at + len) * times).min(out.len());
-            repeat_each(&data[first..first + len], times, &mut out[at * times..end]);
-        });
-    };
-    if !head.is_empty() {
-        each(begin..begin + 1, head);
+/// Elements of a line, at most, that is not gathered by itself.
+const SHORT_LINE: usize = 16;
+
+impl Axis {
+    /// Whether lines along this axis are gathered some at a time, along the next one.
+    fn is_short(&self, next: &Axis) -> bool {
+        self.size <= SHORT_LINE || (self.stride, next.stride) == (0, 1)
     }
-    let begin = range.start.div_ceil(times);
-    each(begin..begin + out.len().div_ceil(times), out);
+}
+
+/// As [`gather`], of lines along an axis that are short, or of one element each: many of them along the next axis.
+fn short_lines<T: Element>(
+    data: &[T],
+    line: Axis,
+    others: &mut [Axis],
+    offset: usize,
+    range: Range<usize>,
+    out: &mut [T],
+) {
+    // Of the first line and of the last one there may be a part.
+    let (number, within) = (range.start / line.size, range.start % line.size);
+    let head = (line.size - within) % line.size;
+    let (head, out) = out.split_at_mut(head.min(out.len()));
+    let next = number + usize::from(within > 0);
+    let whole = out.len() / line.size;
+    let (out, tail) = out.split_at_mut(whole * line.size);
+    for (number, within, part) in [(number, within, head), (next + whole, 0, tail)] {
+        runs_along(others, offset, number..number + usize::from(!part.is_empty()), |_, first, _, _| {
+            gather_run(data, first as isize + within as isize * line.stride, line.stride, part);
+        });
+    }
+    runs_along(others, offset, next..next + whole, |at, first, stride, len| {
+        let out = &mut out[at * line.size..(at + len) * line.size];
+        match (line.stride, stride) {
+            (0, 1) => repeat_each(&data[first..first + len], line.size, out),
+            (within, between) => {
+                let lines = Lines { data, first: first as isize, within, between };
+                match line.size {
+                    2 => lines.gather::<2>(out),
+                    3 => lines.gather::<3>(out),
+                    4 => lines.gather::<4>(out),
+                    5 => lines.gather::<5>(out),
+                    8 => lines.gather::<8>(out),
+                    n => lines.each(out.chunks_exact_mut(n), |out, at| gather_run(data, at, within, out)),
+                }
+            }
+        }
+    });
+}
+
+/// Lines of elements: the distance of elements of a line, and that of lines.
+struct Lines<'a, T> {
+    data: &'a [T],
+    first: isize,
+    within: isize,
+    between: isize,
+}
+
+impl<T: Element> Lines<'_, T> {
+    /// Copies lines of so many elements.
+    fn gather<const N: usize>(&self, out: &mut [T]) {
+        let (count, lines) = (out.len() / N, out.chunks_exact_mut(N));
+        if self.between == 1 {
+            let elements = |i: usize| &self.data[(self.first + i as isize * self.within) as usize..][..count];
+            let sources: [&[T]; N] = std::array::from_fn(elements);
+            for (j, out) in lines.enumerate() {
+                out.copy_from_slice(&std::array::from_fn::<T, N, _>(|i| sources[i][j]));
+            }
+        } else if self.within == 1 {
+            self.each(lines, |out, at| out.copy_from_slice(&self.data[at as usize..][..N]));
+        } else {
+            let element = |at: isize, i: usize| self.data[(at + i as isize * self.within) as usize];
+            self.each(lines, |out, at| {
+                out.copy_from_slice(&std::array::from_fn::<T, N, _>(|i| element(at, i)))
+            });
+        }
+    }
+
+    /// Calls a function with each line of the result, and the place of its first element.
+    #[inline(always)]
+    fn each<'b>(&self, lines: impl Iterator<Item = &'b mut [T]>, mut copy: impl FnMut(&'b mut [T], isize))
+    where
+        T: 'b,
+    {
+        let mut at = self.first;
+        for line in lines {
+            copy(line, at);
+            at += self.between;
+        }
+    }
 }
 
 /// Elements that are stored at a time where each is repeated.
@@ -344,6 +458,41 @@ mod tests {
                 repeat_each(x, times, &mut out[..room]);
                 let want: Vec<u16> = (0..room).map(|i| x[i / times]).chain([0; 8]).collect();
                 assert_eq!(out, want, "{times} times, {room} elements");
+            }
+        }
+    }
+
+    #[test]
+    fn any_part_of_a_value_of_any_strides_is_gathered() {
+        let data: Vec<u64> = (0..5000).collect();
+        let axes: [&[(usize, isize)]; 12] = [
+            &[(2, 8), (8, 1), (3, 16)],
+            &[(2, 8), (8, 1), (1, 7), (3, 48)],
+            &[(3, 1), (7, 5), (4, 100)],
+            &[(2, 100), (5, 7), (3, 1000)],
+            &[(1, 4), (4, 30), (9, 2)],
+            &[(7, 1), (5, 7), (2, 70)],
+            &[(6, -1), (5, 20)],
+            &[(5, 40), (6, -2), (2, 0)],
+            &[(8, 3), (4, 24), (3, 200)],
+            &[(17, 2), (3, 100)],
+            &[(2, 1), (2, 512), (2, 2), (2, 256), (2, 4), (2, 128), (2, 8), (2, 64), (2, 16), (2, 32)],
+            &[(4, 0), (6, 1), (2, 6)],
+        ];
+        for axes in axes {
+            let shape = Shape::try_new(axes.iter().map(|axis| axis.0).collect()).unwrap();
+            let layout = Layout { strides: axes.iter().map(|axis| axis.1).collect(), offset: 60 };
+            let at = |i: usize| {
+                let step = |(rest, at): (usize, isize), &(n, stride): &(usize, isize)| {
+                    (rest / n, at + (rest % n) as isize * stride)
+                };
+                data[axes.iter().fold((i, 60), step).1 as usize]
+            };
+            let n = shape.size();
+            for (start, end) in (0..n).flat_map(|start| (start..=n).step_by(5).map(move |end| (start, end))) {
+                let mut out = vec![0; end - start];
+                gather(&data, &shape, &layout, start..end, &mut out);
+                assert_eq!(out, (start..end).map(at).collect::<Vec<_>>(), "{axes:?}, {start} to {end}");
             }
         }
     }

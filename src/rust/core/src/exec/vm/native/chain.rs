@@ -83,7 +83,7 @@ pub enum Op {
     Function(&'static Kernel1),
     /// As [`Op::Function`], of two operands.
     Function2(&'static Kernel2),
-    /// A step of a formula; chains are given none.
+    /// A step of a formula. Chains are given none, loops fused products alone.
     Step(Operation),
     /// The complement of the mask that this step makes.
     NotStep(Operation),

@@ -163,6 +163,7 @@ impl Expansion {
             Op::Mul => step(Operation::Mul, of, Some(result)),
             Op::Div => step(Operation::Div, of, Some(result)),
             Op::Select => step(Operation::Select, of, Some(result)),
+            Op::Step(operation) => step(operation, of, Some(result)),
             Op::Negate | Op::Abs => {
                 let sign = 1 << (8 * dtype.bytes() - 1);
                 let (operation, bits) =

@@ -59,20 +59,7 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
     let (chain, steps) = expanded(looped, tiny);
     let mut reads = vec![];
     for (at, step) in steps.iter().enumerate() {
-        match step {
-            Step::Op(op) => reads.extend(op.operands.iter().map(|&v| (at, v))),
-            Step::Instead(mask, op) => {
-                reads.extend([mask, &op.result].into_iter().chain(&op.operands).map(|&v| (at, v)));
-            }
-            Step::Store(v, _) => reads.push((at, *v)),
-            Step::Check(numbers) => reads.extend(numbers.iter().map(|&(v, _)| (at, v))),
-            Step::Load(load) => reads.extend(load.starts.iter().map(|&(v, ..)| (at, v))),
-            Step::Put(put) => {
-                reads.extend(put.starts.iter().map(|&(v, ..)| (at, v)));
-                reads.extend(put.elements.iter().map(|&(v, _)| (at, v)));
-            }
-            Step::Call(_) => {}
-        }
+        step.reads(&mut |v| reads.push((at, v)));
     }
     // At the end.
     let end = steps.len();

@@ -45,6 +45,26 @@ pub enum Step {
     Call(usize),
 }
 
+impl Step {
+    /// Calls a function with each element that it reads.
+    pub fn reads(&self, visit: &mut dyn FnMut(usize)) {
+        match self {
+            Step::Op(op) => op.operands.iter().for_each(|&v| visit(v)),
+            Step::Instead(mask, op) => {
+                [mask, &op.result].into_iter().chain(&op.operands).for_each(|&v| visit(v));
+            }
+            Step::Store(v, _) => visit(*v),
+            Step::Check(numbers) => numbers.iter().for_each(|&(v, _)| visit(v)),
+            Step::Load(load) => load.starts.iter().for_each(|&(v, ..)| visit(v)),
+            Step::Put(put) => {
+                put.starts.iter().for_each(|&(v, ..)| visit(v));
+                put.elements.iter().for_each(|&(v, _)| visit(v));
+            }
+            Step::Call(_) => {}
+        }
+    }
+}
+
 /// Elements at a computed position.
 #[derive(Clone, Debug)]
 pub struct Window {
@@ -89,6 +109,24 @@ pub struct Loop {
     pub arguments: Vec<(usize, bool)>,
     /// Iterations for which places that move have elements.
     pub length: usize,
+}
+
+impl Loop {
+    /// Leaves out ops whose results nothing reads.
+    pub fn prune(&mut self) {
+        let mut read = vec![false; self.chain.values.len()];
+        self.carried.iter().map(|c| c.next).chain(self.test.map(|(v, _)| v)).for_each(|v| read[v] = true);
+        let mut kept = vec![];
+        for step in std::mem::take(&mut self.steps).into_iter().rev() {
+            if matches!(&step, Step::Op(op) if !read[op.result]) {
+                continue;
+            }
+            step.reads(&mut |v| read[v] = true);
+            kept.push(step);
+        }
+        kept.reverse();
+        self.steps = kept;
+    }
 }
 
 /// Values in the buffer of an argument, from this byte on, dense.
