@@ -102,6 +102,31 @@ fn quotients_by_powers_of_two_are_products() {
     assert!(!check(Binary::div, DType::F64, Literal::new(3.0), &mut rng));
 }
 
+#[test]
+fn remainders_and_quotients_of_integers_by_powers_of_two_are_bits() {
+    let mut rng = Rng::new(8);
+    for &dtype in DType::ALL.iter().filter(|d| d.is_integer()) {
+        let (low, high) = dtype.bounds().unwrap();
+        let is_unsigned = low == 0;
+        for power in 0..dtype.bits() {
+            let known = Literal::new((1_u64 << power) as i64).convert(dtype);
+            let is_above = 1_i128 << power <= high;
+            for (op, goes) in [
+                (Binary::modulo, is_above),
+                (Binary::floor_div, is_above),
+                (Binary::remainder, is_unsigned),
+                (Binary::div, is_unsigned || power == 0),
+            ] {
+                assert_eq!(check(op, dtype, known, &mut rng), goes, "{op:?} of {dtype} and 2^{power}");
+            }
+        }
+        for number in [-8, -1, 0, 3, 6] {
+            let known = Literal::new(number).convert(dtype);
+            assert!(!check(Binary::modulo, dtype, known, &mut rng), "{dtype} and {number}");
+        }
+    }
+}
+
 /// An op, the number that is one of its operands, and whether it is the left one.
 type Step = (Binary, Literal, bool);
 

@@ -4,7 +4,7 @@
 
 use super::binary::Binary;
 use super::create::{on_literals, uniform};
-use super::derive::Math;
+use super::derive::{Math, Var};
 use super::unary::Unary;
 use super::Builder;
 use crate::dtype::DType;
@@ -128,6 +128,32 @@ pub(super) fn simplify(op: Binary, b: &mut Builder, operands: [Value; 2]) -> Res
         }
     }
     signs(op, b, operands)
+}
+
+/// The remainder or the quotient of integers by a power of two, from their bits: numbers below zero are those of their
+/// two's complement, for which quotients that are rounded down are shifts.
+pub(super) fn by_power_of_two<'m, 'b>(
+    op: Binary,
+    math: &'m Math<'b>,
+    x: Var<'m, 'b>,
+    n: Literal,
+) -> Option<Var<'m, 'b>> {
+    let (aval, is_unsigned) = (x.aval(), n.dtype().bounds()?.0 == 0);
+    let n = n.get::<i64>();
+    if !(is_unsigned || n > 0) || !(n as u64).is_power_of_two() {
+        return None;
+    }
+    let with = |op: Binary, n: i64| {
+        math.apply(op, &[x, math.repeat(whole(aval.dtype, n), aval.ambiguous, &aval.shape)])
+    };
+    let shift = i64::from(n.trailing_zeros());
+    match op {
+        Binary::modulo => Some(with(Binary::and, n.wrapping_sub(1))),
+        Binary::remainder if is_unsigned => Some(with(Binary::and, n.wrapping_sub(1))),
+        Binary::floor_div | Binary::div if is_unsigned => Some(with(Binary::shift_right_logical, shift)),
+        Binary::floor_div => Some(with(Binary::shift_right_arithmetic, shift)),
+        _ => None,
+    }
 }
 
 /// The number that `y` is everywhere, of the dtype of `x`, which is real; and whether a result of both has the

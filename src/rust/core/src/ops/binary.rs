@@ -380,11 +380,11 @@ impl OpDef for Binary {
         let x = math.var(x);
         let cheaper = if *self == Binary::pow {
             power::steps(n.dtype(), n).map(|steps| power::chain(x, steps))
-        } else if *self == Binary::div {
+        } else if let (Binary::div, Some(inverse)) = (*self, power::inverse_of_power_of_two(n)) {
             // The quotient and the product are the same number, rounded once.
-            power::inverse_of_power_of_two(n).map(|inverse| x * inverse)
+            Some(x * inverse)
         } else {
-            None
+            algebra::by_power_of_two(*self, &math, x, n)
         };
         let Some(value) = cheaper.map(Var::value) else { return Ok(None) };
         math.finish()?;

@@ -90,9 +90,32 @@ enum Coefficient {
     Number(f64),
 }
 
+/// The factorials of whole numbers below [`FEW`], which two doubles hold exactly.
+const FACTORIALS: [[f64; 2]; FEW as usize] = {
+    let (mut all, mut i, mut value) = ([[1.0, 0.0]; FEW as usize], 1, 1_u128);
+    while i < all.len() {
+        value *= i as u128;
+        let high = value as f64;
+        all[i] = [high, (value as i128 - high as i128) as f64];
+        i += 1;
+    }
+    all
+};
+
+/// Below this size of `n` products of [`FEW`] factors do not overflow.
+const MODEST: f64 = 1e9;
+
 /// `n (n - 1) ... (n - k + 1) / k!` for a few factors.
 fn factors(n: f64, k: f64) -> f64 {
     let (mut product, mut j) = (Double::from(1.0), 1.0);
+    if n.abs() < MODEST {
+        while j <= k {
+            product = product * two_sum(n, 1.0 - j);
+            j += 1.0;
+        }
+        let [high, low] = FACTORIALS[k as usize];
+        return (product / two_sum(high, low)).value();
+    }
     while j <= k {
         product = product * two_sum(n, 1.0 - j) / j.into();
         j += 1.0;
