@@ -14,8 +14,6 @@ use crate::exec::vm::native::loops::{Block, Call, Carried, Loop, Place, Step};
 use crate::exec::vm::native::{self, Chain, MicroOp, NativeLoop, Origin};
 use crate::graph::{self, Def, Value};
 use crate::kernels::cast;
-use crate::kernels::reductions::fold::Fold;
-use crate::kernels::reductions::partials::LANES;
 use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scatter};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
@@ -23,6 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 mod factors;
+mod folds;
 mod memory;
 mod products;
 
@@ -312,8 +311,9 @@ impl Lowering<'_> {
         if node.op.rearranges() {
             return self.rearranged(node, result, node.operands.len());
         }
-        if node.op.get::<DynamicUpdateSlice>().is_some() && !node.op.raises() {
-            return self.rearranged(node, result, 2);
+        if is_update(node) {
+            let moved = node.op.get::<DynamicUpdateSlice>().filter(|_| !node.op.raises());
+            return moved.and_then(|_| self.rearranged(node, result, 2)).or_else(|| self.update(node));
         }
         if let Some(op) = node.op.get::<DynamicSlice>() {
             return self.window(op, node, result);
@@ -325,8 +325,10 @@ impl Lowering<'_> {
             return self.product(op, node, result);
         }
         if let Some((fold, axes)) = node.op.fold() {
-            let kept = |axis: &usize| !axes.iter().any(|a| a.0 == *axis);
-            return self.folds(fold, node.operands[0], result, &kept);
+            return self.folds(fold, axes, node.operands[0], result);
+        }
+        if let Some(op) = node.op.cumulation() {
+            return self.cumulations(op, node.operands[0], result);
         }
         let from: Vec<DType> = node.operands.iter().map(|&v| self.body.aval(v).dtype).collect();
         if !node.op.is_elementwise(&from) {
@@ -397,79 +399,22 @@ impl Lowering<'_> {
         Some(made.into_iter().map(|v| v as usize).collect())
     }
 
-    /// The folds of the elements along the axes that are not kept.
-    fn folds(
-        &mut self,
-        fold: Fold,
-        operand: Value,
-        result: &Aval,
-        kept: &dyn Fn(&usize) -> bool,
-    ) -> Option<Arc<[usize]>> {
-        let (from, elements) = (self.body.aval(operand).clone(), self.elements(operand)?);
-        let mut lines = vec![vec![]; result.shape.size()];
-        for (i, &element) in elements.iter().enumerate() {
-            let (mut rest, mut to, mut stride) = (i, 0, 1);
-            for (axis, &size) in from.shape.iter().enumerate() {
-                if kept(&axis) {
-                    to += rest % size * stride;
-                    stride *= size;
-                }
-                rest /= size;
-            }
-            lines[to].push(element);
-        }
-        lines.into_iter().map(|line| self.fold(fold, from.dtype, &line)).collect()
-    }
-
-    /// The fold of a line, as [`Reduce`](crate::kernels::reductions::fold::Reduce) has it.
-    fn fold(&mut self, fold: Fold, dtype: DType, line: &[usize]) -> Option<usize> {
-        let float = matches!(dtype, DType::F32 | DType::F64);
-        let (op, start) = match fold {
-            Fold::Sum => (native::Op::Add, -0.0),
-            Fold::Prod => (native::Op::Mul, 1.0),
-            Fold::Max => (native::Op::Max, 0.0),
-            Fold::Min => (native::Op::Min, 0.0),
-            Fold::Any => (native::Op::Or, 0.0),
-            Fold::All => (native::Op::And, 0.0),
-            Fold::Squares => return None,
-        };
-        if line.is_empty() || !native::loop_has(op, dtype) {
-            return None;
-        }
-        // Sums and products of floats are accumulated in double precision.
-        let wide = float && matches!(fold, Fold::Sum | Fold::Prod);
-        let acc = if wide { DType::F64 } else { dtype };
-        let mut lanes: [Option<usize>; LANES] = [None; LANES];
-        for (i, &x) in line.iter().enumerate() {
-            let x = if acc == dtype { x } else { self.op(native::Op::Convert(acc), vec![x], acc) };
-            let lane = i % LANES;
-            lanes[lane] = Some(match lanes[lane] {
-                Some(before) => self.op(op, vec![before, x], acc),
-                None => x,
-            });
-        }
-        for half in [4, 2, 1] {
-            for lane in 0..half {
-                lanes[lane] = match (lanes[lane], lanes[lane + half]) {
-                    (Some(a), Some(b)) => Some(self.op(op, vec![a, b], acc)),
-                    (a, b) => a.or(b),
-                };
-            }
-        }
-        let mut sum = lanes[0]?;
-        if wide && line.len() == 1 {
-            // Nothing was added to it that makes a signalling NaN a quiet one.
-            let start = self.literal(Literal::new(start));
-            sum = self.op(op, vec![start, sum], acc);
-        }
-        Some(if acc == dtype { sum } else { self.op(native::Op::Convert(dtype), vec![sum], dtype) })
-    }
-
     /// A place of so many bytes in the scratch memory.
     fn place(&mut self, bytes: usize) -> usize {
         let place = self.scratch;
         self.scratch = (place + bytes).next_multiple_of(16);
         place
+    }
+
+    /// Stores the elements of a value in the scratch memory, and returns the place of the first.
+    fn stored(&mut self, aval: &Aval, elements: &[usize]) -> Option<usize> {
+        let (at, width) = (self.place(aval.bytes()), aval.dtype.bytes());
+        for (i, &element) in elements.iter().enumerate() {
+            let offset = i32::try_from(at + i * width).ok()?;
+            let place = Place { argument: self.scratch_argument, offset, moves: false };
+            self.looped.steps.push(Step::Store(element, place));
+        }
+        Some(at)
     }
 
     /// Calls the op.
@@ -492,12 +437,7 @@ impl Lowering<'_> {
                 Held::Whole(argument, _) => block(&aval, argument, 0),
                 Held::Updated(_) => return None,
                 Held::Elements(elements) => {
-                    let (at, width) = (self.place(aval.bytes()), aval.dtype.bytes());
-                    for (i, &element) in elements.iter().enumerate() {
-                        let offset = i32::try_from(at + i * width).ok()?;
-                        let place = Place { argument: scratch, offset, moves: false };
-                        self.looped.steps.push(Step::Store(element, place));
-                    }
+                    let at = self.stored(&aval, &elements)?;
                     block(&aval, scratch, at)
                 }
             });

@@ -48,3 +48,51 @@ fn random(dtype: DType, bytes: usize, rng: &mut Rng) -> AlignedBytes {
     }
     aligned(&out[..bytes])
 }
+
+/// A scan of a body with these inputs and outputs, for several lengths, in both directions.
+pub fn scans(carried: &[&str], sliced: &[&str], rest: &[&str], body: &str, gives: &str, made: &[&str]) {
+    let mut rng = Rng::new(7);
+    for length in [0, 1, 2, 5, 64, 1000] {
+        for reverse in ["FALSE", "TRUE"] {
+            let along = |ty: &str| {
+                let (dtype, sizes) = ty.split_once('[').unwrap();
+                let sizes = sizes.trim_end_matches(']');
+                match sizes {
+                    "" => format!("{dtype}[{length}]"),
+                    _ => format!("{dtype}[{length}, {sizes}]"),
+                }
+            };
+            let outside: Vec<String> = carried
+                .iter()
+                .map(|ty| (*ty).to_string())
+                .chain(sliced.iter().map(|ty| along(ty)))
+                .chain(rest.iter().map(|ty| (*ty).to_string()))
+                .collect();
+            let inside: Vec<&str> = carried.iter().chain(sliced).chain(rest).copied().collect();
+            let results: Vec<String> =
+                carried.iter().map(|ty| (*ty).to_string()).chain(made.iter().map(|ty| along(ty))).collect();
+            let declared: Vec<String> =
+                outside.iter().enumerate().map(|(i, ty)| format!("    %a{i}: {ty}\n")).collect();
+            let parameters: Vec<String> =
+                inside.iter().enumerate().map(|(i, ty)| format!("%x{i}: {ty}")).collect();
+            let arguments: Vec<String> = (0..outside.len()).map(|i| format!("%a{i}")).collect();
+            let names: Vec<String> = (0..results.len()).map(|i| format!("%r{i}")).collect();
+            let (left, types) = match names.len() {
+                1 => (names[0].clone(), results[0].clone()),
+                _ => (format!("({})", names.join(", ")), format!("({})", results.join(", "))),
+            };
+            let outputs: Vec<String> =
+                names.iter().zip(&results).map(|(name, ty)| format!("    {name}: {ty}\n")).collect();
+            let lines: Vec<String> = body.lines().map(|line| format!("        {}\n", line.trim())).collect();
+            let text = format!(
+                "<AnvilGraph>\n  Inputs:\n{}  Body:\n    {left}: {types} = scan [length = {length}, reverse = {reverse}, checkpoint = FALSE] ({})\n      body({}):\n{}        gives ({gives})\n  Outputs:\n{}",
+                declared.concat(),
+                arguments.join(", "),
+                parameters.join(", "),
+                lines.concat(),
+                outputs.concat(),
+            );
+            let _ = check(&text, &mut rng);
+        }
+    }
+}

@@ -1,5 +1,5 @@
 //! Values that stay in memory: windows of them are read at positions that are computed, and those of carried values
-//! are replaced where they lie.
+//! are replaced where they lie. Elements are stored in the scratch memory for that.
 //!
 //! An iteration that is left, as a window is out of range, is run again from its start by another executor. So
 //! whatever may leave it comes before the first replacement. Replacements are done late: reads of what was there before
@@ -7,13 +7,13 @@
 
 use super::{is_update, Held, Lowering, Node, MAX_ELEMENTS};
 use crate::dtype::DType;
-use crate::exec::vm::native::loops::{Step, Window};
+use crate::exec::vm::native::loops::{Place, Step, Window};
 use crate::exec::vm::native::{self, Origin};
 use crate::graph::{Def, Value};
 use crate::kernels::memory::indexed::Targets;
-use crate::ops::{DynamicSlice, Gather, Op, Scatter, Windows};
+use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Scatter, Windows};
 use crate::shape::{Axis, Shape};
-use crate::tensor::{Aval, Layout};
+use crate::tensor::{Aval, Layout, Literal};
 use std::sync::Arc;
 
 impl Lowering<'_> {
@@ -61,76 +61,167 @@ impl Lowering<'_> {
         matches!(self.held[v.index()], Some(Held::Whole(..) | Held::Updated(_)))
     }
 
-    /// A window of an operand that is in memory; that of another one is called for.
+    /// A window at a computed position.
     pub(super) fn window(&mut self, op: &DynamicSlice, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         let from = self.body.aval(node.operands[0]).clone();
-        let Held::Whole(argument, _) = self.operand(node.operands[0])? else { return None };
-        let starts = self.starts(&from, &op.sizes, &node.operands[1..])?;
+        let mut starts = self.starts(&from, &op.sizes, &node.operands[1..])?;
+        let (argument, base) = self.in_memory(node.operands[0], &mut starts, op.check.raises())?;
         let checked = self.check(&starts)?;
-        let elements: Arc<[usize]> =
-            (0..result.shape.size()).map(|_| self.element(result.dtype, Origin::Made)).collect();
-        let elements_at = placed(&from, &op.sizes, &elements, 0)?;
+        let elements = self.elements_of(result);
+        let elements_at = placed(&from, &op.sizes, &elements, base)?;
         self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements: elements_at }));
         Some(elements)
     }
 
-    /// The windows of an operand that is in memory, stacked; those of another one are called for.
+    /// Windows at computed positions, stacked.
     pub(super) fn windows(&mut self, op: &Gather, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         let from = self.body.aval(node.operands[0]).clone();
-        let Held::Whole(argument, _) = self.operand(node.operands[0])? else { return None };
-        let stack = self.stack(&op.windows, &from, &op.slice_sizes, node.operands[1])?;
-        let elements: Arc<[usize]> =
-            (0..result.shape.size()).map(|_| self.element(result.dtype, Origin::Made)).collect();
+        let mut stack = self.stack(&op.windows, &from, &op.slice_sizes, node.operands[1])?;
+        let mut place = None;
+        for (starts, _) in &mut stack.starts {
+            place = match place {
+                None => Some(self.in_memory(node.operands[0], starts, op.check.raises())?),
+                Some((argument, _)) => {
+                    self.clamp(argument, starts, op.check.raises());
+                    place
+                }
+            };
+        }
+        let (argument, base) = place?;
+        let elements = self.elements_of(result);
         let windows = stack.of(&op.windows, &result.shape, &elements);
         for ((starts, way), own) in stack.starts.into_iter().zip(windows) {
             let checked = self.check(&starts)?;
-            let elements = placed(&from, &op.slice_sizes, &own, way)?;
+            let elements = placed(&from, &op.slice_sizes, &own, base.checked_add(way)?)?;
             self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements }));
         }
         Some(elements)
+    }
+
+    /// New elements for a value.
+    fn elements_of(&mut self, aval: &Aval) -> Arc<[usize]> {
+        (0..aval.shape.size()).map(|_| self.element(aval.dtype, Origin::Made)).collect()
+    }
+
+    /// Where a value is in memory, the argument and the byte, to read a window there: what consists of elements is stored
+    /// in the scratch memory, unless elements lie side by side anyway.
+    fn in_memory(
+        &mut self,
+        v: Value,
+        starts: &mut [(usize, i32, i32)],
+        raises: bool,
+    ) -> Option<(usize, i32)> {
+        let aval = self.body.aval(v).clone();
+        let (argument, base) = match self.operand(v)? {
+            Held::Whole(argument, _) => (argument, 0),
+            Held::Updated(_) => return None,
+            Held::Elements(elements) => match self.side_by_side(&aval, &elements) {
+                Some(place) => (place.argument, place.offset),
+                None => (self.scratch_argument, i32::try_from(self.stored(&aval, &elements)?).ok()?),
+            },
+        };
+        self.clamp(argument, starts, raises);
+        Some((argument, base))
+    }
+
+    /// The place of the first of some elements that lie in memory side by side, in an argument that does not change.
+    fn side_by_side(&self, aval: &Aval, elements: &[usize]) -> Option<Place> {
+        let place =
+            |v: usize| self.looped.reads.iter().find(|(other, _)| *other == v).map(|(_, place)| *place);
+        let first = place(*elements.first()?).filter(|place| !place.moves)?;
+        let width = aval.dtype.bytes();
+        let follows = |(i, &v): (usize, &usize)| {
+            let offset = i32::try_from(i * width).ok().and_then(|bytes| first.offset.checked_add(bytes));
+            place(v).is_some_and(|other| Some(other) == offset.map(|offset| Place { offset, ..first }))
+        };
+        elements.iter().enumerate().all(follows).then_some(first)
+    }
+
+    /// Moves starts of windows that do not fit to the nearest that do, if that is what the op does with them. Those in
+    /// memory of the loop's own seldom fail to fit: the loop is left then.
+    fn clamp(&mut self, argument: usize, starts: &mut [(usize, i32, i32)], raises: bool) {
+        if raises || argument != self.scratch_argument {
+            return;
+        }
+        for (v, most, _) in starts {
+            let dtype = self.looped.chain.values[*v].dtype;
+            let [least, most] = [0, *most].map(|n| self.literal(Literal::new(n).convert(dtype)));
+            let above = self.op(native::Op::Max, vec![*v, least], dtype);
+            *v = self.op(native::Op::Min, vec![above, most], dtype);
+        }
+    }
+
+    /// The elements of a value of which windows are replaced at computed positions: in the scratch memory.
+    pub(super) fn update(&mut self, node: &Node) -> Option<Arc<[usize]>> {
+        let to = self.body.aval(node.operands[0]).clone();
+        let Held::Elements(elements) = self.operand(node.operands[0])? else { return None };
+        let (sizes, mut windows, by) = self.updates(node, &to)?;
+        let at = self.stored(&to, &elements)?;
+        if node.op.get::<DynamicUpdateSlice>().is_some() {
+            windows
+                .iter_mut()
+                .for_each(|((starts, _), _)| self.clamp(self.scratch_argument, starts, node.op.raises()));
+        }
+        windows.iter_mut().try_for_each(|((_, way), _)| {
+            *way = way.checked_add(i32::try_from(at).ok()?)?;
+            Some(())
+        })?;
+        self.replace(self.scratch_argument, &to, &sizes, windows, by)?;
+        match self.read(&to, self.scratch_argument, at, to.dtype.bytes(), false)? {
+            Held::Elements(elements) => Some(elements),
+            Held::Whole(..) | Held::Updated(_) => None,
+        }
     }
 
     /// Replaces windows of a carried value in memory, and returns where that is.
     pub(super) fn put(&mut self, node: &Node) -> Option<Held> {
         let to = self.body.aval(node.operands[0]).clone();
         let Held::Whole(argument, _) = self.operand(node.operands[0])? else { return None };
-        let part = if node.op.get::<Scatter>().is_some() { 2 } else { 1 };
-        let of = self.body.aval(node.operands[part]).shape.clone();
-        if argument >= self.carried || of.size() > MAX_ELEMENTS {
+        if argument >= self.carried {
             return None;
         }
-        let elements = self.elements(node.operands[part])?;
-        let (sizes, windows, by) = match node.op.get::<Scatter>() {
-            Some(op) => {
-                let sizes = op.sizes(to.shape.rank(), &of);
-                let stack = self.stack(&op.windows, &to, &sizes, node.operands[1])?;
-                let own = stack.of(&op.windows, &of, &elements);
-                (sizes, stack.starts.into_iter().zip(own).collect(), op.update.by())
-            }
-            None => {
-                let starts = self.starts(&to, &of, &node.operands[2..])?;
-                (of.to_vec(), vec![((starts, 0), elements.to_vec())], None)
-            }
-        };
-        self.replace(argument, &to, &sizes, windows, by)
+        let (sizes, windows, by) = self.updates(node, &to)?;
+        if !self.written.any() {
+            self.written.first = Some(self.looped.steps.len());
+        }
+        self.replace(argument, &to, &sizes, windows, by)?;
+        self.written.versions[argument] += 1;
+        Some(Held::Whole(argument, self.written.versions[argument]))
     }
 
-    /// Replaces windows of these sizes, in order, each by its elements, or by what an op makes of what is there and these.
+    /// The sizes of the windows that a node replaces, these with their elements, in order, and the op that makes the new
+    /// element of what is there and this one, if there is one.
+    fn updates(&mut self, node: &Node, to: &Aval) -> Option<Updates> {
+        let part = if node.op.get::<Scatter>().is_some() { 2 } else { 1 };
+        let of = self.body.aval(node.operands[part]).shape.clone();
+        if of.size() > MAX_ELEMENTS {
+            return None;
+        }
+        let Some(op) = node.op.get::<Scatter>() else {
+            let starts = self.starts(to, &of, &node.operands[2..])?;
+            let elements = self.elements(node.operands[part])?;
+            return Some((of.to_vec(), vec![((starts, 0), elements.to_vec())], None));
+        };
+        let by = match op.update.by() {
+            Some(op) => Some(op.instruction().filter(|&op| native::loop_has(op, to.dtype))?),
+            None => None,
+        };
+        let sizes = op.sizes(to.shape.rank(), &of);
+        let stack = self.stack(&op.windows, to, &sizes, node.operands[1])?;
+        let elements = self.elements(node.operands[part])?;
+        let own = stack.of(&op.windows, &of, &elements);
+        Some((sizes, stack.starts.into_iter().zip(own).collect(), by))
+    }
+
+    /// Replaces windows of these sizes in the buffer of an argument, in order.
     fn replace(
         &mut self,
         argument: usize,
         to: &Aval,
         sizes: &[usize],
         windows: Vec<(Start, Vec<usize>)>,
-        by: Option<Op>,
-    ) -> Option<Held> {
-        let by = match by {
-            Some(op) => Some(op.instruction().filter(|&op| native::loop_has(op, to.dtype))?),
-            None => None,
-        };
-        if !self.written.any() {
-            self.written.first = Some(self.looped.steps.len());
-        }
+        by: Option<native::Op>,
+    ) -> Option<()> {
         // All of them, before the first is replaced.
         let checked =
             windows.iter().try_fold(true, |all, ((starts, _), _)| Some(self.check(starts)? && all))?;
@@ -146,8 +237,7 @@ impl Lowering<'_> {
             let elements = placed(to, sizes, &elements, way)?;
             self.looped.steps.push(Step::Put(Window { argument, starts, checked, elements }));
         }
-        self.written.versions[argument] += 1;
-        Some(Held::Whole(argument, self.written.versions[argument]))
+        Some(())
     }
 
     /// Where the windows of a gather or a scatter are whose indices are these.
@@ -217,6 +307,9 @@ impl Lowering<'_> {
 /// Where a window is: for each axis, the element with its number, the largest in range, and the bytes between two; and the
 /// bytes from there on.
 type Start = (Vec<(usize, i32, i32)>, i32);
+
+/// The sizes of windows, where each is with its elements, and the op by which elements are replaced.
+type Updates = (Vec<usize>, Vec<(Start, Vec<usize>)>, Option<native::Op>);
 
 /// Windows of these sizes that a gather or a scatter stacks.
 struct Stack {
