@@ -214,3 +214,37 @@ fn windows_of_short_values_at_computed_positions() {
         scans_of_one_nan(&["f64[4]"], &["f64[4]", "i32[]", "f64[4, 4]"], &body, &results);
     }
 }
+
+#[test]
+fn branches_and_short_loops() {
+    let body = "%1: i1[] = lt(%x2, 0:f64)
+         (%2, %3, %4): (f64[3], i1[3], f64[]) = if(%1, %x0, %x1, %x0, %x1)
+           true(%a: f64[3], %b: f64[3]):
+             %1: f64[3] = cumsum [axis = 1, reverse = FALSE] (%a)
+             %2: i1[3] = lt(%a, %b)
+             %3: f64[3] = sqrt(%1)
+             %4: f64[] = reduce_max [axes = 1, drop = TRUE] (%b)
+             gives (%3, %2, %4)
+           false(%a: f64[3], %b: f64[3]):
+             %1: f64[3] = reverse [axes = 1] (%a)
+             %2: i1[3] = gt(%1, %b)
+             %3: f64[] = reduce_sum [axes = 1, drop = TRUE] (%a)
+             %4: f64[] = atan2(%3, 3:f64)
+             gives (%b, %2, %4)
+         (%5, %6, %7): (i32[], f64[3], f64[2, 3]) = scan [length = 2, reverse = REVERSE, checkpoint = FALSE] (0:i32, %2, %x3, %4)
+           body(%i: i32[], %a: f64[3], %row: f64[3], %c: f64[]):
+             %1: f64[1] = dynamic_slice [slice_sizes = 1] (%row, %i)
+             %2: f64[1] = add(%1, %1)
+             %3: f64[3] = dynamic_update_slice (%a, %2, %i)
+             %4: i32[] = add(%i, 1:i32)
+             %5: f64[3] = broadcast_in_dim [shape = 3, broadcast_axes = c()] (%c)
+             %6: f64[3] = sub(%3, %5)
+             gives (%4, %6, %3)
+         %8: f64[3] = min(%6, %x1)";
+    for reverse in ["FALSE", "TRUE"] {
+        let body = body.replace("REVERSE", reverse);
+        let results =
+            [("%8", "f64[3]"), ("%2", "f64[3]"), ("%3", "i1[3]"), ("%4", "f64[]"), ("%7", "f64[2, 3]")];
+        scans_of_one_nan(&["f64[3]"], &["f64[3]", "f64[]", "f64[2, 3]"], &body, &results);
+    }
+}

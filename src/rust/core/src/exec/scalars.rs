@@ -2,18 +2,19 @@
 //! elements (scalar replacement of aggregates).
 //!
 //! Slices, pads, reshapes and their like vanish: what they do to elements is found by running them on the
-//! numbers of elements. Elementwise ops and folds become ops on elements, in the order of the kernels, so that
-//! bits are those of all executors, as do products and
-//! factors of small matrices ([`products`], [`factors`]). Any other op on short values is called. Longer values, and those of which windows
-//! are at computed positions, stay in memory, where windows of them are read and replaced ([`memory`]). A body that
-//! computes with longer values, with effects or with branches stays with the tile VM, as does one that vectors are
-//! faster for; it also runs iterations whose windows are out of range.
+//! numbers of elements. Elementwise ops, folds ([`folds`]), products and factors of small matrices ([`products`],
+//! [`factors`]) become ops on elements, in the order of the kernels, so that bits are those of all executors. Branches
+//! and short loops do with their bodies ([`regions`]). Any other op on short values is called. Longer values stay in
+//! memory, where windows of them are read and replaced, as those of short ones are at computed positions ([`memory`]).
+//! A body that computes with longer values, with effects or with long loops stays with the tile VM, as does one that
+//! vectors are faster for; it also runs iterations whose windows are out of range.
 
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Block, Call, Carried, Loop, Place, Step};
 use crate::exec::vm::native::{self, Chain, MicroOp, NativeLoop, Origin};
 use crate::graph::{self, Def, Value};
 use crate::kernels::cast;
+use crate::ops::create::on_literals;
 use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scatter};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
@@ -24,6 +25,7 @@ mod factors;
 mod folds;
 mod memory;
 mod products;
+mod regions;
 
 /// Elements of a value that is replaced, at most.
 const MAX_ELEMENTS: usize = SHORT;
@@ -117,6 +119,7 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
         scratch: 0,
         formulas: 0,
         longest: 0,
+        depth: 0,
         carried: roles.carried,
         written: Written { versions: vec![0; body.inputs().len()], first: None, made: vec![] },
         scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
@@ -156,6 +159,8 @@ struct Lowering<'a> {
     formulas: usize,
     /// Elements of the longest result of a node.
     longest: usize,
+    /// In how many regions the body is that is lowered.
+    depth: usize,
     /// The number of carried values: their arguments, the first, can be written.
     carried: usize,
     /// What was written to arguments so far.
@@ -181,7 +186,7 @@ impl Written {
     }
 }
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     fn chain(&mut self) -> &mut Chain {
         &mut self.looped.chain
     }
@@ -201,6 +206,14 @@ impl Lowering<'_> {
         self.written.made[new] = 0;
         self.literals.insert(literal, new);
         new
+    }
+
+    /// The literal that an element is, if it is one.
+    fn known_literal(&self, v: usize) -> Option<Literal> {
+        match self.looped.chain.values[v].origin {
+            Origin::Literal(literal) => Some(literal),
+            _ => None,
+        }
     }
 
     /// New elements in the buffer of an argument, `apart` bytes from one another.
@@ -280,10 +293,14 @@ impl Lowering<'_> {
 
     fn node(&mut self, number: usize) -> Option<()> {
         let node = &self.body.nodes()[number];
-        if node.op.has_regions() || node.op.has_effect() {
+        if node.op.has_effect() {
             return None;
         }
         if is_update(node) && self.is_whole(node.operands[0]) {
+            // A branch that is not taken writes nothing.
+            if self.depth > 0 {
+                return None;
+            }
             self.held[node.results[0].index()] = Some(Held::Updated(number));
             return Some(());
         }
@@ -292,8 +309,14 @@ impl Lowering<'_> {
             return None;
         }
         self.longest = results.iter().map(|aval| aval.shape.size()).fold(self.longest, usize::max);
-        let made = self.factors(node).or_else(|| Some(vec![self.replaced(node, &results[0])?]));
-        let Some(made) = made else { return self.call(node, &results) };
+        let made = if node.op.control().is_some() {
+            Some(self.regions(node)?)
+        } else {
+            self.factors(node).or_else(|| Some(vec![self.replaced(node, &results[0])?]))
+        };
+        let Some(made) = made else {
+            return if node.op.has_regions() { None } else { self.call(node, &results) };
+        };
         for (elements, v) in made.into_iter().zip(&node.results) {
             self.held[v.index()] = Some(Held::Elements(elements));
         }
@@ -345,8 +368,14 @@ impl Lowering<'_> {
         if self.formulas > MAX_FORMULAS {
             return None;
         }
-        let each = |i: usize| operands.iter().map(|x| x[i]).collect::<Vec<_>>();
-        Some((0..result.shape.size()).map(|i| self.op(op, each(i), result.dtype)).collect())
+        let mut each = |i: usize| {
+            let operands: Vec<usize> = operands.iter().map(|x| x[i]).collect();
+            if let Some(known) = operands.iter().map(|&v| self.known_literal(v)).collect::<Option<Vec<_>>>() {
+                return self.literal(on_literals(&node.op, &known, result.dtype));
+            }
+            self.op(op, operands, result.dtype)
+        };
+        Some((0..result.shape.size()).map(&mut each).collect())
     }
 
     /// An op on elements: one that was done before, or a new one.

@@ -65,6 +65,12 @@ impl Lowering<'_> {
     pub(super) fn window(&mut self, op: &DynamicSlice, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         let from = self.body.aval(node.operands[0]).clone();
         let mut starts = self.starts(&from, &op.sizes, &node.operands[1..])?;
+        let known = self.known_place(&starts, op.check.raises());
+        if let (Some(way), Held::Elements(all)) = (known, self.operand(node.operands[0])?) {
+            let numbers: Vec<usize> = (0..result.shape.size()).collect();
+            let places = placed(&from, &op.sizes, &numbers, way)?;
+            return Some(places.into_iter().map(|(_, at)| all[at as usize / from.dtype.bytes()]).collect());
+        }
         let (argument, base) = self.in_memory(node.operands[0], &mut starts, op.check.raises())?;
         let checked = self.check(&starts)?;
         let elements = self.elements_of(result);
@@ -77,6 +83,19 @@ impl Lowering<'_> {
     pub(super) fn windows(&mut self, op: &Gather, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         let from = self.body.aval(node.operands[0]).clone();
         let mut stack = self.stack(&op.windows, &from, &op.slice_sizes, node.operands[1])?;
+        let ways = stack.starts.iter().map(|(starts, _)| self.known_place(starts, op.check.raises()));
+        let ways: Option<Vec<i32>> = ways.collect();
+        if let (Some(ways), Held::Elements(all)) = (ways, self.operand(node.operands[0])?) {
+            let numbers: Vec<usize> = (0..result.shape.size()).collect();
+            let mut made = vec![0; numbers.len()];
+            let own = stack.of(&op.windows, &result.shape, &numbers);
+            for ((way, (_, before)), own) in ways.into_iter().zip(&stack.starts).zip(own) {
+                for (number, at) in placed(&from, &op.slice_sizes, &own, way.checked_add(*before)?)? {
+                    made[number] = all[at as usize / from.dtype.bytes()];
+                }
+            }
+            return Some(made.into());
+        }
         let mut place = None;
         for (starts, _) in &mut stack.starts {
             place = match place {
@@ -96,6 +115,17 @@ impl Lowering<'_> {
             self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements }));
         }
         Some(elements)
+    }
+
+    /// How far from the first element a window is, in bytes, if its position is known. One that does not fit is not, if that
+    /// is an error, else it is moved.
+    fn known_place(&self, starts: &[(usize, i32, i32)], raises: bool) -> Option<i32> {
+        starts.iter().try_fold(0_i32, |way, &(v, most, bytes)| {
+            let position = self.known_literal(v)?.convert(DType::I64).get::<i64>();
+            let moved = position.clamp(0, most.into());
+            let step = i32::try_from(moved).ok()?.checked_mul(bytes)?;
+            (moved == position || !raises).then_some(way.checked_add(step)?)
+        })
     }
 
     /// New elements for a value.
@@ -156,6 +186,19 @@ impl Lowering<'_> {
         let to = self.body.aval(node.operands[0]).clone();
         let Held::Elements(elements) = self.operand(node.operands[0])? else { return None };
         let (sizes, mut windows, by) = self.updates(node, &to)?;
+        let is_scatter = node.op.get::<Scatter>().is_some();
+        let ways =
+            windows.iter().map(|((starts, _), _)| self.known_place(starts, node.op.raises() || is_scatter));
+        if let Some(ways) = ways.collect::<Option<Vec<i32>>>() {
+            let mut made = elements.to_vec();
+            for (way, ((_, before), elements)) in ways.into_iter().zip(windows) {
+                for (new, at) in placed(&to, &sizes, &elements, way.checked_add(before)?)? {
+                    let old = &mut made[at as usize / to.dtype.bytes()];
+                    *old = by.map_or(new, |op| self.op(op, vec![*old, new], to.dtype));
+                }
+            }
+            return Some(made.into());
+        }
         let at = self.stored(&to, &elements)?;
         if node.op.get::<DynamicUpdateSlice>().is_some() {
             windows
