@@ -1,6 +1,6 @@
 //! Folds and cumulations of short lines, step by step in the order of the kernels.
 
-use super::{Held, Lowering};
+use super::Lowering;
 use crate::dtype::DType;
 use crate::exec::vm::native::{self, Op};
 use crate::graph::Value;
