@@ -286,9 +286,30 @@ test_that("an error of `if` that has another cause is R's own", {
   expect_elements(jit(function(x) if (length(x) > 1 && dtype(x) == "f32") x else -x)(x), c(1, 2), "f32[2]")
 })
 
+test_that("an error names what the user called, and was given", {
+  said <- function(f) {
+    e <- expect_error(jit(user(f))(nv_tensor(c(1.5, 2, 4))), class = "anvil_error_concrete")
+    conditionMessage(e)
+  }
+  expect_match(said(function(x) rep(x, times = x)), "rep() cannot", fixed = TRUE)
+  expect_match(said(function(x) rep(x, each = x[1])), "rep() cannot", fixed = TRUE)
+  loop <- function(x) { i <- x[1]; repeat { i <- i + 1; if (i > 5) break }; i }
+  expect_match(said(loop), "`nv_while()`", fixed = TRUE)
+  # What R's functions compute first is not what they were given.
+  given <- "It is given AnvilTracer(dtype=f32, shape=3)"
+  expect_match(said(function(x) density(x)), given, fixed = TRUE)
+  expect_match(said(function(x) t.test(x)), given, fixed = TRUE)
+  solved <- said(function(x) uniroot(function(t) t - sum(x), c(-100, 100)))
+  expect_match(solved, "It computes with AnvilTracer", fixed = TRUE)
+  expect_match(solved, "bisections", fixed = TRUE)
+  expect_match(said(function(x) optim(x, function(b) sum(b^2))), "with the jitted function", fixed = TRUE)
+  expect_match(said(function(x) kmeans(cbind(x, x), 2)), "nv_segment_mean(", fixed = TRUE)
+  expect_match(said(function(x) lm(x ~ 1)), "nv_model()", fixed = TRUE)
+})
+
 test_that("conversions of a traced value say what to do", {
   conversions <- alist(
-    as.character(x), as.vector(x, "character"), as.array(x), as_array(x), as.complex(x)
+    as.character(x), as.vector(x, "character"), as.array(x), as_array(x)
   )
   for (expr in conversions) {
     e <- traced_error(expr)
