@@ -223,6 +223,11 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
       list(x), names = if (!optional) label, class = "data.frame", row.names = .set_row_names(length(x))
     ))
   }
+  if (is_traced(x) && ndims(x) == 2L && is.null(row.names)) {
+    columns <- lapply(seq_len(ncol(x)), function(j) x[, j])
+    names(columns) <- colnames(x) %||% if (!optional) paste0("V", seq_len(ncol(x)))
+    return(structure(columns, class = "data.frame", row.names = rownames(x) %||% .set_row_names(nrow(x))))
+  }
   values <- as_array(x)
   rows <- NROW(values)
   named <- (is.character(row.names) || is_numeric(row.names)) && length(row.names) == rows

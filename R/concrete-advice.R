@@ -6,8 +6,8 @@ number_known <- paste(
 )
 
 known_groups <- paste(
-  "Use `g <- factor(g, levels = 1:k)`, which says which groups there are: `tapply(x, g, sum)`, `table(g)`,",
-  "`split(x, g)` and `ave(x, g)` take it."
+  "Use `g <- factor(g, levels = 1:k)`, of logicals `levels = c(FALSE, TRUE)`, which says which groups there",
+  "are: `tapply(x, g, sum)`, `table(g)`, `split(x, g)` and `ave(x, g)` take it."
 )
 
 steps_of_optimiser <- paste(
@@ -95,6 +95,8 @@ instead_of <- c(
   `[[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
   `%in%` = "Use `nv_isin(x, table)`.",
   match = "Use `nv_isin(x, table)`, or `nv_search_sorted()` in a sorted table.",
+  intersect = "Use `x[x %in% y]`, a selection, see `?selections`, and `unique()` of it.",
+  rcond = "Use `1 / nv_cond()`.",
   order = "Use `nv_order(x)`.",
   sort.list = "Use `nv_order(x)`.",
   sort.int = "Use `nv_sort(x)`.",

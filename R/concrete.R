@@ -114,11 +114,16 @@ advice_on_subset <- function(reader) {
   if (any(vapply(as.list(call), is.object, NA))) return(NULL)
   x <- call[[2L]]
   value <- if (is.name(x)) value_of_variable(x)
-  if (is.character(value)) {
+  gives_text <- c("names", "levels", "rownames", "colnames", "paste", "paste0")
+  is_text <- is.call(x) && name_of_call(x) %in% gives_text
+  if (is.character(value) || is_text) {
     return("A program has no text: give the positions as a result, and subscript with them outside.")
   }
   if (is.list(value) && !is.data.frame(value)) {
     return("`nv_switch()` chooses among the elements of a list.")
+  }
+  if (inherits(value, "ts") || is.call(x) && name_of_call(x) == "ts") {
+    return("A time series of traced values has no elements to subscript: subscript the values before `ts()`.")
   }
   tensor <- if (isTRUE(reader$of_frame)) "as_nv_tensor" else "nv_tensor"
   call[[2L]] <- call(tensor, x)
@@ -268,19 +273,26 @@ reading_call <- function(at, statement) {
   masked <- within > 0L && is_mask_function(sys.function(within))
   if (masked) at <- within
   # R evaluates the arguments of a method or of a masked function within it: `x[1:n]`, `sum(seq_len(n))`.
-  if (at > 0L && is_ours(sys.function(at))) {
-    arguments <- as.call(c(quote(`{`), as.list(sys.call(at))[-1L]))
-    caller <- if (parents[at] > 0L) sys.frame(parents[at]) else globalenv()
+  within <- at
+  while (within > 0L && is_ours(sys.function(within))) {
+    arguments <- as.call(c(quote(`{`), as.list(sys.call(within))[-1L]))
+    caller <- if (parents[within] > 0L) sys.frame(parents[within]) else globalenv()
     found <- primitive_calls(arguments, caller, TRUE)
     # What computes a subscript of R's vectors is likelier to be read than what a masked function is given.
-    if (!length(found) && masked) found <- Filter(is_subset, primitive_calls(arguments, caller))
+    if (!length(found) && (masked || within < at)) {
+      found <- Filter(is_subset, primitive_calls(arguments, caller))
+    }
     if (length(found)) return(reader_of(found, line, found[[1L]]))
+    # A generic of ours evaluates them where it looks for the method.
+    within <- if (parents[within] < within) parents[within] else 0L
   }
   # What this package calls is the user's, wherever it was defined.
   while (
     at > 0L && is_of_package(sys.function(at)) &&
     (!is_ours(sys.function(at)) || is_mask_function(sys.function(at)))
   ) {
+    # It is called by the method below it, and says that the caller of that called it.
+    if (identical(sys.function(at), base::NextMethod)) at <- at - 1L
     of_frame <- identical(sys.function(at), base::`[.data.frame`)
     # A method, of which the user has called the generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)

@@ -267,6 +267,10 @@ mask_base <- list(
     if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
   },
 
+  simplify2array = function(x, higher = TRUE, ...) {
+    if (is.list(x) && any_traced_in(x)) simplified(x, higher) else simplify2array(x, higher, ...)
+  },
+
   as.matrix = of_frames("as.matrix"), t = of_frames("t"), scale = of_frames("scale"),
 
   data.matrix = function(frame, ...) {

@@ -36,6 +36,19 @@ codes_among <- function(x, values) {
   nv_ifelse(is_one, if (is.unsorted(order)) nv_subset(value_of(array(order)), at) else at, 0L)
 }
 
+# The first positions of elements among traced ones, as match() has them.
+positions_among <- function(x, table, nomatch) {
+  table <- as_flat(table)
+  count <- length(table)
+  if (!count) abort_arg("table", "a vector with elements", "one without any")
+  # Equal elements stay in their order: the first of them is found.
+  order <- nv_order(table)
+  sorted <- table[order]
+  at <- nv_clamp(1L, nv_search_sorted(sorted, x, side = "left") + 1L, count)
+  codes <- nv_ifelse(nv_eq(nv_subset(sorted, at), x), nv_subset(order, at), 0L)
+  if (is.na(nomatch)) checked_codes(codes, count) else nv_ifelse(codes > 0L, codes, as.integer(nomatch))
+}
+
 # Known values to look elements up in: numbers for numbers, logicals for logicals, as strings as well.
 values_like <- function(x, values, arg) {
   kind <- if (inherits(dtype(x), "BooleanType")) "logicals" else "numbers"
@@ -279,7 +292,8 @@ mask_groups <- list(
   },
 
   match = function(x, table, nomatch = NA_integer_, incomparables = NULL) {
-    if (!is_traced(x) || is_traced(table)) return(match(x, table, nomatch, incomparables))
+    if (!any_traced(x, table)) return(match(x, table, nomatch, incomparables))
+    if (is_traced(table)) return(positions_among(value_of(as_operand(x)), table, nomatch))
     if (is.null(levels(x))) {
       # Numbers meet logicals as numbers here, other than for factor().
       if (inherits(dtype(x), "BooleanType") && is_numeric(table)) x <- nv_convert(x, "i32")
@@ -294,6 +308,10 @@ mask_groups <- list(
       count <- length(table)
     }
     if (is.na(nomatch)) checked_codes(codes, count) else nv_ifelse(codes > 0L, codes, as.integer(nomatch))
+  },
+
+  is.element = function(el, table) {
+    if (any_traced(el, table)) nv_isin(as_operand(el), as_operand(table)) else is.element(el, table)
   },
 
   table = function(...) {

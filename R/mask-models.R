@@ -28,7 +28,9 @@ least_squares <- function(x, y, w = NULL, offset = NULL) {
   residuals <- y - if (ndims(y) == 1L) as_flat(fitted) else fitted
   out <- list(
     coefficients = coefficients, residuals = residuals, effects = qr.qty.AnvilQr(f, weighted),
-    rank = ncol(x), fitted.values = given - residuals
+    rank = ncol(x), fitted.values = given - residuals,
+    # Its triangle is what chol2inv() reads.
+    qr = list(qr = f$r, rank = ncol(x), pivot = seq_len(ncol(x)))
   )
   rows <- if (is.null(w)) nrow(x) else if (is_traced(w)) nv_reduce_sum(w != 0) else sum(w != 0)
   c(out, list(weights = w)[!is.null(w)], list(df.residual = rows - ncol(x)))
@@ -98,6 +100,14 @@ matrix_of_distances <- function(x) {
   labels <- attr(x, "Labels") %||% as.character(seq_len(size))
   dimnames(out) <- list(labels, labels)
   if (is_traced(out)) from_r(out) else as_array(out)
+}
+
+# What is computed of distances by several ops: distances, if `x` are.
+distances_as <- function(out, x) {
+  if (is.null(attr(x, "Size"))) return(out)
+  attr(out, "Size") <- attr(x, "Size")
+  attr(out, "Labels") <- attr(x, "Labels")
+  out
 }
 
 # As a vector they are no distances any more, of which as.matrix() makes a matrix.
@@ -196,6 +206,30 @@ mask_models <- list(
     if (!scores) return(out)
     scaled <- sweep.AnvilValue(sweep.AnvilValue(x, 2L, center), 2L, scale, "/")
     c(out, list(scores = product(scaled, loadings)))
+  },
+
+  cov.wt = function(x, wt = rep(1 / nrow(x), nrow(x)), cor = FALSE, center = TRUE,
+                    method = c("unbiased", "ML")) {
+    x <- as_matrix_of_values(x)
+    if (!any_traced(x, wt, center)) return(stats::cov.wt(x, wt, cor, center, method))
+    check_flag("cor", cor)
+    method <- chosen("method", method, c("unbiased", "ML"))
+    x <- real_floats(x)
+    check_matrix("x", x)
+    if (length(wt) != nrow(x)) {
+      abort_arg("wt", paste("as long as `x` has rows,", nrow(x)), paste("of length", length(wt)))
+    }
+    is_given <- !missing(wt)
+    wt <- if (is_value(wt)) as_flat(wt) else array(wt)
+    wt <- wt / sum(wt)
+    center <- if (isTRUE(center)) colSums(x * wt) else if (isFALSE(center)) 0 else center
+    centred <- if (identical(center, 0)) x else sweep.AnvilValue(x, 2L, center)
+    covariance <- cross(centred, centred * wt) / if (method == "ML") 1 else 1 - sum(wt^2)
+    covariance <- with_names(covariance, list(colnames(x), colnames(x)))
+    out <- list(cov = covariance, center = center, n.obs = nrow(x))
+    if (is_given) out$wt <- wt
+    if (cor) out$cor <- cov2cor.AnvilValue(covariance)
+    out
   },
 
   poly = function(x, ..., degree = 1, coefs = NULL, raw = FALSE, simple = FALSE) {

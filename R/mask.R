@@ -18,15 +18,15 @@
 #'   NaN; it is an error where integers or logicals are assigned.
 #' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`.
 #' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply replicate
-#'   Vectorize`. `sapply()` and its like call it for each element of a traced vector too: the
+#'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does.
-#' * groups: `factor as.factor relevel interaction cut match table split unsplit tapply by ave`. A traced
-#'   value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know their
-#'   levels, as the columns of data frames are. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)` have values
-#'   for all levels; a group without elements has NaN where R has `NA`. `split(x, g)` gives [selections], of
-#'   data frames their columns. What is none of the levels is in no group; its code is 0, and an
-#'   `anvil_error_index` where it is used as a number. What leaves out groups without elements, as
+#' * groups: `factor as.factor relevel interaction cut match is.element table split unsplit tapply by ave`. A
+#'   traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know
+#'   their levels, as the columns of data frames are. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)` have
+#'   values for all levels; a group without elements has NaN where R has `NA`. `split(x, g)` gives
+#'   [selections], of data frames their columns. What is none of the levels is in no group; its code is 0, and
+#'   an `anvil_error_index` where it is used as a number. What leaves out groups without elements, as
 #'   `aggregate()` and `droplevels()` do, is an error;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
@@ -35,10 +35,10 @@
 #'   ecdf spline splinefun mad complete.cases`. `acf()` and its like take `plot = FALSE` and give a list;
 #'   `spline()` and `splinefun()` take traced values at known points, `max.col()` a way to break ties,
 #'   `p.adjust()` all methods but `"hommel"`;
-#' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp poly dist bw.nrd0 bw.nrd`.
-#'   They give lists of what R's give, without classes, for columns that are independent. Components of
-#'   `prcomp()` are unique up to their signs. `dist()` gives distances of which `as.matrix()` makes a matrix,
-#'   also after operators: `as.matrix(exp(-dist(x)^2))`;
+#' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist bw.nrd0
+#'   bw.nrd`. They give lists of what R's give, without classes, for columns that are independent. Components
+#'   of `prcomp()` are unique up to their signs. `dist()` gives distances of which `as.matrix()` makes a
+#'   matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
 #' * what asks: `seq_along %in% is.vector is.factor which arrayInd`, and `identical`, which is an error where
 #'   it compares a traced value with a number.
 #'

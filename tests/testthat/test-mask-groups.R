@@ -201,6 +201,12 @@ test_that("match() looks traced elements up in known ones", {
   expect_as_r(function(x) match(x > 1, c(TRUE, FALSE)), x)
   expect_as_r(function(x) match(x > 1, c(1, 0)), x)
   expect_error(jit(user(function(y) match(y, c(1, 2))))(nv_tensor(y)), class = "anvil_error_index")
+  expect_as_r(function(y) match(max(y), y), y)
+  expect_as_r(function(y) match(c(6, 3, 1), c(y, y)), y)
+  expect_as_r(function(x, y) match(x, y, nomatch = 0L), x, y)
+  expect_as_r(function(y) match(y, rev(y)), y)
+  expect_as_r(function(x) is.element(7, x), x)
+  expect_as_r(function(d) outer(d$g, c("c", "x", "a"), "=="), frame)
 })
 
 test_that("what depends on which groups have elements is refused", {
@@ -239,6 +245,10 @@ test_that("rapply() and summary() take traced values", {
   expect_as_r(function(x) rapply(list(a = x, b = list(x[1])), function(v) v * 2, how = "unlist"), x)
   expect_as_r(function(x) rapply(list(a = x, b = list(x)), sum, how = "list"), x)
   expect_as_r(function(x) as.vector(summary(x)), x)
+  expect_as_r(function(x) simplify2array(lapply(1:2, function(i) x * i)), x)
+  A <- matrix(c(2, 9, 4, 1, 7, 3), 2)
+  expect_as_r(function(A) sapply(as.data.frame(A), mean), A)
+  expect_as_r(function(A) as.data.frame(A)$V2, A)
   expect_identical(names(jit(user(function(x) summary(x)))(nv_tensor(x))), names(summary(x)))
 })
 

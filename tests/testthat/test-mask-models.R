@@ -42,6 +42,7 @@ test_that("least squares are those of stats", {
   expect_as_r(function(m, y) lm.wfit(m, y, c(1, 2, 0.5, 1, 3))[fit_parts], m, y)
   expect_as_r(function(m, y) .lm.fit(m, y)[c("coefficients", "residuals", "rank")], m, y)
   expect_as_r(function(m, y) sum(.lm.fit(m, y)$effects[-(1:3)]^2), m, y)
+  expect_as_r(function(m, y) chol2inv(lm.fit(m, y)$qr$qr), m, y)
   expect_as_r(function(m, y) lsfit(m, y)[c("coefficients", "residuals")], m, y)
   expect_as_r(function(m, y) lsfit(m[, 1], y)$coefficients, m, y)
   expect_as_r(function(m, y) {
@@ -101,6 +102,9 @@ test_that("dist() knows the rows it is of, and as.matrix() makes a matrix of it"
   expect_as_r(function(m) unname(as.matrix(sqrt(dist(m) + dist(m, "maximum")))), m)
   expect_as_r(function(m) as.matrix(as.vector(dist(m))), m)
   expect_as_r(function(m) mean(dist(m)), m)
+  expect_as_r(function(m) as.matrix(dist(m) > 2), m)
+  expect_as_r(function(m) as.matrix(ifelse(dist(m) > 2, dist(m), 1)), m)
+  expect_as_r(function(m) unname(as.matrix(round(abs(-dist(m)), 1))), m)
   expect_as_r(function(m) as.vector(dist(m[, 1])), m)
   got <- jit(user(function(m) as.matrix(dist(m))))
   expect_identical(dimnames(got(nv_tensor(named))), dimnames(as.matrix(dist(named))))
@@ -109,6 +113,14 @@ test_that("dist() knows the rows it is of, and as.matrix() makes a matrix of it"
   f <- user(function(m) sum(as.matrix(dist(m))))
   expect_true(all(is.finite(as_array(gradient(f)(nv_tensor(rbind(m, m[1, ]), "f64"))$m))))
   refused(function(m) dist(m, "canberra"), m, "euclidean")
+})
+
+test_that("cov.wt() weighs rows", {
+  expect_as_r(function(m) cov.wt(m), m)
+  expect_as_r(function(m, w) cov.wt(m, w / sum(w))[c("cov", "center", "n.obs", "wt")], m, w)
+  correlations <- jit(user(function(m, w) cov.wt(m, w, cor = TRUE)$cor))(nv_tensor(m, "f64"), nv_tensor(w))
+  expect_equal(plain(correlations), cov.wt(m, w / sum(w), cor = TRUE)$cor, tolerance = 1e-6)
+  expect_as_r(function(m, w) cov.wt(m, w / sum(w), center = FALSE, method = "ML")$cov, m, w)
 })
 
 test_that("bandwidths are those of stats", {

@@ -305,6 +305,11 @@ test_that("an error names what the user called, and was given", {
   expect_match(said(function(x) optim(x, function(b) sum(b^2))), "with the jitted function", fixed = TRUE)
   expect_match(said(function(x) kmeans(cbind(x, x), 2)), "nv_segment_mean(", fixed = TRUE)
   expect_match(said(function(x) lm(x ~ 1)), "nv_model()", fixed = TRUE)
+  expect_match(said(function(x) ts(x)[2]), "before `ts()`", fixed = TRUE)
+  expect_match(said(function(x) names(c(a = x[1], b = x[2]))[x > 1]), "A program has no text", fixed = TRUE)
+  # An argument of a generic of ours is evaluated where that looks for the method.
+  where <- said(function(x) approx(seq_along(x)[x > 1], x, 2))
+  expect_match(where, "nv_tensor(seq_along(x))[x > 1]", fixed = TRUE)
 })
 
 test_that("conversions of a traced value say what to do", {

@@ -99,10 +99,14 @@ impl Call {
         list_of(&[name, operands, attrs, value::flag(elementwise)], scope)
     }
 
-    /// What is computed of distances element by element are distances.
+    /// What is computed of distances element by element are distances. As in R, what is compared or chosen is none.
     fn keep_distances(&self, out: SEXP) -> Outcome<()> {
-        match distances::among(&self.operands, out) {
-            Some(x) if is_elementwise(&text(self.name)) => distances::follow(out, x),
+        let Some(x) = distances::among(&self.operands, out).filter(|_| kind(out) != LGLSXP) else {
+            return Ok(());
+        };
+        match text(self.name).as_str() {
+            "select" => Ok(()),
+            name if is_elementwise(name) => distances::follow(out, x),
             _ => Ok(()),
         }
     }
