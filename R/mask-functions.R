@@ -271,6 +271,12 @@ mask_base <- list(
     if (is.list(x) && any_traced_in(x)) simplified(x, higher) else simplify2array(x, higher, ...)
   },
 
+  # See noting_draws().
+  set.seed = function(...) {
+    draws$is_noted <- TRUE
+    set.seed(...)
+  },
+
   as.matrix = of_frames("as.matrix"), t = of_frames("t"), scale = of_frames("scale"),
 
   data.matrix = function(frame, ...) {

@@ -312,6 +312,26 @@ test_that("an error names what the user called, and was given", {
   expect_match(where, "nv_tensor(seq_along(x))[x > 1]", fixed = TRUE)
 })
 
+test_that("R's random numbers in what runs many times are a warning", {
+  x <- nv_tensor(c(1, 2, 3))
+  said <- "drawn once"
+  expect_warning(jit(user(function(x) x + rnorm(3)))(x), class = "anvil_warning_random", said)
+  expect_warning(jit(user(function(x) sample(x)))(x), class = "anvil_warning_random", said)
+  expect_warning(
+    nv_for(3, nv_scalar(0), user(function(i, s) s + runif(1))), class = "anvil_warning_random", "a loop"
+  )
+  expect_warning(vmap(user(function(x) x + rnorm(1)))(x), class = "anvil_warning_random", "vmap()")
+  # It is said once.
+  loop <- user(function(x) nv_for(3, x, function(i, s) s + rnorm(1)))
+  expect_length(testthat::capture_warnings(jit(loop)(x)), 1L)
+  # What is drawn anew with each call, or by set.seed() the same for R too, is right.
+  expect_silent(gradient(user(function(x) sum(x * rnorm(3))))(x))
+  expect_silent(jit(user(function(x) { set.seed(1); x + rnorm(3) }))(x))
+  expect_silent(jit(user(function(x) x + 1))(x))
+  f <- jit(user(function(x, e) x + e))
+  expect_silent(f(x, rnorm(3)))
+})
+
 test_that("conversions of a traced value say what to do", {
   conversions <- alist(
     as.character(x), as.vector(x, "character"), as.array(x), as_array(x)
