@@ -96,6 +96,7 @@ as.array.AnvilValue <- function(x, ...) {
 as.matrix.AnvilValue <- function(x, ...) {
   check_dots(...)
   if (!is.null(attr(x, "Size"))) return(matrix_of_distances(x))
+  if (is_selection(x) && is.matrix(x)) return(x)
   if (is_traced(x) && ndims(x) <= 2L) {
     if (ndims(x) == 2L) return(x)
     return(with_names(nv_reshape(x, c(length(x), 1L)), c(axis_names(x), list(NULL))))

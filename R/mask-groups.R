@@ -223,11 +223,27 @@ dim.AnvilRows <- function(x) {
 }
 
 #' @export
-`[.AnvilRows` <- function(x, ...) {
-  abort_arg(
-    "x", "a vector or a matrix to be subscripted", "rows of a data frame that a computed mask selects",
-    "Take a column, as `d$x`, which can be: `d$x[d$y > 0]`."
-  )
+`[.AnvilRows` <- function(x, i, j, drop = TRUE) {
+  subscripts <- nargs() - 1L - !missing(drop)
+  columns <- if (subscripts == 1L) i else if (missing(i) && !missing(j)) j
+  if (is.null(columns) || is_value(columns)) {
+    abort_arg(
+      "i", "left out, or columns", "a subscript of rows that a computed mask selects",
+      "Subscript a column, as `d$x[d$y > 0]`."
+    )
+  }
+  if (length(columns) == 1L && subscripts == 2L && drop) x[[columns]] else frame_rows(unclass(x)[columns])
+}
+
+#' @export
+as.matrix.AnvilRows <- function(x, ...) {
+  check_dots(...)
+  do.call(cbind, lapply(unclass(x), value_without_levels), quote = TRUE)
+}
+
+value_without_levels <- function(x) {
+  if (is.null(levels(x))) return(x)
+  abort_arg("x", "rows of numbers", "rows with a factor", "Take columns, as `d[c(\"x\", \"y\")]`.")
 }
 
 #' @export
@@ -328,6 +344,20 @@ mask_groups <- list(
     out <- nv_tabulate(groups$codes, groups$count)
     if (length(sizes) > 1L) out <- nv_reshape(out, sizes)
     from_r(with_names(out, unname(groups$levels)))
+  },
+
+  subset = function(x, subset, select, drop = FALSE, ...) {
+    if (is_traced_frame(x) && !missing(subset)) {
+      mask <- eval(substitute(subset), x, parent.frame())
+      if (is_traced(mask)) {
+        rows <- rows_where(x, mask)
+        if (missing(select)) return(rows)
+        at <- setNames(as.list(seq_along(x)), names(x))
+        return(frame_rows(unclass(rows)[eval(substitute(select), at, parent.frame())]))
+      }
+    }
+    if (is_value(x) && !missing(subset) && is_traced(subset)) return(rows_where(x, subset))
+    own_call("subset", sys.call(), parent.frame())
   },
 
   split = function(x, f, drop = FALSE, ...) {

@@ -36,6 +36,23 @@ least_squares <- function(x, y, w = NULL, offset = NULL) {
   c(out, list(weights = w)[!is.null(w)], list(df.residual = rows - ncol(x)))
 }
 
+# The same of the rows that a computed mask selects: the others are zeros, which change nothing.
+least_squares_of_rows <- function(x, y) {
+  rows <- selected(x)
+  values <- vector_parts(y)
+  if (length(shape(rows$values)) != 2L || rows$axis != 1L) {
+    abort_arg("x", "a matrix of which rows are selected", format(x))
+  }
+  check_same_mask(list(axis = 1L, mask = rows$mask), values)
+  count <- selected_count(rows)
+  fit <- least_squares(filled(rows, nv_scalar(0, dtype(rows$values))), filled(values, 0))
+  of_rows <- function(v) selection(v, rows$mask, 1L)
+  list(
+    coefficients = fit$coefficients, residuals = of_rows(fit$residuals), rank = fit$rank,
+    fitted.values = of_rows(fit$fitted.values), qr = fit$qr, df.residual = count - fit$rank
+  )
+}
+
 with_coefficient_names <- function(fit, names) {
   both <- if (ndims(fit$coefficients) == 2L) list(names, colnames(fit$coefficients)) else list(names)
   fit$coefficients <- with_names(fit$coefficients, both)
@@ -120,6 +137,10 @@ no_distances <- function(x) {
 
 mask_models <- list(
   lm.fit = function(x, y, offset = NULL, method = "qr", tol = 1e-07, singular.ok = TRUE, ...) {
+    if (is_selection(x) && is_selection(y)) {
+      fit <- least_squares_of_rows(x, y)
+      return(with_coefficient_names(fit, column_names_or(selected(x)$values, "x")))
+    }
     if (!any_traced(x, y, offset)) return(stats::lm.fit(x, y, offset, method, tol, singular.ok, ...))
     check_dots(...)
     with_coefficient_names(least_squares(x, y, offset = offset), column_names_or(x, "x"))

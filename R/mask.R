@@ -21,13 +21,13 @@
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does.
-#' * groups: `factor as.factor relevel interaction cut match is.element table split unsplit tapply by ave`. A
-#'   traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know
-#'   their levels, as the columns of data frames are. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)` have
-#'   values for all levels; a group without elements has NaN where R has `NA`. `split(x, g)` gives
-#'   [selections], of data frames their columns. What is none of the levels is in no group; its code is 0, and
-#'   an `anvil_error_index` where it is used as a number. What leaves out groups without elements, as
-#'   `aggregate()` and `droplevels()` do, is an error;
+#' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
+#'   ave`. A traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that
+#'   know their levels, as the columns of data frames are. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
+#'   have values for all levels; a group without elements has NaN where R has `NA`. `split(x, g)` and
+#'   `subset()` give [selections], of data frames their columns, which `lm.fit()` takes. What is none of the
+#'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number. What
+#'   leaves out groups without elements, as `aggregate()` and `droplevels()` do, is an error;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;

@@ -27,14 +27,14 @@ as_tensor <- function(x) {
 }
 
 # Tensors, and a program of them, give what R gives for plain vectors.
-expect_as_r <- function(f, ...) {
+expect_as_r <- function(f, ..., tolerance = 1e-10) {
   given <- list(...)
   expected <- plain(suppressWarnings(do.call(f, given)))
   tensors <- lapply(given, as_tensor)
   eager <- suppressWarnings(do.call(of_user(f), tensors))
-  expect_equal(plain(eager), expected, tolerance = 1e-10, ignore_attr = TRUE, label = deparse1(body(f)))
+  expect_equal(plain(eager), expected, tolerance = tolerance, ignore_attr = TRUE, label = deparse1(body(f)))
   got <- do.call(jit(of_user(f)), tensors)
-  expect_equal(plain(got), expected, tolerance = 1e-10, ignore_attr = TRUE, label = deparse1(body(f)))
+  expect_equal(plain(got), expected, tolerance = tolerance, ignore_attr = TRUE, label = deparse1(body(f)))
   invisible(got)
 }
 
@@ -144,6 +144,23 @@ test_that("split() gives selections, which unsplit() puts back", {
   refused(function(x, g) split(x, g), x, g, says = "factor(g, levels = 1:k)")
   refused(function(d) split(d$y, d$g, drop = TRUE), frame, class = "anvil_error_arg", says = "drop")
   refused(function(d) split(d, d$g)[[1]][1, ], frame, class = "anvil_error_arg", says = "column")
+  wide <- data.frame(u = y, v = x, g = known)
+  expect_as_r(function(d) sapply(split(d, d$g), function(s) colMeans(s[c("u", "v")])), wide)
+  expect_as_r(function(d) sapply(split(d, d$g), function(s) mean(s[, "v"])), wide)
+  expect_as_r(function(d) sapply(split(d[c("u", "v")], d$g), function(s) sum(as.matrix(s))), wide)
+  expect_as_r(function(d) {
+    lapply(split(d, d$g)["a"], function(s) lm.fit(cbind(1, s$u), s$v)$coefficients)
+  }, wide, tolerance = 1e-6)
+  expect_as_r(function(d) sum(subset(d, u > 2)$v), wide)
+  expect_as_r(function(d) ncol(subset(d, u > 2, select = c(u, v))), wide)
+  expect_as_r(function(x) sum(subset(x, x > 1)), x)
+  expect_as_r(function(d) subset(d, c(TRUE, FALSE, TRUE, TRUE, FALSE, FALSE))$u, wide)
+  fit <- function(d) {
+    s <- subset(d, u > 1.5)
+    f <- lm.fit(cbind(1, s$u), s$v)
+    c(f$coefficients, sum(f$residuals^2) / f$df.residual, max(f$fitted.values))
+  }
+  expect_as_r(fit, wide, tolerance = 1e-6)
 })
 
 test_that("ave(), by() and interaction() take traced groups", {
