@@ -95,6 +95,8 @@ as.array.AnvilValue <- function(x, ...) {
 #' @export
 as.matrix.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (!is.null(attr(x, "Size"))) return(matrix_of_distances(x))
+  if (is_selection(x) && is.matrix(x)) return(x)
   if (is_traced(x) && ndims(x) <= 2L) {
     if (ndims(x) == 2L) return(x)
     return(with_names(nv_reshape(x, c(length(x), 1L)), c(axis_names(x), list(NULL))))
@@ -107,11 +109,13 @@ traced_vector <- function(x, mode, what) {
   # A number stays one, as base R has no other.
   flat <- unname(if (ndims(x) == 0L) x else from_r(as_flat(x)))
   # What is left of a factor are its codes, which are compared as numbers.
-  if (!is.null(levels(flat))) flat <- .External(anvil_op, "identity", flat)
+  if (is_traced_factor(x)) flat <- checked_codes(codes_of(x), nlevels(x))
+  flat <- no_distances(flat)
   is_complex <- inherits(dtype(x), "ComplexType")
   if (mode == "list") return(lapply(seq_along(flat), function(i) flat[[i]]))
   if (mode == "any" || mode == "complex" && is_complex) return(flat)
-  if (mode %in% c("character", "raw", "expression", "symbol", "complex")) abort_concrete(what, x)
+  if (mode %in% c("character", "raw", "expression", "symbol")) abort_concrete(what, x)
+  if (mode == "complex") return(nv_promote_to_common(flat, 0i)[[1L]])
   if (is_complex) return(real_elements(x, what, mode))
   is_boolean <- inherits(dtype(x), "BooleanType")
   if (mode == "logical") return(if (is_boolean) flat else nv_convert(flat, "i1"))
@@ -191,6 +195,7 @@ digits_of <- function(x) {
 #' @export
 as.complex.AnvilValue <- function(x, ...) {
   check_dots(...)
+  if (is_traced(x)) return(traced_vector(x, "complex", "as.complex()"))
   as.complex(elements(x, "as.complex()"))
 }
 
@@ -218,6 +223,11 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
     return(structure(
       list(x), names = if (!optional) label, class = "data.frame", row.names = .set_row_names(length(x))
     ))
+  }
+  if (is_traced(x) && ndims(x) == 2L && is.null(row.names)) {
+    columns <- lapply(seq_len(ncol(x)), function(j) x[, j])
+    names(columns) <- colnames(x) %||% if (!optional) paste0("V", seq_len(ncol(x)))
+    return(structure(columns, class = "data.frame", row.names = rownames(x) %||% .set_row_names(nrow(x))))
   }
   values <- as_array(x)
   rows <- NROW(values)

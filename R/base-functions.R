@@ -147,7 +147,8 @@ taken <- function(x, positions) {
 #' @export
 rep.AnvilValue <- function(x, ...) {
   check_dots(..., .known = c("", "times", "each", "length.out", "length", "len"))
-  list_dots(...) # evaluated here: an error in an argument is the user's own
+  # Evaluated here: an error in an argument is the user's own.
+  for (count in list_dots(...)) if (is_traced(count)) abort_concrete("rep()", count)
   positions <- by_base(refused(rep(seq_along(x), ...)))
   taken(x, positions)
 }
@@ -156,7 +157,7 @@ rep.AnvilValue <- function(x, ...) {
 #' @method rep_len AnvilValue
 #' @export
 rep_len.AnvilValue <- function(x, length.out) {
-  force(length.out)
+  if (is_traced(length.out)) abort_concrete("rep_len()", length.out)
   positions <- by_base(refused(rep_len(seq_along(x), length.out)))
   taken(x, positions)
 }
@@ -167,7 +168,7 @@ rep_len.AnvilValue <- function(x, length.out) {
 # R CMD check of R 4.5 takes it for a method of rep() as well, which has `...`.
 rep.int.AnvilValue <- function(x, times, ...) {
   check_dots(...)
-  force(times)
+  if (is_traced(times)) abort_concrete("rep.int()", times)
   positions <- by_base(refused(rep.int(seq_along(x), times)))
   taken(x, positions)
 }
@@ -265,16 +266,53 @@ mtfrm.AnvilValue <- function(x) {
 unique.AnvilValue <- function(x, incomparables = FALSE, ..., size = NULL, fill = NULL) {
   # The rows of a matrix, and the last of equal elements, are R's.
   if (ndims(x) > 1L || ...length() || !isFALSE(incomparables)) return(unique_array(x, incomparables, ...))
+  # How many there are is not known: a selection.
+  if (is_traced(x) && is.null(size)) return(as_flat(x)[!are_repeated(x, FALSE)])
   nv_unique(x, size, fill)
 }
 
 unique_array <- on_array(unique, c("default", "matrix"))
 
 #' @export
-duplicated.AnvilValue <- on_array(duplicated, c("default", "matrix"))
+duplicated.AnvilValue <- function(x, incomparables = FALSE, ...) {
+  if (!is_traced(x) || ndims(x) > 1L || !isFALSE(incomparables)) {
+    return(duplicated_array(x, incomparables, ...))
+  }
+  check_dots(..., .known = c("fromLast", "nmax"))
+  are_repeated(x, list(...)$fromLast %||% FALSE)
+}
+
+duplicated_array <- on_array(duplicated, c("default", "matrix"))
 
 #' @export
-anyDuplicated.AnvilValue <- on_array(anyDuplicated, c("default", "matrix"))
+anyDuplicated.AnvilValue <- function(x, incomparables = FALSE, ...) {
+  if (!is_traced(x) || ndims(x) > 1L || !isFALSE(incomparables)) {
+    return(any_duplicated_array(x, incomparables, ...))
+  }
+  check_dots(..., .known = "fromLast")
+  from_last <- list(...)$fromLast %||% FALSE
+  repeated <- are_repeated(x, from_last)
+  first <- if (from_last) length(x) + 1L - nv_argmax(nv_reverse(repeated, 1L)) else nv_argmax(repeated)
+  nv_ifelse(nv_reduce_any(repeated), first, 0L)
+}
+
+any_duplicated_array <- on_array(anyDuplicated, c("default", "matrix"))
+
+# Which elements of a vector there have been before, or with `from_last` come again. NaN are equal here.
+are_repeated <- function(x, from_last) {
+  check_flag("fromLast", from_last)
+  x <- as_flat(x)
+  if (length(x) < 2L) return(nv_fill(FALSE, length(x)))
+  if (from_last) x <- nv_reverse(x, 1L)
+  # Equal elements stay in their order.
+  order <- nv_order(x)
+  sorted <- x[order]
+  before <- sorted[array(seq_len(length(x) - 1L))]
+  after <- sorted[array(seq_len(length(x) - 1L) + 1L)]
+  is_equal <- nv_eq(before, after) | nv_is_nan(before) & nv_is_nan(after)
+  out <- nv_concatenate(nv_fill(FALSE, 1L), is_equal)[nv_order(order)]
+  if (from_last) nv_reverse(out, 1L) else out
+}
 
 #' @export
 isSymmetric.AnvilValue <- on_array(isSymmetric, "matrix")

@@ -65,6 +65,11 @@ outer <- function(X, Y, FUN = "*", ...) UseMethod("outer", among(X, Y))
 #' @export
 outer.AnvilValue <- function(X, Y, FUN = "*", ...) {
   FUN <- function_of(FUN)
+  # Indicators of levels, `outer(f, levels(f), "==")`; what is no level has no code.
+  if (is_traced_factor(X) && is.character(Y)) {
+    Y <- match(Y, levels(X), nomatch = -1L)
+    X <- codes_of(X)
+  }
   parts <- lapply(list(X, Y), function(x) axis_names(x) %||% vector("list", length(dim(x) %||% length(x))))
   with_names(outer_product(X, Y, FUN, ...), do.call(base::c, parts))
 }

@@ -352,6 +352,11 @@ approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 5
   for (arg in c("y", "xout")) {
     if (is.null(get(arg))) abort_arg(arg, "given for tensors", "left out")
   }
+  if (is_selection(x) || is_selection(y)) {
+    points <- selected_points(x, y)
+    x <- points[[1L]]
+    y <- points[[2L]]
+  }
   # How many points are left is known where their elements are.
   if (isTRUE(na.rm) && !is_traced(x) && !is_traced(y)) {
     whole <- !is.na(as.double(x)) & !is.na(as.double(y))
@@ -373,6 +378,24 @@ approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 5
   if (!is.null(yleft)) out <- nv_ifelse(nv_lt(as_operand(xout), x[1L]), yleft, out)
   if (!is.null(yright)) out <- nv_ifelse(nv_gt(as_operand(xout), x[length(x)]), yright, out)
   list(x = xout, y = out)
+}
+
+# Points that are selected; the last of these is there again for each that is not.
+selected_points <- function(x, y) {
+  if (!is_selection(x) || !is_selection(y)) {
+    other <- if (is_selection(x)) "y" else "x"
+    abort_arg(other, "a selection by the same mask as the other coordinates", describe(get(other)))
+  }
+  x <- vector_parts(x)
+  y <- vector_parts(y)
+  check_same_mask(x, y)
+  order <- nv_order(!x$mask, x$values)
+  count <- selected_count(x)
+  last <- nv_clamp(1L, count, length(x$mask))
+  is_point <- nv_iota(1L, "i32", length(x$mask)) <= count
+  lapply(list(x$values[order], y$values[order]), function(v) {
+    nv_ifelse(is_point, v, nv_subset(v, last))
+  })
 }
 
 # The constant interpolation of approx(): between two points the value of the left one, or with `f` of both.

@@ -54,7 +54,7 @@ taken_classes <- c("AnvilValue", "AnvilQr")
 # What an object is dispatched as that is none of these: S4 objects, and data frames of traced columns.
 stand_in <- function(x) {
   if (isS4(x)) return(s4_stand_in)
-  if (is_traced_frame(x)) frame_stand_in
+  if (is_traced_frame(x) || inherits(x, "AnvilRows")) frame_stand_in
 }
 
 is_frame <- function(found) inherits(found, "AnvilFrame")

@@ -1,4 +1,4 @@
-# Reading the elements of traced values: the error, and what to write instead.
+# Reading the elements of traced values: the error. What to write instead is in concrete-advice.R.
 
 # Whether a value is a traced one.
 is_traced <- function(x) inherits(x, "AnvilTracer")
@@ -33,14 +33,21 @@ abort_concrete <- function(what, x) {
 
 # `reader` says what reads the traced value, see reading_call().
 abort_reading <- function(reader, x) {
-  if (!is.null(selected(x))) abort_selection(reader)
+  # R's function may have made it of a traced value that it is given.
+  if (!is.null(selected(x)) && (!length(reader$given) || any_selection_in(reader$given))) {
+    abort_selection(reader)
+  }
   if (!is.null(attr(x, "of_selection"))) abort_selection_size(reader)
   line <- reader$line
   advice <- if (length(reader$name)) unique(instead_of[reader$name]) else NA
   # Of several functions that may be the one, the advice for each.
   advice <- if (anyNA(advice)) NA else paste(advice, collapse = " ")
+  if (identical(reader$name, "if") && is.call(reader$call) && "break" %in% all.names(reader$call)) {
+    advice <- instead_of[["repeat"]]
+  }
   if (identical(reader$name, "[")) advice <- advice_on_subset(reader) %||% advice
-  if (any(reader$name %in% names(mask_functions))) {
+  # What says itself that it reads one, knows what to write.
+  if (!is.null(reader$in_function) && any(reader$name %in% names(mask_functions))) {
     # A masked function reads what cannot hold a traced value; another one is base R's, beyond the mask's
     # reach.
     advice <- if (isTRUE(reader$masked)) {
@@ -53,7 +60,7 @@ abort_reading <- function(reader, x) {
         "A traced value is a number: use it with numbers, or in a list."
       }
     } else {
-      where <- if (any(reader$name %in% names(mask_statistics))) {
+      where <- if (any(reader$name %in% c(names(mask_models), names(mask_statistics)))) {
         "By its name alone, without that of its package, it takes traced values, see `?masked-functions`."
       } else {
         "`?masked-functions` says where R code works as it stands."
@@ -75,12 +82,29 @@ abort_reading <- function(reader, x) {
   abort(
     "anvil_error_concrete",
     paste0(
-      "A traced value has no elements yet: ", reader$what, " cannot read them.\nx It is ", format(x),
-      " while the function is traced", if (nzchar(line)) paste0(" (", line, ")"), ".\ni ", advice
+      "A traced value has no elements yet: ", reader$what, " cannot read them.\nx ",
+      shown_reading(reader, x), " while the function is traced", if (nzchar(line)) paste0(" (", line, ")"),
+      ".\ni ", advice
     ),
     where = gsub("`", "", reader$what, fixed = TRUE), aval = format(x), line = line, call = reader$call
   )
 }
+
+# What is read: where R's function computes something of its arguments first, the argument.
+shown_reading <- function(reader, x) {
+  given <- reader$given
+  if (is.null(given) || any(vapply(given, is_same, NA, x))) return(paste("It is", format(x)))
+  if (length(given)) paste("It is given", format(given[[1L]])) else paste("It computes with", format(x))
+}
+
+# Traced values among the arguments of a call that are variables; others might not have been evaluated yet.
+traced_arguments <- function(call, frame) {
+  variables <- Filter(is.name, as.list(call)[-1L])
+  values <- lapply(variables, function(name) if_it_fails(get0(as.character(name), frame), NULL))
+  unname(Filter(function(x) is_traced(x) || is_selection(x), values))
+}
+
+any_selection_in <- function(values) any(vapply(values, is_selection, NA))
 
 # What to write for `x[i]` where `x` is R's and `i` traced; NULL of another call, and of one that do.call()
 # puts values in, which cannot be shown.
@@ -90,11 +114,16 @@ advice_on_subset <- function(reader) {
   if (any(vapply(as.list(call), is.object, NA))) return(NULL)
   x <- call[[2L]]
   value <- if (is.name(x)) value_of_variable(x)
-  if (is.character(value)) {
+  gives_text <- c("names", "levels", "rownames", "colnames", "paste", "paste0")
+  is_text <- is.call(x) && name_of_call(x) %in% gives_text
+  if (is.character(value) || is_text) {
     return("A program has no text: give the positions as a result, and subscript with them outside.")
   }
   if (is.list(value) && !is.data.frame(value)) {
     return("`nv_switch()` chooses among the elements of a list.")
+  }
+  if (inherits(value, "ts") || is.call(x) && name_of_call(x) == "ts") {
+    return("A time series of traced values has no elements to subscript: subscript the values before `ts()`.")
   }
   tensor <- if (isTRUE(reader$of_frame)) "as_nv_tensor" else "nv_tensor"
   call[[2L]] <- call(tensor, x)
@@ -220,157 +249,6 @@ refuse_saved <- function(state) {
   )
 }
 
-number_known <- paste(
-  "The number must be known when the function is traced: `shape(x)` and `length(x)` are, and so is an",
-  "argument that `static = ` names."
-)
-
-# What to write instead of a function that reads elements.
-instead_of <- c(
-  `if` = paste(
-    "Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or name the argument in",
-    "`static = ` to trace a function for each value."
-  ),
-  `while` = "Use `nv_while()`, or name the argument in `static = ` to trace a function for each value.",
-  `repeat` = "Use `nv_while()`.",
-  `for` = "Use `nv_for()` or `nv_scan()`, or `seq_len(length(x))` to unroll it.",
-  `&&` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
-  `||` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
-  isTRUE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
-  isFALSE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
-  stopifnot = "A program cannot stop on a value: check arguments before it runs.",
-  ifelse = "Use `nv_ifelse()`.",
-  switch = "Use `nv_if()`, or name the argument in `static = ` to trace a function for each value.",
-  c = "Use `nv_concatenate()`, or begin with the traced value: `c(x, 1)`.",
-  unlist = "Use `nv_concatenate()` with the elements of the list.",
-  append = "Use `nv_concatenate()`.",
-  fft = "Use `nv_fft()`, or `nv_fft2()` for a matrix.",
-  mvfft = "Use `nv_fft(x, axis = 1)`.",
-  convolve = "Use `nv_convolve()`.",
-  approx = "Use `nv_interp()`.",
-  svd = "Use `nv_svd()`.",
-  eigen = "Use `nv_eigh()`.",
-  backsolve = "Use `nv_triangular_solve(..., lower = FALSE)`.",
-  forwardsolve = "Use `nv_triangular_solve()`.",
-  chol2inv = "Use `nv_inv()`, or `nv_triangular_solve()` with the factor.",
-  norm = "Use `nv_norm()`.",
-  kappa = "Use `nv_cond()`.",
-  matrix = "Use `nv_reshape()`.",
-  array = "Use `nv_reshape()`, or `nv_broadcast_to()` to repeat a value.",
-  rep = "Use `nv_broadcast_to()`, or `x[index]` with positions.",
-  numeric = number_known,
-  seq_len = number_known,
-  `[` = "Make a tensor of what is subscripted: `nv_tensor(x)[i]`.",
-  `[[` = "Make a tensor of a vector, `nv_tensor(x)[i]`; choose an element of a list with `nv_switch()`.",
-  seq = "Use `nv_seq()` or `nv_iota()` with sizes that are known when the function is traced.",
-  beta = "Use `nv_beta()`.",
-  lbeta = "Use `nv_lbeta()`.",
-  choose = "Use `nv_choose()`.",
-  lchoose = "Use `nv_lchoose()`.",
-  besselI = "Use `nv_bessel_i()`.",
-  besselJ = "Use `nv_bessel_j()`.",
-  besselK = "Use `nv_bessel_k()`.",
-  besselY = "Use `nv_bessel_y()`.",
-  max.col = "Use `nv_argmax(x, axis = 2)`, the first of equal elements.",
-  pmax.int = "Use `pmax()`.",
-  pmin.int = "Use `pmin()`.",
-  pmax = "Use `nv_max()`.",
-  pmin = "Use `nv_min()`.",
-  max = "Begin with the traced value: `max(x, 1)`.",
-  min = "Begin with the traced value: `min(x, 1)`.",
-  sum = "Begin with the traced value: `sum(x, 1)`.",
-  range = "Begin with the traced value: `range(x, 1)`.",
-  rowSums = "Use `nv_reduce_sum(x, axes = 2)`.",
-  colSums = "Use `nv_reduce_sum(x, axes = 1)`.",
-  rowMeans = "Use `nv_mean(x, axes = 2)`.",
-  colMeans = "Use `nv_mean(x, axes = 1)`.",
-  apply = "Use reductions with `axes = `, such as `nv_reduce_sum(x, axes = 2)`.",
-  sapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
-  vapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
-  lapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
-  Map = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
-  Reduce = "Use `nv_scan()`, or a list of tensors.",
-  outer = "Use `nv_outer()`.",
-  diag = "Use `nv_diag()` or `nv_extract_diag()`.",
-  which = "Use `nv_which(mask, size = )`, or `nv_ifelse()` with the mask.",
-  identical = "Compare with `==`; `nv_reduce_all(x == y)` is one value.",
-  all.equal = "Compare with `==`, or `abs(x - y) < tolerance`.",
-  var = "Use `nv_var()`, or `nv_cov()` for columns.",
-  sd = "Use `nv_sd()`.",
-  cov = "Use `nv_cov()`.",
-  `[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
-  `[[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
-  `%in%` = "Use `nv_isin(x, table)`.",
-  match = "Use `nv_isin(x, table)`, or `nv_search_sorted()` in a sorted table.",
-  order = "Use `nv_order(x)`.",
-  sort.list = "Use `nv_order(x)`.",
-  sort.int = "Use `nv_sort(x)`.",
-  rank = "Use `nv_rank_of(x)`.",
-  xtfrm = "Use `nv_order(x)` or `nv_rank_of(x)`.",
-  tabulate = "Use `nv_tabulate(bin, nbins)`.",
-  findInterval = "Use `nv_search_sorted(vec, x, side = \"right\")`.",
-  cut = "Use `nv_search_sorted(breaks, x)`, which gives the number of the interval.",
-  table = "Use `nv_tabulate()` of codes from 1.",
-  rowsum = "Use `nv_segment_sum(x, codes, n)` with codes from 1 to a known number of groups.",
-  tapply = "Use `nv_segment_sum(x, codes, n)` or its like, with codes from 1 to a known number of groups.",
-  split = "Use `nv_segment_sum()` or its like: how many elements a group has must be known.",
-  ave = "Use `nv_segment_mean(x, codes, n)[codes]` with codes from 1.",
-  hist = "Use `nv_histogram(x, breaks)`.",
-  fivenum = "Use `nv_quantile()`.",
-  is.unsorted = "Use `all(nv_sort(x) == x)`.",
-  rep_len = "Begin with the traced value, and repeat it a known number of times: `rep_len(x, 4)`.",
-  `:` = number_known,
-  which.max = "Use `nv_argmax(x)`.",
-  which.min = "Use `nv_argmin(x)`.",
-  any = "Begin with the traced value: `any(x, TRUE)`.",
-  all = "Begin with the traced value: `all(x, TRUE)`.",
-  prod = "Begin with the traced value: `prod(x, 2)`.",
-  as.vector = "Use `nv_reshape()` or the traced value itself, or name the argument in `static = `.",
-  as.numeric = "Use `nv_convert()` or the traced value itself, or name the argument in `static = `.",
-  as.double = "Use `nv_convert()` or the traced value itself, or name the argument in `static = `.",
-  as.integer = "Use `nv_convert(x, \"i32\")`, or name the argument in `static = `.",
-  as.logical = "Use `nv_convert(x, \"i1\")` or a comparison, or name the argument in `static = `.",
-  as.complex = "Use `nv_convert(x, \"c64\")`, or name the argument in `static = `.",
-  "a file" = "Return it, and write the result of the call. `nv_callback()` writes it when the program runs.",
-  `storage.mode<-` = "Use `nv_convert()`.",
-  `mode<-` = "Use `nv_convert()`.",
-  `length<-` = "Use `head()`, or `nv_concatenate()` to make it longer.",
-  cat = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
-  paste = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
-  sprintf = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
-  message = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
-  `diag<-` = "Use `nv_ifelse()` with `row(x) == col(x)`.",
-  crossprod = "Use `t(x) %*% y`.",
-  tcrossprod = "Use `x %*% t(y)`.",
-  mapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
-  Filter = "Use `nv_ifelse()` with a mask: the number of elements must be known.",
-  cor = "Use `nv_cor()`.",
-  kronecker = "Use `nv_kronecker()`.",
-  dist = paste(
-    "With `s <- rowSums(x^2)`, the squared distances of all rows are `outer(s, s, \"+\") - 2 *",
-    "tcrossprod(x)`."
-  ),
-  uniroot = "Use a number of bisections in `nv_for()`, or Newton's steps in `nv_while()`.",
-  optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
-  integrate = "Use a sum over the nodes of a quadrature rule.",
-  sample = "Use `nv_sample()` or `nv_permutation()`, which draw from a state, see `nv_rng_state()`.",
-  rle = paste(
-    "How many runs there are is not known while tracing: `c(TRUE, diff(x) != 0)` says where one begins,",
-    "`cumsum()` of that numbers them."
-  ),
-  Ops.data.frame = "Use the matrix of its columns, `as.matrix(d)`, or the columns, as `d$x`.",
-  print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
-)
-
-# R's own random numbers have no state that a program could carry.
-random_functions <- c(
-  "rnorm", "runif", "rlnorm", "rt", "rchisq", "rf", "rgamma", "rbeta", "rexp",
-  "rweibull", "rlogis", "rcauchy", "rbinom", "rnbinom", "rpois", "rgeom", "rhyper", "rmultinom"
-)
-instead_of[random_functions] <- paste0(
-  "Use `nv_", random_functions, "()`, which draws from a state, see `nv_rng_state()`."
-)
-
 # Whether a value is traced, or a list with one that is. A list that is nested too deep is no argument of an
 # op.
 holds_tracer <- function(x) {
@@ -395,19 +273,26 @@ reading_call <- function(at, statement) {
   masked <- within > 0L && is_mask_function(sys.function(within))
   if (masked) at <- within
   # R evaluates the arguments of a method or of a masked function within it: `x[1:n]`, `sum(seq_len(n))`.
-  if (at > 0L && is_ours(sys.function(at))) {
-    arguments <- as.call(c(quote(`{`), as.list(sys.call(at))[-1L]))
-    caller <- if (parents[at] > 0L) sys.frame(parents[at]) else globalenv()
+  within <- at
+  while (within > 0L && is_ours(sys.function(within))) {
+    arguments <- as.call(c(quote(`{`), as.list(sys.call(within))[-1L]))
+    caller <- if (parents[within] > 0L) sys.frame(parents[within]) else globalenv()
     found <- primitive_calls(arguments, caller, TRUE)
     # What computes a subscript of R's vectors is likelier to be read than what a masked function is given.
-    if (!length(found) && masked) found <- Filter(is_subset, primitive_calls(arguments, caller))
+    if (!length(found) && (masked || within < at)) {
+      found <- Filter(is_subset, primitive_calls(arguments, caller))
+    }
     if (length(found)) return(reader_of(found, line, found[[1L]]))
+    # A generic of ours evaluates them where it looks for the method.
+    within <- if (parents[within] < within) parents[within] else 0L
   }
   # What this package calls is the user's, wherever it was defined.
   while (
     at > 0L && is_of_package(sys.function(at)) &&
     (!is_ours(sys.function(at)) || is_mask_function(sys.function(at)))
   ) {
+    # It is called by the method below it, and says that the caller of that called it.
+    if (identical(sys.function(at), base::NextMethod)) at <- at - 1L
     of_frame <- identical(sys.function(at), base::`[.data.frame`)
     # A method, of which the user has called the generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
@@ -420,6 +305,7 @@ reading_call <- function(at, statement) {
     caller <- if (parents[at] > 0L) sys.frame(parents[at]) else globalenv()
     line <- line_of(attr(sys.call(at), "srcref")) %||% line
     call <- tidy_assignment(sys.call(at), sys.frame(at), caller)
+    given <- traced_arguments(call, caller)
     at <- if (parents[at] < at) parents[at] else at - 1L
   }
   if (at > 0L && identical(sys.function(at), eval_call)) {
@@ -433,7 +319,7 @@ reading_call <- function(at, statement) {
     if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
     return(list(
       what = what, name = name, call = call, line = line %||% "", in_function = TRUE, masked = masked,
-      of_frame = of_frame
+      of_frame = of_frame, given = given
     ))
   }
   if (at > 0L) {

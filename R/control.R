@@ -218,7 +218,9 @@ nv_while <- function(init, cond, body, max_steps = NULL) {
         if (counts) step <<- input(start)
         lapply(args, input)
       }
-      trace_with(f, args, name, nested = TRUE, prepare = prepare, finish = function(out) finish(out, step))
+      noting_draws(name, {
+        trace_with(f, args, name, nested = TRUE, prepare = prepare, finish = function(out) finish(out, step))
+      })
     }
     test <- region(cond, of_cond(init), "the condition of nv_while()", function(out, step) {
       out <- check_pred(out, "cond", "a function that gives one boolean", "one that gives ")
@@ -280,7 +282,7 @@ count_to <- function(limit, count, state, step) {
   list(limit, count, state) # evaluated here, around the loop
   test <- trace_region(function(count, state) count < limit, list(count, state), "the condition of nv_for()")
   after <- NULL
-  body <- trace_region(step, list(count, state), "the body of nv_for()", function(out) {
+  body <- trace_body(step, list(count, state), "the body of nv_for()", function(out) {
     after <<- out[[2L]]
     out
   })
@@ -328,7 +330,7 @@ scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f
     xs <- map_leaves(xs, value_of)
     slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
     after <- ys <- NULL
-    body <- trace_region(f, given(init, slices), "the body of a loop", function(out) {
+    body <- trace_body(f, given(init, slices), "the body of a loop", function(out) {
       out <- carry_and_ys(out)
       after <<- check_state(init, check_given(out[[1L]], arg))
       ys <<- check_given(out[[2L]], arg)

@@ -233,6 +233,7 @@ is_traced_frame <- function(x) {
 # The matrix of the columns of such a data frame, where a function of R's takes matrices; anything else as
 # it is. `codes` says whether factors are their codes, as to data.matrix(); R makes strings of them otherwise.
 as_matrix_of_values <- function(x, codes = FALSE) {
+  if (inherits(x, "AnvilRows")) return(as.matrix.AnvilRows(x))
   if (!is_traced_frame(x)) return(x)
   is_factor <- vapply(x, function(column) !is.null(levels(column)), NA)
   if (any(is_factor) && !codes) {

@@ -211,10 +211,13 @@ t.AnvilValue <- function(x) {
 }
 
 #' @export
-is.na.AnvilValue <- function(x) nv_is_nan(x)
+is.na.AnvilValue <- function(x) {
+  # The code of what is none of the levels of a factor is 0.
+  if (is_traced_factor(x) && !is_inexact(x)) nv_lt(x, 1L) else nv_is_nan(x)
+}
 
 #' @export
-anyNA.AnvilValue <- function(x, recursive = FALSE) nv_reduce_any(nv_is_nan(x))
+anyNA.AnvilValue <- function(x, recursive = FALSE) nv_reduce_any(is.na.AnvilValue(x))
 
 #' @export
 c.AnvilValue <- function(..., recursive = FALSE, use.names = TRUE) { # nolint: object_name_linter.

@@ -84,6 +84,8 @@
 #' Objects that can change in place cannot be compared: environments, and with them R6 objects, formulas and
 #' functions that use such objects, and external pointers of other packages. They are errors of class
 #' `anvil_error_static`.
+#' @section Random numbers: R's own, as of `rnorm()`, are drawn once, while `f` is traced: a warning of class
+#'   `anvil_warning_random`, unless `f` calls `set.seed()`. See [nv_rng_state()] for those of a program.
 #' @section Errors: `anvil_error_arg` if `f` is no function, if `static` or `donate` has something that is no
 #' argument of `f` (`...` is none), if both have the same argument, if `cache_size` is not a whole number of
 #' at least 1, and for unknown rules or classes. When it is called: `anvil_error_arg` for an argument or
@@ -245,7 +247,9 @@ jit_miss <- function(arguments, run = TRUE) {
   described <- c(described, described_defaults())
   # Before the function is traced, which may change variables that they use.
   statics <- .Call(anvil_jit_snapshot, handle, arguments)
-  graph <- promoted_as(spec, trace_call(f, given[supplied], !static[supplied], "a jitted function"))
+  graph <- noting_draws("a jitted function", {
+    promoted_as(spec, trace_call(f, given[supplied], !static[supplied], "a jitted function"))
+  }, again = !is_ours(f))
   .Call(anvil_jit_store, handle, arguments, graph, described, statics, run)
 }
 

@@ -66,3 +66,6 @@ match_parts <- function(f, arg, parts, takes) {
     ), collapse = " ")
   )
 }
+
+# Traces what a loop runs many times, see trace_region().
+trace_body <- function(f, args, name, finish) noting_draws(name, trace_region(f, args, name, finish))

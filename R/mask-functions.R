@@ -267,6 +267,16 @@ mask_base <- list(
     if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
   },
 
+  simplify2array = function(x, higher = TRUE, ...) {
+    if (is.list(x) && any_traced_in(x)) simplified(x, higher) else simplify2array(x, higher, ...)
+  },
+
+  # See noting_draws().
+  set.seed = function(...) {
+    draws$is_noted <- TRUE
+    set.seed(...)
+  },
+
   as.matrix = of_frames("as.matrix"), t = of_frames("t"), scale = of_frames("scale"),
 
   data.matrix = function(frame, ...) {
@@ -302,33 +312,27 @@ mask_base <- list(
     over_margin(answers, sizes[MARGIN], simplify, dimnames(X)[MARGIN])
   },
 
-  tapply = function(X, INDEX, FUN = NULL, ..., default = NA, simplify = TRUE) {
-    if (is.null(FUN)) return(tapply(X, INDEX, FUN, ..., default = default, simplify = simplify))
-    FUN <- reached(match.fun(FUN), parent.frame())
-    groups <- function() tapply(seq_along(X), INDEX, function(at) at, simplify = FALSE)
-    if (!is_traced(X)) {
-      call <- function(f) tapply(X, INDEX, f, ..., default = default, simplify = simplify)
-      return(recorded(FUN, call, function(answers) over_groups(answers, groups(), default, simplify)))
-    }
-    groups <- groups()
-    answers <- lapply(groups[lengths(groups) > 0L], function(at) FUN(X[array(at)], ...))
-    over_groups(unname(answers), groups, default, simplify)
-  },
-
-  unsplit = function(value, f, drop = FALSE) {
-    if (!is.list(value) || is.data.frame(value[[1L]]) || !holds_tracer(value)) return(unsplit(value, f, drop))
-    count <- length(if (is.list(f)) f[[1L]] else f)
-    at <- unlist(split(seq_len(count), f, drop = drop), use.names = FALSE)
-    parts <- joined(unname(value))
-    if (length(parts) != count) {
-      abort_arg("value", paste("a list of", count, "elements, as `f` has"), paste("one of", length(parts)))
-    }
-    from_r(taken(parts, order(at)))
-  },
-
   which = function(x, arr.ind = FALSE, useNames = TRUE) {
-    is_mask <- is_traced(x) && inherits(dtype(x), "BooleanType") && isFALSE(arr.ind)
-    if (is_mask) selected_positions(x) else which(x, arr.ind, useNames)
+    if (!is_traced(x) || !inherits(dtype(x), "BooleanType")) return(which(x, arr.ind, useNames))
+    if (isFALSE(arr.ind) || ndims(x) < 2L) return(selected_positions(x))
+    positions <- nv_iota(1L, "i32", length(x))
+    selection(position_in_array(positions, dim(x)), as_flat(x), 1L)
+  },
+
+  arrayInd = function(ind, .dim, .dimnames = NULL, useNames = FALSE) {
+    if (!is_traced(ind) && !is_selection(ind)) return(arrayInd(ind, .dim, .dimnames, useNames))
+    if (!isFALSE(useNames)) abort_arg("useNames", "FALSE in a traced function", describe(useNames))
+    if (!is_selection(ind)) return(from_r(position_in_array(as_flat(ind), .dim)))
+    parts <- vector_parts(ind)
+    selection(position_in_array(parts$values, .dim), parts$mask, 1L)
+  },
+
+  rapply = function(object, f, classes = "ANY", deflt = NULL, how = c("unlist", "replace", "list"), ...) {
+    how <- chosen("how", how, c("unlist", "replace", "list"))
+    f <- reached(match.fun(f), parent.frame())
+    if (how == "replace") return(rapply(object, f, classes, deflt, how, ...))
+    out <- rapply(object, f, classes, deflt, "list", ...)
+    if (how == "unlist") mask_base$unlist(out) else out
   },
 
   log = function(x, base) {
@@ -401,6 +405,17 @@ mask_parts <- list(
     if (is.function(part)) reached(part, parent.frame()) else part
   }
 )
+
+# The rows, columns and so on of positions in an array, side by side.
+position_in_array <- function(at, sizes) {
+  at <- (if (is_inexact(at)) nv_convert(at, "i32") else at) - 1L
+  columns <- list()
+  for (size in as.integer(sizes)) {
+    columns[[length(columns) + 1L]] <- nv_reshape(at %% size + 1L, c(length(at), 1L))
+    at <- at %/% size
+  }
+  do.call(nv_concatenate, c(columns, axis = 2L))
+}
 
 listed_if_traced <- function(x) if (is_traced(x)) as.list(x) else x
 

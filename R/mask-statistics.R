@@ -344,5 +344,3 @@ mask_statistics <- list(
 )
 
 # nolint end
-
-mask_functions <- c(mask_base, mask_statistics)

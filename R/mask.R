@@ -17,19 +17,30 @@
 #'   matrix of logicals and a matrix with a row of positions for each element select elements. `NA` becomes
 #'   NaN; it is an error where integers or logicals are assigned.
 #' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`.
-#' * what calls a function: `lapply sapply vapply mapply Map Reduce Filter apply tapply replicate
-#'   Vectorize`. `sapply()` and its like call it for each element of a traced vector too: the
+#' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply replicate
+#'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does.
+#' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
+#'   ave`. A traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that
+#'   know their levels, as the columns of data frames are. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
+#'   have values for all levels; a group without elements has NaN where R has `NA`. `split(x, g)` and
+#'   `subset()` give [selections], of data frames their columns, which `lm.fit()` takes. What is none of the
+#'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number. What
+#'   leaves out groups without elements, as `aggregate()` and `droplevels()` do, is an error;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
-#' * what looks at its first argument, as in `log(8, x)`, or reads parts of a list: `log unsplit`;
+#' * what looks at its first argument, as in `log(8, x)`: `log`;
 #' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
 #'   ecdf spline splinefun mad complete.cases`. `acf()` and its like take `plot = FALSE` and give a list;
 #'   `spline()` and `splinefun()` take traced values at known points, `max.col()` a way to break ties,
 #'   `p.adjust()` all methods but `"hommel"`;
-#' * what asks: `seq_along %in% is.vector is.factor which`, and `identical`, which is an error where it
-#'   compares a traced value with a number.
+#' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist bw.nrd0
+#'   bw.nrd`. They give lists of what R's give, without classes, for columns that are independent. Components
+#'   of `prcomp()` are unique up to their signs. `dist()` gives distances of which `as.matrix()` makes a
+#'   matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
+#' * what asks: `seq_along %in% is.vector is.factor which arrayInd`, and `identical`, which is an error where
+#'   it compares a traced value with a number.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].
@@ -70,6 +81,8 @@
 #'   functions of R give for tensors
 #' @name masked-functions
 NULL
+
+mask_functions <- c(mask_base, mask_groups, mask_models, mask_statistics)
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
 # there are, one for each enclosure.

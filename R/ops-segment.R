@@ -68,6 +68,10 @@ by_segment <- function(op, operand, codes, n, axis, mode) {
     n <- n %||% nlevels(codes)
     codes <- as.integer(codes)
   }
+  if (is_traced_factor(codes)) {
+    n <- n %||% nlevels(codes)
+    codes <- codes_of(codes)
+  }
   if (is.null(n)) {
     if (is_traced(codes)) {
       abort_arg("n", "given, as the codes are traced", "left out", "It is the size of the result.")

@@ -92,8 +92,16 @@ summary.AnvilTensor <- function(object, ...) {
 
 #' @export
 summary.AnvilTracer <- function(object, ...) {
-  check_dots(..., .known = taken_by("summary"))
-  abort_concrete("summary()", object)
+  check_dots(..., .known = c(taken_by("summary"), "maxsum"))
+  if (is_traced_factor(object)) return(mask_groups$table(object))
+  if (inherits(dtype(object), c("BooleanType", "ComplexType")) || ndims(object) > 1L) {
+    abort_concrete("summary()", object)
+  }
+  # Of NaN, which R leaves out and counts, the program knows when it runs.
+  ends <- quantile.AnvilValue(object, na.rm = TRUE, names = FALSE)
+  out <- joined(list(ends[1:3], nv_mean(object, na_rm = TRUE), ends[4:5]))
+  names(out) <- c("Min.", "1st Qu.", "Median", "Mean", "3rd Qu.", "Max.")
+  out
 }
 
 #' @export

@@ -18,7 +18,7 @@ round.AnvilValue <- function(x, digits = 0) {
   }
   if (!is_float(dtype(x))) return(round_integer(x, 10^-digits))
   rounded <- round_float(nv_convert(x, "f64"), 10^abs(digits), digits > 0)
-  nv_convert(rounded, dtype(x), ambiguous(x))
+  distances_as(nv_convert(rounded, dtype(x), ambiguous(x)), x)
 }
 
 # Of the two neighbours with so many decimals the nearer one, or the even one: the algorithm of R >= 4.0.
@@ -59,7 +59,7 @@ signif.AnvilValue <- function(x, digits = 6) {
   if (inherits(dtype(x), c("ComplexType", "BooleanType"))) return(nv_round(x))
   if (digits > 22) return(x)
   rounded <- round_digits(nv_convert(x, "f64"), digits)
-  nv_convert(rounded, dtype(x), ambiguous(x))
+  distances_as(nv_convert(rounded, dtype(x), ambiguous(x)), x)
 }
 
 # Powers of ten as R's signif() has them: made by squaring, not the nearest doubles.

@@ -36,6 +36,31 @@ record_call <- function(f, args, trace, finish) {
   graph
 }
 
+# Evaluates what traces a function that runs many times. R's random numbers are drawn once by that, and the
+# program has the same ones each time: a warning. After `set.seed()` R's code has the same ones, too.
+# What at_once() runs is traced with each call, and not `again`.
+noting_draws <- function(what, expr, again = TRUE) {
+  seed <- function() get0(".Random.seed", globalenv(), inherits = FALSE)
+  before <- seed()
+  outer <- draws$is_noted
+  draws$is_noted <- FALSE
+  on.exit(draws$is_noted <- draws$is_noted || outer)
+  out <- expr
+  if (again && !draws$is_noted && !identical(before, seed())) {
+    draws$is_noted <- TRUE
+    warn("anvil_warning_random", paste0(
+      "R's random numbers are drawn once, while ", what, " is traced: its program has the same ones each ",
+      "time that it runs.\ni Use `nv_rnorm()` and its like, which draw from a state, see `nv_rng_state()`; ",
+      "or draw outside, and give the numbers as an argument. `set.seed()` in it says that this is meant."
+    ))
+  }
+  out
+}
+
+# Whether it has been said of the function that is traced, or what it draws is said by `set.seed()`.
+draws <- new.env(parent = emptyenv())
+draws$is_noted <- FALSE
+
 # Calls a function of the user's: through symbols, so that errors and tracebacks show f(x = x), not the
 # values. Methods that f dispatches to are looked for where f comes from.
 call_function <- function(f, args) {

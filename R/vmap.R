@@ -179,13 +179,12 @@ over_examples <- function(f, given, batched, values, size, repeated, names = lis
     restore(args, all)
   }
   marks <- logical()
-  graph <- trace_with(
-    f, given, "a function given to vmap()", nested = TRUE, prepare = prepare,
-    finish = function(out) {
-      marks <<- repeated(check_given(out))
-      out
-    }
-  )
+  name <- "a function given to vmap()"
+  finish <- function(out) {
+    marks <<- repeated(check_given(out))
+    out
+  }
+  graph <- noting_draws(name, trace_with(f, given, name, nested = TRUE, prepare = prepare, finish = finish))
   made <- .Call(anvil_stack, graph, values, as.integer(size), as.integer(marks))
   list(result = made[[1L]], batched = made[[2L]])
 }

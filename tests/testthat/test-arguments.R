@@ -60,7 +60,7 @@ values <- list(
   AnvilPromotionComparison = compare_promotion("jax", "torch"), AnvilDtypeReport = report,
   JitFunction = jit(f), AnvilCacheExplanation = explain_cache(jit(f)), AnvilOp = new_op("f", eval_r = f),
   AnvilModel = nv_model(dist ~ speed, cars), AnvilSitrep = anvil_sitrep(),
-  AnvilQr = qr(m)
+  AnvilQr = qr(m), AnvilRows = frame_rows(list(u = x))
 )
 # Methods by name and class, as R has registered them.
 methods <- local({

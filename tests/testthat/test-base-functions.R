@@ -53,6 +53,9 @@ outcome_of <- function(f, arguments) {
 plain <- function(x) {
   if (inherits(x, "AnvilTensor")) x <- suppressWarnings(as_array(x))
   if (is.list(x)) return(lapply(unclass(x), plain))
+  # A traced factor is its codes.
+  if (is.factor(x)) x <- as.integer(x)
+  if (inherits(x, "summaryDefault")) x <- as.vector(unclass(x))
   if (length(dim(x)) == 1L) dim(x) <- NULL
   x
 }

@@ -46,6 +46,14 @@ test_that("p.adjust() has R's methods but one", {
   refused(function(p) p.adjust(p, "hommel"), p, "hommel")
 })
 
+test_that("approx() goes through selected points", {
+  holes <- replace(r, c(1, 4, 5, 8), NaN)
+  expect_as_r(function(x) approx(which(!is.na(x)), x[!is.na(x)], xout = 1:8)$y, holes)
+  expect_as_r(function(x) approx(which(!is.na(x)), x[!is.na(x)], xout = seq_along(x), rule = 2)$y, holes)
+  expect_as_r(function(x) approx(sort(x)[x > 0], x[x > 0], xout = x, "constant")$y, r)
+  refused(function(x) approx(x, x[x > 0], 1), r, "selection")
+})
+
 test_that("max.col() has the first or the last of the largest", {
   ties <- cbind(m, m[, 1])
   expect_as_r(function(m) max.col(m, "first"), ties)

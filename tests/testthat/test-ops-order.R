@@ -368,7 +368,7 @@ test_that("sort(), median(), quantile() and unique() dispatch, in traced functio
   instead <- list(
     nv_order = function(x) base::order(x), nv_argmax = function(x) base::which.max(x),
     nv_argmin = function(x) base::which.min(x), nv_which = function(x) base::which(x > 0),
-    nv_isin = function(x) match(x, 1), nv_tabulate = function(x) base::tabulate(x),
+    nv_isin = function(x) base::match(x, 1), nv_tabulate = function(x) base::tabulate(x),
     nv_search_sorted = function(x) base::findInterval(x, 0)
   )
   for (name in names(instead)) {

@@ -286,9 +286,55 @@ test_that("an error of `if` that has another cause is R's own", {
   expect_elements(jit(function(x) if (length(x) > 1 && dtype(x) == "f32") x else -x)(x), c(1, 2), "f32[2]")
 })
 
+test_that("an error names what the user called, and was given", {
+  said <- function(f) {
+    e <- expect_error(jit(user(f))(nv_tensor(c(1.5, 2, 4))), class = "anvil_error_concrete")
+    conditionMessage(e)
+  }
+  expect_match(said(function(x) rep(x, times = x)), "rep() cannot", fixed = TRUE)
+  expect_match(said(function(x) rep(x, each = x[1])), "rep() cannot", fixed = TRUE)
+  loop <- function(x) { i <- x[1]; repeat { i <- i + 1; if (i > 5) break }; i }
+  expect_match(said(loop), "`nv_while()`", fixed = TRUE)
+  # What R's functions compute first is not what they were given.
+  given <- "It is given AnvilTracer(dtype=f32, shape=3)"
+  expect_match(said(function(x) density(x)), given, fixed = TRUE)
+  expect_match(said(function(x) t.test(x)), given, fixed = TRUE)
+  solved <- said(function(x) uniroot(function(t) t - sum(x), c(-100, 100)))
+  expect_match(solved, "It computes with AnvilTracer", fixed = TRUE)
+  expect_match(solved, "bisections", fixed = TRUE)
+  expect_match(said(function(x) optim(x, function(b) sum(b^2))), "with the jitted function", fixed = TRUE)
+  expect_match(said(function(x) kmeans(cbind(x, x), 2)), "nv_segment_mean(", fixed = TRUE)
+  expect_match(said(function(x) lm(x ~ 1)), "nv_model()", fixed = TRUE)
+  expect_match(said(function(x) ts(x)[2]), "before `ts()`", fixed = TRUE)
+  expect_match(said(function(x) names(c(a = x[1], b = x[2]))[x > 1]), "A program has no text", fixed = TRUE)
+  # An argument of a generic of ours is evaluated where that looks for the method.
+  where <- said(function(x) approx(seq_along(x)[x > 1], x, 2))
+  expect_match(where, "nv_tensor(seq_along(x))[x > 1]", fixed = TRUE)
+})
+
+test_that("R's random numbers in what runs many times are a warning", {
+  x <- nv_tensor(c(1, 2, 3))
+  said <- "drawn once"
+  expect_warning(jit(user(function(x) x + rnorm(3)))(x), class = "anvil_warning_random", said)
+  expect_warning(jit(user(function(x) sample(x)))(x), class = "anvil_warning_random", said)
+  expect_warning(
+    nv_for(3, nv_scalar(0), user(function(i, s) s + runif(1))), class = "anvil_warning_random", "a loop"
+  )
+  expect_warning(vmap(user(function(x) x + rnorm(1)))(x), class = "anvil_warning_random", "vmap()")
+  # It is said once.
+  loop <- user(function(x) nv_for(3, x, function(i, s) s + rnorm(1)))
+  expect_length(testthat::capture_warnings(jit(loop)(x)), 1L)
+  # What is drawn anew with each call, or by set.seed() the same for R too, is right.
+  expect_silent(gradient(user(function(x) sum(x * rnorm(3))))(x))
+  expect_silent(jit(user(function(x) { set.seed(1); x + rnorm(3) }))(x))
+  expect_silent(jit(user(function(x) x + 1))(x))
+  f <- jit(user(function(x, e) x + e))
+  expect_silent(f(x, rnorm(3)))
+})
+
 test_that("conversions of a traced value say what to do", {
   conversions <- alist(
-    as.character(x), as.vector(x, "character"), as.array(x), as_array(x), as.complex(x)
+    as.character(x), as.vector(x, "character"), as.array(x), as_array(x)
   )
   for (expr in conversions) {
     e <- traced_error(expr)

@@ -35,7 +35,7 @@ pub struct Globals {
     /// `integer(0)`.
     pub no_sizes: Fixed,
     /// Symbols, by the positions below.
-    pub symbols: [Fixed; 4],
+    pub symbols: [Fixed; 6],
     /// Whether values carry the S4 bit.
     pub s4: bool,
 }
@@ -52,6 +52,8 @@ pub const DTYPE: usize = 0;
 pub const AMBIGUOUS: usize = 1;
 pub const OPERANDS: usize = 2;
 pub const THREADS: usize = 3;
+pub const SIZE: usize = 4;
+pub const LABELS: usize = 5;
 
 /// Class of every tensor, most specific first.
 pub const TENSOR: &CStr = c"AnvilTensor";
@@ -67,8 +69,8 @@ pub fn initialise(s4: bool) -> Outcome<()> {
     let count = DType::ALL.len();
     // SAFETY: inside `protected`; each object is preserved or protected before the next is made.
     let (fixed, symbols) = protected(|| unsafe {
-        let symbols =
-            [c"dtype", c"ambiguous", c"operands", c"anvil.threads"].map(|name| Rf_install(name.as_ptr()));
+        let symbols = [c"dtype", c"ambiguous", c"operands", c"anvil.threads", c"Size", c"Labels"]
+            .map(|name| Rf_install(name.as_ptr()));
         // The elements: names of dtypes, templates, FALSE, TRUE, integer(0), classes, the template of tracers.
         let all = Rf_allocVector(VECSXP, (3 * count + 6) as Length);
         R_PreserveObject(all);

@@ -55,6 +55,7 @@ mod bindings;
 mod cache;
 mod callback;
 mod compact;
+mod distances;
 mod export;
 mod extent;
 mod factor;

@@ -6,6 +6,7 @@
 
 use crate::audit;
 use crate::axis_names;
+use crate::distances;
 use crate::factor;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -96,6 +97,18 @@ impl Call {
         })?);
         let elementwise = is_elementwise(&text(self.name));
         list_of(&[name, operands, attrs, value::flag(elementwise)], scope)
+    }
+
+    /// What is computed of distances element by element are distances. As in R, what is compared or chosen is none.
+    fn keep_distances(&self, out: SEXP) -> Outcome<()> {
+        let Some(x) = distances::among(&self.operands, out).filter(|_| kind(out) != LGLSXP) else {
+            return Ok(());
+        };
+        match text(self.name).as_str() {
+            "select" => Ok(()),
+            name if is_elementwise(name) => distances::follow(out, x),
+            _ => Ok(()),
+        }
     }
 
     fn attrs(&self) -> Outcome<Attrs> {
@@ -239,6 +252,9 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
         if let Some(made) = made.filter(|_| has_levels && !list && text(call.name) != "identity") {
             factor::follow(tracer, made, &trace, &call.operands, &operands)?;
         }
+        if !list {
+            call.keep_distances(tracer)?;
+        }
         return match call.operands.iter().any(|&x| axis_names::has(x)) {
             true => call.named(tracer, list, scope),
             false => Ok(tracer),
@@ -250,6 +266,9 @@ pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let words = if audit::is_open() { None } else { call.words(settings, &leaves)? };
     let out =
         eager(&leaves, words, call.name, list, scope, |applier, operands| call.apply(applier, operands))?;
+    if !list {
+        call.keep_distances(out)?;
+    }
     let has_names = |leaf: &Leaf| match leaf {
         Leaf::Tensor(tensor, _) => tensor.named,
         Leaf::Number(x, _) => axis_names::has(*x),

@@ -1,0 +1,208 @@
+# What to write instead of functions of R that read the elements of traced values, see concrete.R.
+
+number_known <- paste(
+  "The number must be known when the function is traced: `shape(x)` and `length(x)` are, and so is an",
+  "argument that `static = ` names."
+)
+
+known_groups <- paste(
+  "Use `g <- factor(g, levels = 1:k)`, of logicals `levels = c(FALSE, TRUE)`, which says which groups there",
+  "are: `tapply(x, g, sum)`, `table(g)`, `split(x, g)` and `ave(x, g)` take it."
+)
+
+steps_of_optimiser <- paste(
+  "Call it outside, with the jitted function and its gradient; in a program, use steps with `gradient()` in",
+  "`nv_for()` or `nv_while()`."
+)
+
+# What to write instead of a function that reads elements.
+instead_of <- c(
+  `if` = paste(
+    "Use `nv_if()` to choose what is computed, `nv_ifelse()` to choose elements, or name the argument in",
+    "`static = ` to trace a function for each value."
+  ),
+  `while` = "Use `nv_while()`, or name the argument in `static = ` to trace a function for each value.",
+  `repeat` = paste(
+    "A loop that ends by a computed condition is `nv_while()`, with the condition to go on; `nv_if()`",
+    "chooses what is computed."
+  ),
+  `for` = "Use `nv_for()` or `nv_scan()`, or `seq_len(length(x))` to unroll it.",
+  `&&` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
+  `||` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
+  isTRUE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
+  isFALSE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
+  stopifnot = "A program cannot stop on a value: check arguments before it runs.",
+  ifelse = "Use `nv_ifelse()`.",
+  switch = "Use `nv_if()`, or name the argument in `static = ` to trace a function for each value.",
+  c = "Use `nv_concatenate()`, or begin with the traced value: `c(x, 1)`.",
+  unlist = "Use `nv_concatenate()` with the elements of the list.",
+  append = "Use `nv_concatenate()`.",
+  fft = "Use `nv_fft()`, or `nv_fft2()` for a matrix.",
+  mvfft = "Use `nv_fft(x, axis = 1)`.",
+  convolve = "Use `nv_convolve()`.",
+  approx = "Use `nv_interp()`.",
+  svd = "Use `nv_svd()`.",
+  eigen = "Use `nv_eigh()`.",
+  backsolve = "Use `nv_triangular_solve(..., lower = FALSE)`.",
+  forwardsolve = "Use `nv_triangular_solve()`.",
+  chol2inv = "Use `nv_inv()`, or `nv_triangular_solve()` with the factor.",
+  norm = "Use `nv_norm()`.",
+  kappa = "Use `nv_cond()`.",
+  matrix = "Use `nv_reshape()`.",
+  array = "Use `nv_reshape()`, or `nv_broadcast_to()` to repeat a value.",
+  rep = "Use `nv_broadcast_to()`, or `x[index]` with positions.",
+  numeric = number_known,
+  seq_len = number_known,
+  `[` = "Make a tensor of what is subscripted: `nv_tensor(x)[i]`.",
+  `[[` = "Make a tensor of a vector, `nv_tensor(x)[i]`; choose an element of a list with `nv_switch()`.",
+  seq = "Use `nv_seq()` or `nv_iota()` with sizes that are known when the function is traced.",
+  beta = "Use `nv_beta()`.",
+  lbeta = "Use `nv_lbeta()`.",
+  choose = "Use `nv_choose()`.",
+  lchoose = "Use `nv_lchoose()`.",
+  besselI = "Use `nv_bessel_i()`.",
+  besselJ = "Use `nv_bessel_j()`.",
+  besselK = "Use `nv_bessel_k()`.",
+  besselY = "Use `nv_bessel_y()`.",
+  max.col = "Use `nv_argmax(x, axis = 2)`, the first of equal elements.",
+  pmax.int = "Use `pmax()`.",
+  pmin.int = "Use `pmin()`.",
+  pmax = "Use `nv_max()`.",
+  pmin = "Use `nv_min()`.",
+  max = "Begin with the traced value: `max(x, 1)`.",
+  min = "Begin with the traced value: `min(x, 1)`.",
+  sum = "Begin with the traced value: `sum(x, 1)`.",
+  range = "Begin with the traced value: `range(x, 1)`.",
+  rowSums = "Use `nv_reduce_sum(x, axes = 2)`.",
+  colSums = "Use `nv_reduce_sum(x, axes = 1)`.",
+  rowMeans = "Use `nv_mean(x, axes = 2)`.",
+  colMeans = "Use `nv_mean(x, axes = 1)`.",
+  apply = "Use reductions with `axes = `, such as `nv_reduce_sum(x, axes = 2)`.",
+  sapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  vapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  lapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  Map = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  Reduce = "Use `nv_scan()`, or a list of tensors.",
+  outer = "Use `nv_outer()`.",
+  diag = "Use `nv_diag()` or `nv_extract_diag()`.",
+  which = "Use `nv_which(mask, size = )`, or `nv_ifelse()` with the mask.",
+  identical = "Compare with `==`; `nv_reduce_all(x == y)` is one value.",
+  all.equal = "Compare with `==`, or `abs(x - y) < tolerance`.",
+  var = "Use `nv_var()`, or `nv_cov()` for columns.",
+  sd = "Use `nv_sd()`.",
+  cov = "Use `nv_cov()`.",
+  `[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
+  `[[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
+  `%in%` = "Use `nv_isin(x, table)`.",
+  match = "Use `nv_isin(x, table)`, or `nv_search_sorted()` in a sorted table.",
+  intersect = "Use `x[x %in% y]`, a selection, see `?selections`, and `unique()` of it.",
+  rcond = "Use `1 / nv_cond()`.",
+  order = "Use `nv_order(x)`.",
+  sort.list = "Use `nv_order(x)`.",
+  sort.int = "Use `nv_sort(x)`.",
+  rank = "Use `nv_rank_of(x)`.",
+  xtfrm = "Use `nv_order(x)` or `nv_rank_of(x)`.",
+  tabulate = "Use `nv_tabulate(bin, nbins)`.",
+  findInterval = "Use `nv_search_sorted(vec, x, side = \"right\")`.",
+  cut = "Use `nv_search_sorted(breaks, x)`, which gives the number of the interval.",
+  factor = paste(known_groups, "Of a factor they are `levels(f)`."),
+  as.factor = known_groups,
+  table = known_groups,
+  by = known_groups,
+  interaction = known_groups,
+  unsplit = known_groups,
+  `split<-` = known_groups,
+  droplevels = "Which levels have elements is not known while tracing: all are kept.",
+  aggregate = paste(
+    "It leaves out groups without elements, and which these are is not known: `tapply(x, g, mean)` has all",
+    "groups of a factor."
+  ),
+  model.frame = paste(
+    "A formula is for R's data: write what it means, such as `cbind(1, x)` or `tapply(y, g, mean)`, or make",
+    "the matrix outside of the program, with `nv_model()`."
+  ),
+  model.matrix = paste(
+    "Write its columns, such as `cbind(1, x)`, or make it outside of the program, with `nv_model()`."
+  ),
+  rowsum = "Use `nv_segment_sum(x, codes, n)` with codes from 1 to a known number of groups.",
+  tapply = known_groups,
+  split = known_groups,
+  ave = known_groups,
+  hist = "Use `nv_histogram(x, breaks)`.",
+  fivenum = "Use `nv_quantile()`.",
+  is.unsorted = "Use `all(nv_sort(x) == x)`.",
+  rep_len = "Begin with the traced value, and repeat it a known number of times: `rep_len(x, 4)`.",
+  `:` = number_known,
+  which.max = "Use `nv_argmax(x)`.",
+  which.min = "Use `nv_argmin(x)`.",
+  any = "Begin with the traced value: `any(x, TRUE)`.",
+  all = "Begin with the traced value: `all(x, TRUE)`.",
+  prod = "Begin with the traced value: `prod(x, 2)`.",
+  as.vector = "Use `nv_reshape()` or the traced value itself, or name the argument in `static = `.",
+  as.numeric = "Use `nv_convert()` or the traced value itself, or name the argument in `static = `.",
+  as.double = "Use `nv_convert()` or the traced value itself, or name the argument in `static = `.",
+  as.integer = "Use `nv_convert(x, \"i32\")`, or name the argument in `static = `.",
+  as.logical = "Use `nv_convert(x, \"i1\")` or a comparison, or name the argument in `static = `.",
+  as.complex = "Use `nv_convert(x, \"c64\")`, or name the argument in `static = `.",
+  as.character = paste(
+    "A program has no text: of a factor `as.integer(f)` are the numbers of its `levels(f)`. Make strings",
+    "outside, or name the argument in `static = `."
+  ),
+  "a file" = "Return it, and write the result of the call. `nv_callback()` writes it when the program runs.",
+  `storage.mode<-` = "Use `nv_convert()`.",
+  `mode<-` = "Use `nv_convert()`.",
+  `length<-` = "Use `head()`, or `nv_concatenate()` to make it longer.",
+  cat = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
+  paste = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
+  sprintf = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
+  message = "Use `nv_print()` for its elements when the program runs, or `nv_callback()`.",
+  `diag<-` = "Use `nv_ifelse()` with `row(x) == col(x)`.",
+  crossprod = "Use `t(x) %*% y`.",
+  tcrossprod = "Use `x %*% t(y)`.",
+  mapply = "Use ops on the whole tensor, `nv_scan()`, or a list of tensors.",
+  Filter = "Use `nv_ifelse()` with a mask: the number of elements must be known.",
+  cor = "Use `nv_cor()`.",
+  kronecker = "Use `nv_kronecker()`.",
+  dist = paste(
+    "With `s <- rowSums(x^2)`, the squared distances of all rows are `outer(s, s, \"+\") - 2 *",
+    "tcrossprod(x)`."
+  ),
+  uniroot = "Use a number of bisections in `nv_for()`, or Newton's steps in `nv_while()`.",
+  optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
+  optimise = "Use a number of steps in `nv_for()`, or `nv_while()`.",
+  optim = steps_of_optimiser, optimHess = "Use `hessian()`.", nlm = steps_of_optimiser,
+  nlminb = steps_of_optimiser, nls = steps_of_optimiser, glm.fit = steps_of_optimiser,
+  kmeans = paste(
+    "A number of steps in `nv_for()`, or `nv_while()` until nothing changes: the nearest centre of each row,",
+    "then `nv_segment_mean(x, codes, k)`."
+  ),
+  integrate = "Use a sum over the nodes of a quadrature rule.",
+  density = paste(
+    "R's is an approximation by sums in bins. Write the kernel at points of yours:",
+    "`rowMeans(dnorm(outer(at, x, \"-\"), sd = bw))`, with `bw.nrd0(x)` for the bandwidth."
+  ),
+  polyroot = "Use Newton's steps in `nv_while()`, or call it outside of the traced function.",
+  runmed = "Use `apply(embed(x, k), 1, median)` with a known `k`, which leaves out the ends.",
+  isSymmetric = "Use `all(abs(x - t(x)) < tolerance)`, a traced value.",
+  Find = "Use `x[nv_argmax(condition)]` with the condition for all elements.",
+  Position = "Use `nv_argmax(condition)` with the condition for all elements.",
+  merge = "Use `match()` with known keys, and subscript with what it gives.",
+  subset = "Subscript the columns: `d$x[d$y > 0]` is a selection, see `?selections`.",
+  spectrum = "Use `Mod(fft(x))^2 / length(x)`.", spec.pgram = "Use `Mod(fft(x))^2 / length(x)`.",
+  sample = "Use `nv_sample()` or `nv_permutation()`, which draw from a state, see `nv_rng_state()`.",
+  rle = paste(
+    "How many runs there are is not known while tracing: `c(TRUE, diff(x) != 0)` says where one begins,",
+    "`cumsum()` of that numbers them."
+  ),
+  Ops.data.frame = "Use the matrix of its columns, `as.matrix(d)`, or the columns, as `d$x`.",
+  print.default = "Use `print(x)` for its type, or `nv_print()` for its elements when the program runs."
+)
+
+# R's own random numbers have no state that a program could carry.
+random_functions <- c(
+  "rnorm", "runif", "rlnorm", "rt", "rchisq", "rf", "rgamma", "rbeta", "rexp",
+  "rweibull", "rlogis", "rcauchy", "rbinom", "rnbinom", "rpois", "rgeom", "rhyper", "rmultinom"
+)
+instead_of[random_functions] <- paste0(
+  "Use `nv_", random_functions, "()`, which draws from a state, see `nv_rng_state()`."
+)

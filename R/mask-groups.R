@@ -1,0 +1,479 @@
+# Groups in a traced function, see mask.R. A factor is codes that know their levels, as those of a data
+# frame's columns; 0 is the code of what is none of the levels. What base R does with groups is computed of
+# the selection of each of them, see selection.R, or at once by a reduction of segments.
+
+# nolint start: object_name_linter. Names are those of R.
+
+is_traced_factor <- function(x) is_traced(x) && !is.null(levels(x))
+
+factor_of <- function(codes, levels) {
+  attr(codes, "levels") <- levels
+  codes
+}
+
+# The codes of a factor as integers. Those of a data frame's column with missing values are floats, NaN.
+codes_of <- function(f) {
+  codes <- as_flat(.External(anvil_op, "identity", f))
+  if (!is_inexact(codes)) return(codes)
+  nv_convert(nv_ifelse(nv_is_nan(codes), 0, codes), "i32")
+}
+
+# Codes of which none may be missing: it would be `NA` to R, which integers do not have. A missing one is a
+# position that there is not, of which the program says so when it runs.
+checked_codes <- function(codes, count) nv_iota(1L, "i32", count)[codes]
+
+# The positions of elements among known values, of which no two are the same, and 0 of what is none of these.
+codes_among <- function(x, values) {
+  x <- as_flat(x)
+  count <- length(values)
+  if (!count) return(nv_fill(0L, length(x)))
+  if (inherits(dtype(x), "BooleanType")) x <- nv_convert(x, "i32")
+  if (is.logical(values)) values <- as.integer(values)
+  order <- order(values)
+  sorted <- array(values[order])
+  at <- nv_clamp(1L, nv_search_sorted(sorted, x, side = "left") + 1L, count)
+  is_one <- nv_eq(nv_subset(value_of(sorted), at), x)
+  nv_ifelse(is_one, if (is.unsorted(order)) nv_subset(value_of(array(order)), at) else at, 0L)
+}
+
+# The first positions of elements among traced ones, as match() has them.
+positions_among <- function(x, table, nomatch) {
+  table <- as_flat(table)
+  count <- length(table)
+  if (!count) abort_arg("table", "a vector with elements", "one without any")
+  # Equal elements stay in their order: the first of them is found.
+  order <- nv_order(table)
+  sorted <- table[order]
+  at <- nv_clamp(1L, nv_search_sorted(sorted, x, side = "left") + 1L, count)
+  codes <- nv_ifelse(nv_eq(nv_subset(sorted, at), x), nv_subset(order, at), 0L)
+  if (is.na(nomatch)) checked_codes(codes, count) else nv_ifelse(codes > 0L, codes, as.integer(nomatch))
+}
+
+# Known values to look elements up in: numbers for numbers, logicals for logicals, as strings as well.
+values_like <- function(x, values, arg) {
+  kind <- if (inherits(dtype(x), "BooleanType")) "logicals" else "numbers"
+  if (is_traced(values)) abort_concrete("factor()", values)
+  if (is_value(values)) values <- as_array(values)
+  given <- values
+  if (is.factor(values)) values <- as.character(values)
+  if (is.character(values)) {
+    values <- if (kind == "logicals") as.logical(values) else suppressWarnings(as.numeric(values))
+  }
+  fits <- if (kind == "logicals") is.logical(values) else is_numeric(values)
+  if (!fits || anyNA(values)) abort_arg(arg, paste("known", kind, "to look elements up in"), describe(given))
+  as.vector(values)
+}
+
+# A factor of traced elements with known levels.
+traced_factor <- function(x, levels, labels, ordered) {
+  if (!isFALSE(ordered)) {
+    hint <- "A program compares codes: `as.integer(f) < 3`."
+    abort_arg("ordered", "FALSE in a traced function", describe(ordered), hint)
+  }
+  if (is.null(levels)) abort_concrete("factor()", x)
+  if (is.null(levels(x))) {
+    values <- values_like(x, levels, "levels")
+    names <- as.character(levels)
+    if (anyDuplicated(names)) abort_arg("levels", "levels of which no two are the same", "some that are")
+    codes <- codes_among(x, values)
+  } else {
+    names <- as.character(levels)
+    codes <- taken_or_none(match(levels(x), names, nomatch = 0L), codes_of(x))
+  }
+  labels <- if (is.null(labels)) names else as.character(labels)
+  if (length(labels) == 1L && length(names) != 1L) labels <- paste0(labels, seq_along(names))
+  if (length(labels) != length(names)) {
+    abort_arg("labels", paste("one label, or one for each of the", length(names), "levels"), describe(labels))
+  }
+  # As in R, levels of one label become one.
+  merged <- match(labels, unique(labels))
+  if (anyDuplicated(labels)) codes <- taken_or_none(merged, codes)
+  factor_of(codes, unique(labels))
+}
+
+# Known integers at codes, 0 where the code is.
+taken_or_none <- function(values, codes) nv_subset(value_of(array(c(0L, values))), codes + 1L)
+
+# The intervals between breaks in which elements are, 0 of what is in none.
+interval_codes <- function(x, breaks, right, include.lowest) {
+  x <- as_flat(x)
+  count <- length(breaks)
+  breaks <- if (is_traced(breaks)) nv_sort(as_flat(breaks)) else array(sort(as.vector(breaks)))
+  codes <- nv_search_sorted(breaks, x, side = if (right) "left" else "right")
+  if (include.lowest) {
+    end <- if (right) breaks[1L] else breaks[count]
+    codes <- nv_ifelse(nv_eq(x, end), if (right) 1L else count - 1L, codes)
+  }
+  nv_ifelse(codes >= count | nv_is_nan(x), 0L, codes)
+}
+
+# ---- several factors as one --------------------------------------------------------------------------------
+
+# Whether a grouping, one or a list of several, is traced.
+is_traced_grouping <- function(groups) {
+  if (is.list(groups)) any_traced_in(unclass(groups)) else is_traced(groups)
+}
+
+# The groups of `count` elements by one or several factors of which some are traced: list(codes, levels), with
+# the levels of each factor; 0 is the code of what is in no group.
+grouping_of <- function(what, arg, groups, count) {
+  if (!is.list(groups)) groups <- list(groups)
+  codes <- 1L
+  known <- TRUE
+  stride <- 1L
+  of_each <- list()
+  for (i in seq_along(groups)) {
+    group <- groups[[i]]
+    if (is_selection(group) || is_traced(group) && is.null(levels(group))) abort_concrete(what, group)
+    if (length(group) != count) {
+      abort_arg(
+        arg, paste("as long as what is grouped,", count), paste("of length", length(group))
+      )
+    }
+    if (is_traced(group)) {
+      of_each[[i]] <- levels(group)
+      own <- codes_of(group)
+    } else {
+      group <- as.factor(if (is_value(group)) as_array(group) else group)
+      of_each[[i]] <- levels(group)
+      own <- array(as.integer(group))
+      own[is.na(own)] <- 0L
+    }
+    codes <- codes + (own - 1L) * stride
+    known <- known & own > 0L
+    stride <- stride * length(of_each[[i]])
+  }
+  names(of_each) <- names(groups)
+  list(codes = nv_ifelse(known, codes, 0L), levels = of_each, count = stride)
+}
+
+# The elements, or the rows, of each group.
+in_groups <- function(x, groups) {
+  lapply(seq_len(groups$count), function(i) rows_where(x, groups$codes == i))
+}
+
+# The elements of a vector, or the rows of a matrix or data frame, where a mask holds.
+rows_where <- function(x, mask) {
+  if (is.data.frame(x)) return(frame_rows(lapply(x, rows_where, mask)))
+  if (!is_value(x)) x <- value_of(as_operand(x))
+  if (ndims(x) == 2L) x[mask, , drop = FALSE] else as_flat(x)[mask]
+}
+
+group_labels <- function(levels, sep = ".", lex.order = FALSE) {
+  if (length(levels) == 1L) return(levels[[1L]])
+  grid <- expand.grid(if (lex.order) rev(levels) else levels, stringsAsFactors = FALSE)
+  do.call(paste, c(unname(as.list(if (lex.order) rev(grid) else grid)), sep = sep))
+}
+
+# What a reduction gives for all segments at once; NULL for any other function.
+by_segments <- function(FUN, x, groups) {
+  is <- function(name) is_function_of_r(FUN, name)
+  count <- groups$count
+  if (is("length")) return(nv_tabulate(groups$codes, count))
+  if (is_complex_value(x)) return(NULL)
+  reduce <- if (is("sum")) {
+    nv_segment_sum
+  } else if (is("mean")) {
+    nv_segment_mean
+  } else if (is("max")) {
+    nv_segment_max
+  } else if (is("min")) {
+    nv_segment_min
+  }
+  if (!is.null(reduce)) reduce(x, groups$codes, count, mode = "drop")
+}
+
+# The answers for all groups, as tapply() puts them together; `default` is that of a group without elements.
+answers_of_groups <- function(answers, groups, default, simplify) {
+  sizes <- lengths(groups$levels)
+  is_one <- function(x) !is_selection(x) && !is.list(x) && length(x) == 1L
+  if (!is_value(answers)) {
+    if (!simplify || !all(vapply(answers, is_one, NA))) {
+      return(if (length(sizes) == 1L) setNames(answers, groups$levels[[1L]]) else {
+        array(answers, sizes, groups$levels)
+      })
+    }
+    answers <- joined(unname(answers))
+  }
+  if (is.numeric(default) || is.logical(default)) {
+    has_elements <- nv_tabulate(groups$codes, groups$count) > 0L
+    answers <- nv_ifelse(has_elements, answers, if (is.na(default)) NaN else default)
+  }
+  if (length(sizes) > 1L) answers <- nv_reshape(answers, sizes)
+  from_r(with_names(answers, unname(groups$levels)))
+}
+
+# Values of groups put where the elements are: `x` with each group's value in its places.
+placed_in_groups <- function(x, groups, values) {
+  for (i in seq_along(values)) {
+    x <- assigned(from_r(x), values[[i]], FALSE, groups$codes == i)
+  }
+  x
+}
+
+# ---- rows of a data frame ----------------------------------------------------------------------------------
+
+# Rows of a data frame with traced columns where a mask holds: its columns, each a selection.
+frame_rows <- function(columns) structure(columns, class = "AnvilRows")
+
+#' @export
+dim.AnvilRows <- function(x) {
+  first <- unclass(x)[[1L]]
+  counted(nv_stack(selected_count(selected(first)), nv_scalar(length(unclass(x)), "i32")))
+}
+
+#' @export
+`[.AnvilRows` <- function(x, i, j, drop = TRUE) {
+  subscripts <- nargs() - 1L - !missing(drop)
+  columns <- if (subscripts == 1L) i else if (missing(i) && !missing(j)) j
+  if (is.null(columns) || is_value(columns)) {
+    abort_arg(
+      "i", "left out, or columns", "a subscript of rows that a computed mask selects",
+      "Subscript a column, as `d$x[d$y > 0]`."
+    )
+  }
+  if (length(columns) == 1L && subscripts == 2L && drop) x[[columns]] else frame_rows(unclass(x)[columns])
+}
+
+#' @export
+as.matrix.AnvilRows <- function(x, ...) {
+  check_dots(...)
+  do.call(cbind, lapply(unclass(x), value_without_levels), quote = TRUE)
+}
+
+value_without_levels <- function(x) {
+  if (is.null(levels(x))) return(x)
+  abort_arg("x", "rows of numbers", "rows with a factor", "Take columns, as `d[c(\"x\", \"y\")]`.")
+}
+
+#' @export
+print.AnvilRows <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
+  for (name in names(x)) cat("$", name, " ", format(x[[name]]), "\n", sep = "")
+  invisible(x)
+}
+
+# ---- what the mask binds -----------------------------------------------------------------------------------
+
+# R's own function with the call as it was written, which some of them read.
+own_call <- function(name, call, frame) {
+  call[[1L]] <- call("::", quote(base), as.name(name))
+  eval(call, frame)
+}
+
+mask_groups <- list(
+  factor = function(x = character(), levels, labels = levels, exclude = NA, ordered = is.ordered(x),
+                    nmax = NA) {
+    if (!is_traced(x)) return(own_call("factor", sys.call(), parent.frame()))
+    given_labels <- if (!missing(labels)) labels
+    given_levels <- if (!missing(levels)) levels
+    traced_factor(x, given_levels, given_labels, if (missing(ordered)) FALSE else ordered)
+  },
+
+  as.factor = function(x) {
+    if (!is_traced(x)) return(as.factor(x))
+    if (is.null(levels(x))) abort_concrete("as.factor()", x)
+    x
+  },
+
+  relevel = function(x, ref, ...) {
+    if (!is_traced_factor(x)) return(stats::relevel(x, ref, ...))
+    levels <- levels(x)
+    at <- if (is.character(ref)) match(ref, levels) else ref
+    if (!is_whole(at) || !at %in% seq_along(levels)) {
+      abort_arg("ref", paste0("one of \"", paste(levels, collapse = "\", \""), "\""), describe(ref))
+    }
+    traced_factor(x, c(levels[at], levels[-at]), NULL, FALSE)
+  },
+
+  droplevels = function(x, ...) {
+    if (is_traced_frame(x)) abort_concrete("droplevels()", Find(is_traced, unclass(x)))
+    if (is_traced(x)) abort_concrete("droplevels()", x) else droplevels(x, ...)
+  },
+
+  interaction = function(..., drop = FALSE, sep = ".", lex.order = FALSE) {
+    groups <- list(...)
+    if (length(groups) == 1L && is.list(groups[[1L]])) groups <- as.list(groups[[1L]])
+    if (!is_traced_grouping(groups)) return(interaction(..., drop = drop, sep = sep, lex.order = lex.order))
+    if (!isFALSE(drop)) abort_arg("drop", "FALSE in a traced function", describe(drop))
+    if (lex.order) groups <- rev(groups)
+    groups <- grouping_of("interaction()", "...", groups, length(groups[[1L]]))
+    levels <- if (lex.order) rev(groups$levels) else groups$levels
+    factor_of(groups$codes, group_labels(levels, sep, lex.order))
+  },
+
+  cut = function(x, ...) {
+    if (!any_traced(x, ...)) return(cut(x, ...))
+    cut_of_values(x, ...)
+  },
+
+  match = function(x, table, nomatch = NA_integer_, incomparables = NULL) {
+    if (!any_traced(x, table)) return(match(x, table, nomatch, incomparables))
+    if (is_traced(table)) return(positions_among(value_of(as_operand(x)), table, nomatch))
+    if (is.null(levels(x))) {
+      # Numbers meet logicals as numbers here, other than for factor().
+      if (inherits(dtype(x), "BooleanType") && is_numeric(table)) x <- nv_convert(x, "i32")
+      if (is.logical(table) && !inherits(dtype(x), "BooleanType")) table <- as.integer(table)
+      values <- values_like(x, table, "table")
+      among <- unique(values)
+      codes <- codes_among(x, among)
+      if (length(among) < length(values)) codes <- taken_or_none(match(among, values), codes)
+      count <- length(values)
+    } else {
+      codes <- taken_or_none(match(levels(x), as.character(table), nomatch = 0L), codes_of(x))
+      count <- length(table)
+    }
+    if (is.na(nomatch)) checked_codes(codes, count) else nv_ifelse(codes > 0L, codes, as.integer(nomatch))
+  },
+
+  is.element = function(el, table) {
+    if (any_traced(el, table)) nv_isin(as_operand(el), as_operand(table)) else is.element(el, table)
+  },
+
+  table = function(...) {
+    given <- list(...)
+    if (length(given) && is_traced_frame(given[[1L]])) given <- as.list(given[[1L]])
+    options <- names(given) %in% c("exclude", "useNA", "dnn", "deparse.level")
+    groups <- if (any(options)) given[!options] else given
+    if (!is_traced_grouping(groups)) return(own_call("table", sys.call(), parent.frame()))
+    if (!(given$useNA %||% "no")[1L] %in% "no") {
+      abort_arg("useNA", "\"no\" in a traced function", describe(given$useNA))
+    }
+    groups <- grouping_of("table()", "...", groups, length(groups[[1L]]))
+    sizes <- lengths(groups$levels)
+    out <- nv_tabulate(groups$codes, groups$count)
+    if (length(sizes) > 1L) out <- nv_reshape(out, sizes)
+    from_r(with_names(out, unname(groups$levels)))
+  },
+
+  subset = function(x, subset, select, drop = FALSE, ...) {
+    if (is_traced_frame(x) && !missing(subset)) {
+      mask <- eval(substitute(subset), x, parent.frame())
+      if (is_traced(mask)) {
+        rows <- rows_where(x, mask)
+        if (missing(select)) return(rows)
+        at <- setNames(as.list(seq_along(x)), names(x))
+        return(frame_rows(unclass(rows)[eval(substitute(select), at, parent.frame())]))
+      }
+    }
+    if (is_value(x) && !missing(subset) && is_traced(subset)) return(rows_where(x, subset))
+    own_call("subset", sys.call(), parent.frame())
+  },
+
+  split = function(x, f, drop = FALSE, ...) {
+    if (!is_traced_grouping(f)) return(split(x, f, drop, ...))
+    if (!isFALSE(drop)) abort_arg("drop", "FALSE in a traced function", describe(drop))
+    groups <- grouping_of("split()", "f", f, if (is.data.frame(x)) nrow(x) else length(x))
+    setNames(in_groups(x, groups), group_labels(groups$levels, ...))
+  },
+
+  `split<-` = function(x, f, drop = FALSE, ..., value) {
+    if (!is_traced_grouping(f)) return(`split<-`(x, f, drop, ..., value = value))
+    if (!is_operand(x)) abort_arg("x", "a tensor, or an R vector", describe(x))
+    groups <- grouping_of("`split<-`", "f", f, length(x))
+    placed_in_groups(value_of(as_operand(x)), groups, rep_len(as.list(value), groups$count))
+  },
+
+  unsplit = function(value, f, drop = FALSE) {
+    if (is_traced_grouping(f)) {
+      count <- length(if (is.list(f)) f[[1L]] else f)
+      groups <- grouping_of("unsplit()", "f", f, count)
+      if (!is.list(value) || length(value) != groups$count) {
+        abort_arg("value", paste("a list of", groups$count, "elements, one for each group"), describe(value))
+      }
+      return(placed_in_groups(nv_fill(NaN, count), groups, value))
+    }
+    if (!is.list(value) || is.data.frame(value[[1L]]) || !holds_tracer(value)) return(unsplit(value, f, drop))
+    count <- length(if (is.list(f)) f[[1L]] else f)
+    at <- unlist(split(seq_len(count), f, drop = drop), use.names = FALSE)
+    parts <- joined(unname(value))
+    if (length(parts) != count) {
+      abort_arg("value", paste("a list of", count, "elements, as `f` has"), paste("one of", length(parts)))
+    }
+    from_r(taken(parts, order(at)))
+  },
+
+  ave = function(x, ..., FUN = mean) {
+    FUN <- reached(match.fun(FUN), parent.frame())
+    if (!any_traced(...)) return(stats::ave(x, ..., FUN = FUN))
+    groups <- grouping_of("ave()", "...", list(...), length(x))
+    x <- as_flat(value_of(as_operand(x)))
+    of_each <- by_segments(FUN, x, groups)
+    if (is.null(of_each)) {
+      return(placed_in_groups(x, groups, lapply(in_groups(x, groups), function(v) FUN(v))))
+    }
+    nv_ifelse(groups$codes > 0L, nv_subset(of_each, nv_max(groups$codes, 1L)), x)
+  },
+
+  tapply = function(X, INDEX, FUN = NULL, ..., default = NA, simplify = TRUE) {
+    if (is.null(FUN)) return(tapply(X, INDEX, FUN, ..., default = default, simplify = simplify))
+    FUN <- reached(match.fun(FUN), parent.frame())
+    if (is_traced_grouping(INDEX)) {
+      groups <- grouping_of("tapply()", "INDEX", INDEX, length(X))
+      x <- as_flat(value_of(as_operand(X)))
+      answers <- if (!...length() && simplify) by_segments(FUN, x, groups)
+      answers <- answers %||% lapply(in_groups(x, groups), FUN, ...)
+      return(answers_of_groups(answers, groups, default, simplify))
+    }
+    groups <- function() tapply(seq_along(X), INDEX, function(at) at, simplify = FALSE)
+    if (!is_traced(X)) {
+      call <- function(f) tapply(X, INDEX, f, ..., default = default, simplify = simplify)
+      return(recorded(FUN, call, function(answers) over_groups(answers, groups(), default, simplify)))
+    }
+    groups <- groups()
+    answers <- lapply(groups[lengths(groups) > 0L], function(at) FUN(X[array(at)], ...))
+    over_groups(unname(answers), groups, default, simplify)
+  },
+
+  by = function(data, INDICES, FUN, ..., simplify = TRUE) {
+    FUN <- reached(match.fun(FUN), parent.frame())
+    if (is_traced_grouping(INDICES)) {
+      count <- if (length(dim(data)) == 2L) nrow(data) else length(data)
+      groups <- grouping_of("by()", "INDICES", INDICES, count)
+      return(answers_of_groups(lapply(in_groups(data, groups), FUN, ...), groups, NA, simplify))
+    }
+    if (!is_traced(data) && !is_traced_frame(data)) return(by(data, INDICES, FUN, ..., simplify = simplify))
+    of_rows <- length(dim(data)) == 2L
+    count <- if (of_rows) nrow(data) else length(data)
+    groups <- tapply(seq_len(count), INDICES, function(at) at, simplify = FALSE)
+    answers <- lapply(groups[lengths(groups) > 0L], function(at) {
+      FUN(if (of_rows) data[array(at), , drop = FALSE] else data[array(at)], ...)
+    })
+    over_groups(unname(answers), groups, NA, simplify)
+  }
+)
+
+# cut() of traced values, or at traced breaks; arguments are those of cut.default().
+cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, right = TRUE, dig.lab = 3L,
+                          ordered_result = FALSE, ...) {
+  check_dots(...)
+  check_flag("include.lowest", include.lowest)
+  check_flag("right", right)
+  if (!isFALSE(ordered_result)) {
+    abort_arg("ordered_result", "FALSE in a traced function", describe(ordered_result))
+  }
+  if (!is_operand(breaks) || length(breaks) < 2L) {
+    abort_arg(
+      "breaks", "the ends of the intervals in a traced function", describe(breaks),
+      "Their number is divided between the smallest and the largest element: `seq(a, b, length.out = n + 1)`."
+    )
+  }
+  count <- length(breaks) - 1L
+  if (!is_traced(breaks)) {
+    breaks <- if (is_value(breaks)) as.vector(as_array(breaks)) else breaks
+    known <- if (is.null(labels) || isFALSE(labels) || length(labels) == count) {
+      by_base(cut(numeric(), breaks, labels, include.lowest, right, dig.lab))
+    }
+  } else if (is.null(labels)) {
+    abort_arg("labels", "FALSE or given for traced breaks", "left out", "Those of R are made of the breaks.")
+  }
+  codes <- interval_codes(value_of(as_operand(x)), breaks, right, include.lowest)
+  if (isFALSE(labels)) return(checked_codes(codes, count))
+  labels <- if (is.null(labels)) levels(known) else as.character(labels)
+  if (length(labels) != count) {
+    abort_arg("labels", paste("one for each of the", count, "intervals, or FALSE"), describe(labels))
+  }
+  factor_of(codes, labels)
+}
+
+# nolint end

@@ -1,0 +1,278 @@
+# Groups in traced functions: values as of base R on plain vectors.
+# nolint start: object_name_linter, object_usage_linter.
+
+x <- c(1.5, -2, 3, 0.5, 7, 2.25)
+y <- c(2, 1, 4, 3, 6, 5)
+g <- c(1L, 2L, 1L, 3L, 2L, 1L)
+known <- factor(c("a", "b", "a", "c", "b", "a"))
+other <- factor(c("u", "v", "u", "v", "u", "u"))
+frame <- data.frame(y = x, g = known, h = other)
+
+# A function of the user's that sees what the tests define.
+of_user <- function(f) user_env(f, known = known)
+
+plain <- function(x) {
+  if (is.list(x) && !inherits(x, "AnvilValue")) return(lapply(unclass(x), plain))
+  if (inherits(x, "AnvilValue")) x <- as_array(x)
+  if (is.factor(x)) x <- as.integer(x)
+  sizes <- dim(x)
+  x <- as.double(x)
+  x[is.na(x)] <- NaN
+  if (length(sizes) > 1L) array(x, sizes) else x
+}
+
+as_tensor <- function(x) {
+  if (is.data.frame(x)) return(x)
+  if (is.double(x)) nv_tensor(x, "f64") else nv_tensor(x)
+}
+
+# Tensors, and a program of them, give what R gives for plain vectors.
+expect_as_r <- function(f, ..., tolerance = 1e-10) {
+  given <- list(...)
+  expected <- plain(suppressWarnings(do.call(f, given)))
+  tensors <- lapply(given, as_tensor)
+  eager <- suppressWarnings(do.call(of_user(f), tensors))
+  expect_equal(plain(eager), expected, tolerance = tolerance, ignore_attr = TRUE, label = deparse1(body(f)))
+  got <- do.call(jit(of_user(f)), tensors)
+  expect_equal(plain(got), expected, tolerance = tolerance, ignore_attr = TRUE, label = deparse1(body(f)))
+  invisible(got)
+}
+
+expect_names <- function(f, ..., r) {
+  got <- do.call(jit(of_user(f)), lapply(list(...), as_tensor))
+  expected <- if (length(dim(r)) > 1L) unname(dimnames(r)) else names(r)
+  expect_identical(if (length(dim(r)) > 1L) dimnames(got) else names(got), expected)
+}
+
+refused <- function(f, ..., class = "anvil_error_concrete", says) {
+  e <- expect_error(do.call(jit(of_user(f)), lapply(list(...), as_tensor)), class = class)
+  expect_match(conditionMessage(e), says, fixed = TRUE, label = deparse1(body(f)))
+}
+
+test_that("factor() of traced elements with known levels are codes", {
+  expect_as_r(function(g) as.integer(factor(g, levels = 1:3)), g)
+  expect_as_r(function(g) as.integer(factor(g, levels = c(3, 1, 2))), g)
+  expect_as_r(function(y) as.integer(factor(y, levels = c(6, 4, 2, 1, 3, 5))), y)
+  expect_as_r(function(g) as.integer(factor(g, levels = c("2", "3", "1"))), g)
+  expect_as_r(function(x) as.integer(factor(x > 1, levels = c(TRUE, FALSE))), x)
+  expect_as_r(function(g) table(factor(g, levels = 1:3, labels = c("low", "mid", "low"))), g)
+  expect_as_r(function(d) as.integer(factor(d$g, levels = c("c", "a", "b"))), frame)
+  expect_as_r(function(d) as.integer(relevel(d$g, "b")), frame)
+  expect_as_r(function(d) as.integer(as.factor(d$g)), frame)
+  expect_as_r(function(g) factor(g, levels = 1:3, labels = c("a", "b", "c")) == "b", g)
+  expect_as_r(function(g) nlevels(factor(g, levels = 0:5)), g)
+  seen <- new.env()
+  f <- user_env(function(g) { seen$levels <- levels(factor(g, levels = 1:3, labels = "k")); g }, seen = seen)
+  jit(f)(nv_tensor(g))
+  expect_identical(seen$levels, levels(factor(g, levels = 1:3, labels = "k")))
+})
+
+test_that("what is none of the levels is in no group, and no number", {
+  expect_as_r(function(g) table(factor(g, levels = 1:2)), g)
+  expect_as_r(function(g) is.na(factor(g, levels = 2:3)), g)
+  expect_as_r(function(g) anyNA(factor(g, levels = 2:3)), g)
+  expect_as_r(function(x, g) tapply(x, factor(g, levels = 2:4), sum), x, g)
+  f <- jit(user(function(g) as.integer(factor(g, levels = 1:2))))
+  expect_error(f(nv_tensor(g)), class = "anvil_error_index")
+})
+
+test_that("tapply() of traced groups is R's, with NaN for a group without elements", {
+  for (f in list(sum, mean, max, min, length, var, median, function(v) sum(v^2) / length(v))) {
+    expect_as_r(eval(bquote(function(x, g) tapply(x, factor(g, levels = 1:3), .(f)))), x, g)
+  }
+  expect_as_r(function(x, g) tapply(x, factor(g, levels = 1:4), mean), x, g)
+  expect_as_r(function(x, g) tapply(x, factor(g, levels = 1:4), sum, default = 0), x, g)
+  expect_as_r(function(x, g) tapply(x, factor(g, levels = 1:4), length), x, g)
+  expect_as_r(function(x, g) tapply(x, factor(g, levels = 1:3), range), x, g)
+  expect_as_r(function(x, g) tapply(x, factor(g, levels = 1:3), sum, na.rm = TRUE), replace(x, 3, NaN), g)
+  expect_as_r(function(x, g) tapply(x, list(factor(g, levels = 1:3), known), mean), x, g)
+  expect_as_r(function(g) tapply(1:6, factor(g, levels = 1:3), sum), g)
+  expect_as_r(function(d) with(d, tapply(y, g, mean)), frame)
+  expect_as_r(function(d) tapply(d$y, list(d$g, d$h), sum), frame)
+  expect_as_r(function(d) tapply(d$y, d[c("g", "h")], sum), frame)
+  expect_as_r(function(d) { mu <- tapply(d$y, d$g, mean); d$y - mu[d$g] }, frame)
+  expect_names(function(d) tapply(d$y, d$g, sum), frame, r = tapply(frame$y, frame$g, sum))
+  two <- tapply(frame$y, frame[c("g", "h")], sum)
+  expect_names(function(d) tapply(d$y, list(d$g, d$h), sum), frame, r = two)
+  refused(function(x, g) tapply(x, g, sum), x, g, says = "factor(g, levels = 1:k)")
+})
+
+test_that("gradients go through groups", {
+  value <- function(x) sum(tapply(x, factor(g, levels = 1:3), function(v) var(v) * 2), na.rm = TRUE)
+  numeric <- vapply(seq_along(x), function(i) {
+    h <- 1e-6 * (seq_along(x) == i)
+    (value(x + h) - value(x - h)) / 2e-6
+  }, 0)
+  f <- user(function(x, g) sum(tapply(x, factor(g, levels = 1:2), function(v) var(v) * 2)))
+  got <- gradient(f, wrt = "x")(nv_tensor(x, "f64"), nv_tensor(g))
+  expect_equal(as.vector(got$x), numeric, tolerance = 1e-6)
+})
+
+test_that("table() counts known levels", {
+  expect_as_r(function(g) table(factor(g, levels = 1:3)), g)
+  expect_as_r(function(g) table(factor(g, levels = 1:3), factor(rev(g), levels = 1:3)), g)
+  expect_as_r(function(d) with(d, table(g, h)), frame)
+  expect_as_r(function(d) table(d[c("g", "h")]), frame)
+  expect_as_r(function(d) prop.table(table(d$g)), frame)
+  expect_as_r(function(x) table(factor(x > 1, levels = c(FALSE, TRUE))), x)
+  expect_as_r(function(d) summary(d$g), frame)
+  expect_names(function(d) table(d$g), frame, r = table(frame$g))
+  expect_names(function(d) table(d$g, d$h), frame, r = table(frame$g, frame$h))
+  # Of R's own values it is R's, with their names.
+  expect_as_r(function(x) x * max(table(known)), x)
+  refused(function(g) table(g), g, says = "factor(g, levels = 1:k)")
+  refused(function(d) table(d$g, useNA = "always"), frame, class = "anvil_error_arg", says = "useNA")
+})
+
+test_that("split() gives selections, which unsplit() puts back", {
+  expect_as_r(function(x, g) sapply(split(x, factor(g, levels = 1:3)), mean), x, g)
+  expect_as_r(function(x, g) sapply(split(x, factor(g, levels = 1:3)), length), x, g)
+  expect_as_r(function(d) vapply(split(d$y, d$g), median, 0), frame)
+  expect_as_r(function(d) sapply(split(d$y, list(d$g, d$h)), sum), frame)
+  expect_as_r(function(d) sapply(split(d, d$g), function(s) mean(s$y)), frame)
+  expect_as_r(function(d) sapply(split(d, d$g), nrow), frame)
+  expect_as_r(function(d) sapply(split(d, d$g), function(s) with(s, sum(y[h == "u"]))), frame)
+  expect_as_r(function(d) unsplit(split(d$y, d$g), d$g), frame)
+  expect_as_r(function(d) unsplit(lapply(split(d$y, d$g), function(v) v - mean(v)), d$g), frame)
+  expect_as_r(function(d) unsplit(lapply(split(d$y, d$g), cumsum), d$g), frame)
+  expect_as_r(function(d) {
+    y <- d$y
+    split(y, d$g) <- lapply(split(y, d$g), function(v) v / sum(v))
+    y
+  }, frame)
+  expect_names(function(d) sapply(split(d$y, d$g), sum), frame, r = sapply(split(frame$y, frame$g), sum))
+  refused(function(x, g) split(x, g), x, g, says = "factor(g, levels = 1:k)")
+  refused(function(d) split(d$y, d$g, drop = TRUE), frame, class = "anvil_error_arg", says = "drop")
+  refused(function(d) split(d, d$g)[[1]][1, ], frame, class = "anvil_error_arg", says = "column")
+  wide <- data.frame(u = y, v = x, g = known)
+  expect_as_r(function(d) sapply(split(d, d$g), function(s) colMeans(s[c("u", "v")])), wide)
+  expect_as_r(function(d) sapply(split(d, d$g), function(s) mean(s[, "v"])), wide)
+  expect_as_r(function(d) sapply(split(d[c("u", "v")], d$g), function(s) sum(as.matrix(s))), wide)
+  expect_as_r(function(d) {
+    lapply(split(d, d$g)["a"], function(s) lm.fit(cbind(1, s$u), s$v)$coefficients)
+  }, wide, tolerance = 1e-6)
+  expect_as_r(function(d) sum(subset(d, u > 2)$v), wide)
+  expect_as_r(function(d) ncol(subset(d, u > 2, select = c(u, v))), wide)
+  expect_as_r(function(x) sum(subset(x, x > 1)), x)
+  expect_as_r(function(d) subset(d, c(TRUE, FALSE, TRUE, TRUE, FALSE, FALSE))$u, wide)
+  fit <- function(d) {
+    s <- subset(d, u > 1.5)
+    f <- lm.fit(cbind(1, s$u), s$v)
+    c(f$coefficients, sum(f$residuals^2) / f$df.residual, max(f$fitted.values))
+  }
+  expect_as_r(fit, wide, tolerance = 1e-6)
+})
+
+test_that("ave(), by() and interaction() take traced groups", {
+  expect_as_r(function(x, g) ave(x, factor(g, levels = 1:3)), x, g)
+  expect_as_r(function(x, g) ave(x, factor(g, levels = 1:2)), x, g)
+  expect_as_r(function(x, g) x - ave(x, factor(g, levels = 1:3), FUN = median), x, g)
+  expect_as_r(function(x, g) ave(x, factor(g, levels = 1:3), FUN = cumsum), x, g)
+  expect_as_r(function(d) ave(d$y, d$g, d$h, FUN = max), frame)
+  expect_as_r(function(g) ave(c(1, 2, 3, 4, 5, 6), factor(g, levels = 1:3)), g)
+  expect_as_r(function(x) by(x, known, sum), x)
+  expect_as_r(function(x) by(data.frame(x = x), known, function(d) sum(d$x)), x)
+  expect_as_r(function(d) by(d, d$g, function(s) mean(s$y)), frame)
+  expect_as_r(function(d) as.integer(interaction(d$g, d$h)), frame)
+  expect_as_r(function(d) as.integer(interaction(d$g, d$h, lex.order = TRUE)), frame)
+  expect_as_r(function(x, g) tapply(x, interaction(factor(g, levels = 1:3), known), sum), x, g)
+  seen <- new.env()
+  jit(user_env(function(d) {
+    seen$plain <- levels(interaction(d$g, d$h))
+    seen$ordered <- levels(interaction(d$g, d$h, sep = ":", lex.order = TRUE))
+    seen$split <- names(split(d$y, list(d$g, d$h)))
+    d$y
+  }, seen = seen))(frame)
+  expect_identical(seen$plain, levels(interaction(known, other)))
+  expect_identical(seen$ordered, levels(interaction(known, other, sep = ":", lex.order = TRUE)))
+  expect_identical(seen$split, names(split(x, list(known, other))))
+})
+
+test_that("cut() finds intervals", {
+  breaks <- c(-3, 0, 1.5, 3, 8)
+  for (right in c(TRUE, FALSE)) for (lowest in c(TRUE, FALSE)) {
+    f <- function(x) NULL
+    body(f) <- bquote(as.integer(cut(x, .(breaks), right = .(right), include.lowest = .(lowest))))
+    expect_as_r(f, x)
+    body(f) <- bquote(table(cut(x, c(0.5, 1.5, 3, 7), right = .(right), include.lowest = .(lowest))))
+    expect_as_r(f, x)
+  }
+  expect_as_r(function(x) cut(x, c(-3, 0, 2, 8), labels = FALSE), x)
+  expect_as_r(function(x, y) tapply(y, cut(x, c(-3, 0, 2, 8)), mean), x, y)
+  expect_as_r(function(x, y) tapply(y, cut(x, c(8, 0, 2, -3)), mean), x, y)
+  expect_as_r(function(x) cut(x, quantile(x, c(0, 0.3, 1)), labels = FALSE, include.lowest = TRUE), x)
+  expect_names(function(x) table(cut(x, c(0, 2, 9))), x, r = table(cut(x, c(0, 2, 9))))
+  expect_names(
+    function(x) table(cut(x, c(0, 2, 9), c("lo", "hi"))), x, r = table(cut(x, c(0, 2, 9), c("lo", "hi")))
+  )
+  refused(function(x) cut(x, 3), x, class = "anvil_error_arg", says = "length.out = n + 1")
+  refused(function(x) cut(x, quantile(x)), x, class = "anvil_error_arg", says = "labels")
+  error <- expect_error(jit(function(x) cut(x, c(0, 1), labels = FALSE))(nv_tensor(x)))
+  expect_s3_class(error, "anvil_error_index")
+})
+
+test_that("match() looks traced elements up in known ones", {
+  expect_as_r(function(y) match(y, c(6, 4, 2, 1, 3, 5)), y)
+  expect_as_r(function(y) match(y, c(4, 2, 4, 5), nomatch = 0L), y)
+  expect_as_r(function(d) match(d$g, c("b", "c", "a")), frame)
+  expect_as_r(function(x) match(x > 1, c(TRUE, FALSE)), x)
+  expect_as_r(function(x) match(x > 1, c(1, 0)), x)
+  expect_error(jit(user(function(y) match(y, c(1, 2))))(nv_tensor(y)), class = "anvil_error_index")
+  expect_as_r(function(y) match(max(y), y), y)
+  expect_as_r(function(y) match(c(6, 3, 1), c(y, y)), y)
+  expect_as_r(function(x, y) match(x, y, nomatch = 0L), x, y)
+  expect_as_r(function(y) match(y, rev(y)), y)
+  expect_as_r(function(x) is.element(7, x), x)
+  expect_as_r(function(d) outer(d$g, c("c", "x", "a"), "=="), frame)
+})
+
+test_that("what depends on which groups have elements is refused", {
+  refused(function(d) droplevels(d$g), frame, says = "all are kept")
+  refused(function(d) factor(d$g), frame, says = "levels(f)")
+  refused(function(d) aggregate(d$y, list(d$g), mean), frame, says = "tapply(x, g, mean)")
+  refused(function(d) aggregate(y ~ g, d, mean), frame, says = "nv_model()")
+  refused(function(g) factor(g, levels = 1:3, ordered = TRUE), g, class = "anvil_error_arg", says = "ordered")
+  refused(function(d) as.character(d$g), frame, says = "as.integer(f)")
+})
+
+test_that("repeated elements are found", {
+  z <- c(3, 1, NaN, 3, 2, NaN, 1, 3)
+  expect_as_r(function(z) duplicated(z), z)
+  expect_as_r(function(z) duplicated(z, fromLast = TRUE), z)
+  expect_as_r(function(z) anyDuplicated(z), z)
+  expect_as_r(function(z) anyDuplicated(z, fromLast = TRUE), z)
+  expect_as_r(function(z) anyDuplicated(z[1:3]), z)
+  expect_as_r(function(z) duplicated(z[0]), z)
+  expect_as_r(function(z) length(unique(z)), z)
+  expect_as_r(function(g) sum(unique(g)), g)
+  expect_as_r(function(g) unique(g)[2], g)
+  expect_as_r(function(g) sum(!duplicated(g)), g)
+})
+
+test_that("positions in arrays are rows and columns", {
+  A <- matrix(c(2, 9, 4, 1, 7, 3), 2)
+  expect_as_r(function(A) arrayInd(which.max(A), dim(A)), A)
+  expect_as_r(function(A) arrayInd(order(A), dim(A)), A)
+  expect_as_r(function(A) which(A == max(A), arr.ind = TRUE)[1, ], A)
+  expect_as_r(function(A) colSums(which(A > 2, arr.ind = TRUE)), A)
+  expect_as_r(function(A) nrow(which(A > 2, arr.ind = TRUE)), A)
+})
+
+test_that("rapply() and summary() take traced values", {
+  expect_as_r(function(x) rapply(list(a = x, b = list(x[1])), function(v) v * 2, how = "unlist"), x)
+  expect_as_r(function(x) rapply(list(a = x, b = list(x)), sum, how = "list"), x)
+  expect_as_r(function(x) as.vector(summary(x)), x)
+  expect_as_r(function(x) simplify2array(lapply(1:2, function(i) x * i)), x)
+  A <- matrix(c(2, 9, 4, 1, 7, 3), 2)
+  expect_as_r(function(A) sapply(as.data.frame(A), mean), A)
+  expect_as_r(function(A) as.data.frame(A)$V2, A)
+  expect_identical(names(jit(user(function(x) summary(x)))(nv_tensor(x))), names(summary(x)))
+})
+
+test_that("segments know the levels of a traced factor", {
+  expect_equal(
+    plain(jit(user(function(d) nv_segment_sum(d$y, d$g)))(frame)), as.vector(tapply(x, known, sum))
+  )
+})
+
+# nolint end
