@@ -147,12 +147,14 @@ pub(super) fn by_power_of_two<'m, 'b>(
         math.apply(op, &[x, math.repeat(whole(aval.dtype, n), aval.ambiguous, &aval.shape)])
     };
     let shift = i64::from(n.trailing_zeros());
-    match op {
-        Binary::modulo => Some(with(Binary::and, n.wrapping_sub(1))),
-        Binary::remainder if is_unsigned => Some(with(Binary::and, n.wrapping_sub(1))),
-        Binary::floor_div | Binary::div if is_unsigned => Some(with(Binary::shift_right_logical, shift)),
-        Binary::floor_div => Some(with(Binary::shift_right_arithmetic, shift)),
-        _ => None,
+    if op == Binary::modulo || op == Binary::remainder && is_unsigned {
+        Some(with(Binary::and, n.wrapping_sub(1)))
+    } else if op == Binary::floor_div && !is_unsigned {
+        Some(with(Binary::shift_right_arithmetic, shift))
+    } else if is_unsigned && (op == Binary::floor_div || op == Binary::div) {
+        Some(with(Binary::shift_right_logical, shift))
+    } else {
+        None
     }
 }
 

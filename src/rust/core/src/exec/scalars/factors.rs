@@ -3,7 +3,7 @@
 
 use super::{Lowering, Node};
 use crate::dtype::DType;
-use crate::exec::vm::native::Op;
+use crate::exec::vm::native;
 use crate::kernels::linalg::triangular::Triangle;
 use crate::ops::{Cholesky, Lu, LuSolve, TriangularSolve};
 use crate::shape::Shape;
@@ -84,12 +84,12 @@ impl Numbers<'_, '_> {
     }
 
     /// A number.
-    fn op(&mut self, op: Op, operands: &[usize]) -> usize {
+    fn op(&mut self, op: native::Op, operands: &[usize]) -> usize {
         self.to.op(op, operands.to_vec(), self.dtype)
     }
 
     /// A mask.
-    fn is(&mut self, op: Op, operands: &[usize]) -> usize {
+    fn is(&mut self, op: native::Op, operands: &[usize]) -> usize {
         self.to.op(op, operands.to_vec(), DType::I1)
     }
 
@@ -97,17 +97,17 @@ impl Numbers<'_, '_> {
         if yes == no {
             return yes;
         }
-        self.op(Op::Select, &[mask, yes, no])
+        self.op(native::Op::Select, &[mask, yes, no])
     }
 
     fn choose_row(&mut self, mask: usize, yes: usize, no: usize) -> usize {
-        self.to.op(Op::Select, vec![mask, yes, no], DType::I32)
+        self.to.op(native::Op::Select, vec![mask, yes, no], DType::I32)
     }
 
     /// `x - y * z`, rounded twice.
-    fn less(&mut self, x: usize, y: usize, z: usize) -> usize {
-        let product = self.op(Op::Mul, &[y, z]);
-        self.op(Op::Sub, &[x, product])
+    fn minus_product(&mut self, x: usize, y: usize, z: usize) -> usize {
+        let product = self.op(native::Op::Mul, &[y, z]);
+        self.op(native::Op::Sub, &[x, product])
     }
 
     /// Whether one of some numbers is not finite, or that of none.
@@ -115,11 +115,11 @@ impl Numbers<'_, '_> {
         let not: Vec<usize> = numbers
             .iter()
             .map(|&x| {
-                let finite = self.is(Op::IsFinite, &[x]);
-                self.is(Op::Not, &[finite])
+                let finite = self.is(native::Op::IsFinite, &[x]);
+                self.is(native::Op::Not, &[finite])
             })
             .collect();
-        not.into_iter().reduce(|x, y| self.is(Op::Or, &[x, y]))
+        not.into_iter().reduce(|x, y| self.is(native::Op::Or, &[x, y]))
     }
 
     /// The factors of `a [m, n]`, the row that each row is exchanged with, and the order that this makes.
@@ -129,13 +129,13 @@ impl Numbers<'_, '_> {
             let (mut pivot, mut row) = (a[j + j * m], self.row(j));
             for i in j + 1..m {
                 let (x, here) = (a[i + j * m], self.row(i));
-                let [size, most] = [x, pivot].map(|x| self.op(Op::Abs, &[x]));
-                let larger = self.is(Op::Lt, &[most, size]);
+                let [size, most] = [x, pivot].map(|x| self.op(native::Op::Abs, &[x]));
+                let larger = self.is(native::Op::Lt, &[most, size]);
                 // The first NaN is the largest of all.
-                let [new, old] = [x, pivot].map(|x| self.is(Op::IsNan, &[x]));
-                let before = self.is(Op::Not, &[old]);
-                let first = self.is(Op::And, &[new, before]);
-                let better = self.is(Op::Or, &[larger, first]);
+                let [new, old] = [x, pivot].map(|x| self.is(native::Op::IsNan, &[x]));
+                let before = self.is(native::Op::Not, &[old]);
+                let first = self.is(native::Op::And, &[new, before]);
+                let better = self.is(native::Op::Or, &[larger, first]);
                 pivot = self.choose(better, x, pivot);
                 row = self.choose_row(better, here, row);
             }
@@ -143,20 +143,22 @@ impl Numbers<'_, '_> {
             for (i, k) in (j + 1..m).flat_map(|i| (0..n).map(move |k| (i, k))) {
                 // The row that is exchanged is one of them at most: each exchange leaves the others alone.
                 let number = self.row(i);
-                let here = self.is(Op::Eq, &[row, number]);
+                let here = self.is(native::Op::Eq, &[row, number]);
                 let (above, x) = (a[j + k * m], a[i + k * m]);
                 a[j + k * m] = self.choose(here, x, above);
                 a[i + k * m] = self.choose(here, above, x);
             }
-            let inverse = self.op(Op::Div, &[one, pivot]);
-            let [none, finite] = [self.is(Op::Eq, &[pivot, zero]), self.is(Op::IsFinite, &[inverse])];
+            let inverse = self.op(native::Op::Div, &[one, pivot]);
+            let [none, finite] =
+                [self.is(native::Op::Eq, &[pivot, zero]), self.is(native::Op::IsFinite, &[inverse])];
             for x in &mut a[j * m + j + 1..(j + 1) * m] {
-                let [product, quotient] = [self.op(Op::Mul, &[*x, inverse]), self.op(Op::Div, &[*x, pivot])];
+                let [product, quotient] =
+                    [self.op(native::Op::Mul, &[*x, inverse]), self.op(native::Op::Div, &[*x, pivot])];
                 let scaled = self.choose(finite, product, quotient);
                 *x = self.choose(none, *x, scaled);
             }
             for (i, k) in (j + 1..m).flat_map(|i| (j + 1..n).map(move |k| (i, k))) {
-                let updated = self.less(a[i + k * m], a[i + j * m], a[j + k * m]);
+                let updated = self.minus_product(a[i + k * m], a[i + j * m], a[j + k * m]);
                 a[i + k * m] = self.choose(none, a[i + k * m], updated);
             }
         }
@@ -164,7 +166,7 @@ impl Numbers<'_, '_> {
         for (i, &row) in pivots.iter().enumerate() {
             for r in i + 1..m {
                 let number = self.row(r);
-                let here = self.is(Op::Eq, &[row, number]);
+                let here = self.is(native::Op::Eq, &[row, number]);
                 let (above, x) = (order[i], order[r]);
                 order[i] = self.choose_row(here, x, above);
                 order[r] = self.choose_row(here, above, x);
@@ -181,18 +183,18 @@ impl Numbers<'_, '_> {
         let one = self.number(1.0);
         let diagonal: Vec<usize> =
             (0..if triangle.unit { 0 } else { n }).map(|i| a[place(i) * (n + 1)]).collect();
-        let inverses: Vec<usize> = diagonal.iter().map(|&x| self.op(Op::Div, &[one, x])).collect();
+        let inverses: Vec<usize> = diagonal.iter().map(|&x| self.op(native::Op::Div, &[one, x])).collect();
         // Reciprocals are not used where one of them is out of range.
         let divides = self.any_not_finite(&inverses);
         for x in x.chunks_exact_mut(n) {
             for i in 0..n {
                 let mut sum = x[place(i)];
                 for k in 0..i {
-                    sum = self.less(sum, a[place(i) * down + place(k) * across], x[place(k)]);
+                    sum = self.minus_product(sum, a[place(i) * down + place(k) * across], x[place(k)]);
                 }
                 if let Some(divides) = divides {
-                    let quotient = self.op(Op::Div, &[sum, diagonal[i]]);
-                    let product = self.op(Op::Mul, &[sum, inverses[i]]);
+                    let quotient = self.op(native::Op::Div, &[sum, diagonal[i]]);
+                    let product = self.op(native::Op::Mul, &[sum, inverses[i]]);
                     sum = self.choose(divides, quotient, product);
                 }
                 x[place(i)] = sum;
@@ -217,9 +219,9 @@ impl Numbers<'_, '_> {
         }
         // Rows that do not exist are the first or the last one.
         let mut is_row = |row: usize, to: usize| match to {
-            0 => self.is(Op::Le, &[row, numbers[0]]),
-            _ if to + 1 == n => self.is(Op::Ge, &[row, numbers[to]]),
-            _ => self.is(Op::Eq, &[row, numbers[to]]),
+            0 => self.is(native::Op::Le, &[row, numbers[0]]),
+            _ if to + 1 == n => self.is(native::Op::Ge, &[row, numbers[to]]),
+            _ => self.is(native::Op::Eq, &[row, numbers[to]]),
         };
         let places: Vec<Vec<usize>> =
             order.iter().map(|&row| (0..n).map(|to| is_row(row, to)).collect()).collect();
@@ -254,20 +256,20 @@ impl Numbers<'_, '_> {
         let mut pivots = vec![];
         for j in 0..n {
             for (k, i) in (0..j).flat_map(|k| (j..n).map(move |i| (k, i))) {
-                out[at(i, j)] = self.less(out[at(i, j)], out[at(i, k)], out[at(j, k)]);
+                out[at(i, j)] = self.minus_product(out[at(i, j)], out[at(i, k)], out[at(j, k)]);
             }
             pivots.push(out[at(j, j)]);
-            let root = self.op(Op::Sqrt, &[out[at(j, j)]]);
-            let inverse = self.op(Op::Div, &[one, root]);
+            let root = self.op(native::Op::Sqrt, &[out[at(j, j)]]);
+            let inverse = self.op(native::Op::Div, &[one, root]);
             out[at(j, j)] = root;
             for i in j + 1..n {
-                out[at(i, j)] = self.op(Op::Mul, &[out[at(i, j)], inverse]);
+                out[at(i, j)] = self.op(native::Op::Mul, &[out[at(i, j)], inverse]);
             }
         }
         let mut fails = self.any_not_finite(&pivots);
         for &pivot in &pivots {
-            let below = self.is(Op::Le, &[pivot, zero]);
-            fails = fails.map(|fails| self.is(Op::Or, &[fails, below]));
+            let below = self.is(native::Op::Le, &[pivot, zero]);
+            fails = fails.map(|fails| self.is(native::Op::Or, &[fails, below]));
         }
         for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
             let factor = if i < j { zero } else { out[at(i, j)] };

@@ -2,7 +2,7 @@
 
 use super::Lowering;
 use crate::dtype::DType;
-use crate::exec::vm::native::{self, Op};
+use crate::exec::vm::native;
 use crate::graph::Value;
 use crate::kernels::reductions::cumulative::Cumulation;
 use crate::kernels::reductions::fold::Fold;
@@ -52,12 +52,12 @@ impl Lowering<'_> {
         if from == to {
             return x;
         }
-        self.op(Op::Convert(to), vec![x], to)
+        self.op(native::Op::Convert(to), vec![x], to)
     }
 
     /// The fold of elements in lanes, of which the later half is joined with the earlier until one is left; `None` of no
     /// elements.
-    fn joined(&mut self, op: Op, dtype: DType, terms: &[usize]) -> Option<usize> {
+    fn joined(&mut self, op: native::Op, dtype: DType, terms: &[usize]) -> Option<usize> {
         let mut lanes: [Option<usize>; LANES] = [None; LANES];
         for (i, &x) in terms.iter().enumerate() {
             let lane = i % LANES;
@@ -77,12 +77,12 @@ impl Lowering<'_> {
     /// The fold of a line, as [`Reduce`](crate::kernels::reductions::fold::Reduce) has it.
     fn fold(&mut self, fold: Fold, dtype: DType, line: &[usize]) -> Option<usize> {
         let (op, start) = match fold {
-            Fold::Sum => (Op::Add, -0.0),
-            Fold::Prod => (Op::Mul, 1.0),
-            Fold::Max => (Op::Max, 0.0),
-            Fold::Min => (Op::Min, 0.0),
-            Fold::Any => (Op::Or, 0.0),
-            Fold::All => (Op::And, 0.0),
+            Fold::Sum => (native::Op::Add, -0.0),
+            Fold::Prod => (native::Op::Mul, 1.0),
+            Fold::Max => (native::Op::Max, 0.0),
+            Fold::Min => (native::Op::Min, 0.0),
+            Fold::Any => (native::Op::Or, 0.0),
+            Fold::All => (native::Op::And, 0.0),
             Fold::Squares => return self.squares(dtype, line),
         };
         if line.is_empty() || !native::loop_has(op, dtype) {
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         }
         let (acc, terms) = self.terms(dtype, line, matches!(fold, Fold::Sum | Fold::Prod));
         let mut sum = self.joined(op, acc, &terms)?;
-        if acc == DType::F64 && matches!(op, Op::Add | Op::Mul) && line.len() == 1 {
+        if acc == DType::F64 && matches!(op, native::Op::Add | native::Op::Mul) && line.len() == 1 {
             // Nothing was added to it that makes a signalling NaN a quiet one.
             let start = self.literal(Literal::new(start));
             sum = self.op(op, vec![start, sum], acc);
@@ -105,31 +105,33 @@ impl Lowering<'_> {
             return None;
         }
         let (acc, terms) = self.terms(dtype, line, true);
-        let op = |to: &mut Self, op: Op, x: usize, y: usize| to.op(op, vec![x, y], acc);
+        let op = |to: &mut Self, op: native::Op, x: usize, y: usize| to.op(op, vec![x, y], acc);
         let [zero, count, infinite, nan] =
             [0.0, line.len() as f64, f64::INFINITY, f64::NAN].map(|x| self.literal(Literal::new(x)));
         let shift = if terms.len() < LANES {
             terms[0]
         } else {
             let part = self.literal(Literal::new(1.0 / LANES as f64));
-            let parts: Vec<usize> = terms[..LANES].iter().map(|&x| op(self, Op::Mul, x, part)).collect();
-            self.joined(Op::Add, acc, &parts)?
+            let parts: Vec<usize> =
+                terms[..LANES].iter().map(|&x| op(self, native::Op::Mul, x, part)).collect();
+            self.joined(native::Op::Add, acc, &parts)?
         };
-        let apart: Vec<usize> = terms.iter().map(|&x| op(self, Op::Sub, x, shift)).collect();
-        let squared: Vec<usize> = apart.iter().map(|&x| op(self, Op::Mul, x, x)).collect();
-        let (sum, squares) = (self.joined(Op::Add, acc, &apart)?, self.joined(Op::Add, acc, &squared)?);
-        let off = op(self, Op::Div, sum, count);
-        let more = op(self, Op::Mul, sum, off);
-        let less = op(self, Op::Sub, squares, more);
-        let is_above = self.op(Op::Gt, vec![less, zero], DType::I1);
-        let made = self.op(Op::Select, vec![is_above, less, zero], acc);
+        let apart: Vec<usize> = terms.iter().map(|&x| op(self, native::Op::Sub, x, shift)).collect();
+        let squared: Vec<usize> = apart.iter().map(|&x| op(self, native::Op::Mul, x, x)).collect();
+        let (sum, squares) =
+            (self.joined(native::Op::Add, acc, &apart)?, self.joined(native::Op::Add, acc, &squared)?);
+        let off = op(self, native::Op::Div, sum, count);
+        let more = op(self, native::Op::Mul, sum, off);
+        let less = op(self, native::Op::Sub, squares, more);
+        let is_above = self.op(native::Op::Gt, vec![less, zero], DType::I1);
+        let made = self.op(native::Op::Select, vec![is_above, less, zero], acc);
         // Too large for a double, or elements that are not finite: these times 0 are NaN.
-        let nothing: Vec<usize> = terms.iter().map(|&x| op(self, Op::Mul, x, zero)).collect();
-        let nothing = self.joined(Op::Add, acc, &nothing)?;
-        let spoiled = self.op(Op::IsNan, vec![nothing], DType::I1);
-        let other = self.op(Op::Select, vec![spoiled, nan, infinite], acc);
-        let finite = self.op(Op::IsFinite, vec![squares], DType::I1);
-        let made = self.op(Op::Select, vec![finite, made, other], acc);
+        let nothing: Vec<usize> = terms.iter().map(|&x| op(self, native::Op::Mul, x, zero)).collect();
+        let nothing = self.joined(native::Op::Add, acc, &nothing)?;
+        let spoiled = self.op(native::Op::IsNan, vec![nothing], DType::I1);
+        let other = self.op(native::Op::Select, vec![spoiled, nan, infinite], acc);
+        let finite = self.op(native::Op::IsFinite, vec![squares], DType::I1);
+        let made = self.op(native::Op::Select, vec![finite, made, other], acc);
         Some(self.converted(made, acc, dtype))
     }
 
@@ -142,10 +144,10 @@ impl Lowering<'_> {
     ) -> Option<Arc<[usize]>> {
         let dtype = result.dtype;
         let step = match op.by {
-            Cumulation::Sum => Op::Add,
-            Cumulation::Prod => Op::Mul,
-            Cumulation::Max => Op::Max,
-            Cumulation::Min => Op::Min,
+            Cumulation::Sum => native::Op::Add,
+            Cumulation::Prod => native::Op::Mul,
+            Cumulation::Max => native::Op::Max,
+            Cumulation::Min => native::Op::Min,
             Cumulation::LogSumExp => return None,
         };
         if !native::loop_has(step, dtype) {
@@ -170,7 +172,7 @@ impl Lowering<'_> {
         Some(made.into())
     }
 
-    fn running(&mut self, op: Op, dtype: DType, terms: &[usize]) -> Vec<usize> {
+    fn running(&mut self, op: native::Op, dtype: DType, terms: &[usize]) -> Vec<usize> {
         let mut made: Vec<usize> = vec![];
         for &x in terms {
             made.push(made.last().map_or(x, |&before| self.op(op, vec![before, x], dtype)));
@@ -182,7 +184,7 @@ impl Lowering<'_> {
     fn grouped_sums(&mut self, terms: &[usize]) -> Vec<usize> {
         let (mut made, mut carried) = (vec![], None);
         for group in terms.chunks(GROUP) {
-            let mut add = |x: usize, y: usize| self.op(Op::Add, vec![x, y], DType::F64);
+            let mut add = |x: usize, y: usize| self.op(native::Op::Add, vec![x, y], DType::F64);
             let mut sums: Vec<usize> = vec![];
             for half in group.chunks(GROUP / 2) {
                 let last = sums.last().copied();

@@ -3,7 +3,7 @@
 
 use super::{Held, Lowering, Node, MAX_STEPS};
 use crate::dtype::DType;
-use crate::exec::vm::native::Op;
+use crate::exec::vm::native;
 use crate::graph::Value;
 use crate::ops::{Control, Graph, If, Scan};
 use std::sync::Arc;
@@ -78,12 +78,14 @@ impl<'a> Lowering<'a> {
             return yes;
         }
         if dtype != DType::I1 {
-            return self.op(Op::Select, vec![condition, yes, no], dtype);
+            return self.op(native::Op::Select, vec![condition, yes, no], dtype);
         }
-        let other = self.op(Op::Not, vec![condition], dtype);
-        let (yes, no) =
-            (self.op(Op::And, vec![condition, yes], dtype), self.op(Op::And, vec![other, no], dtype));
-        self.op(Op::Or, vec![yes, no], dtype)
+        let other = self.op(native::Op::Not, vec![condition], dtype);
+        let (yes, no) = (
+            self.op(native::Op::And, vec![condition, yes], dtype),
+            self.op(native::Op::And, vec![other, no], dtype),
+        );
+        self.op(native::Op::Or, vec![yes, no], dtype)
     }
 
     /// Iterations of a loop, one after the other.
