@@ -1,12 +1,14 @@
 //! Real lines of even length as half as many complex numbers: the even elements are the real parts, the odd ones the
 //! imaginary parts.
 
-use super::line::Apart;
+use super::butterflies::Number;
+use super::ends::Woven;
+use super::line::Shared;
 use super::lines::{Lines, Out};
 use super::long::{time, Long, Sink, Source};
-use super::passes::Parts;
-use crate::dtype::{Element, Float};
-use crate::kernels::memory::zeroed;
+use super::parts::{Parts, Room};
+use crate::dtype::Element;
+use crate::kernels::memory::room as memory;
 use crate::kernels::threads::pool;
 use crate::kernels::wide::wide;
 use num_complex::Complex;
@@ -14,7 +16,7 @@ use num_complex::Complex;
 /// A number of the transform of a real line, from two of that of its halves, which are as far from both ends, and the
 /// root of its place.
 #[inline(always)]
-fn split<T: Float>([a, b]: [T; 2], [x, y]: [T; 2], [c, s]: [T; 2]) -> [T; 2] {
+fn split<T: Number>([a, b]: [T; 2], [x, y]: [T; 2], [c, s]: [T; 2]) -> [T; 2] {
     let half = T::of(0.5);
     let (even, odd) = ([(a + x) * half, (b - y) * half], [(b + y) * half, (x - a) * half]);
     [even[0] + (odd[0] * c - odd[1] * s), even[1] + (odd[0] * s + odd[1] * c)]
@@ -23,7 +25,7 @@ fn split<T: Float>([a, b]: [T; 2], [x, y]: [T; 2], [c, s]: [T; 2]) -> [T; 2] {
 /// A number of which the inverse is made, its parts exchanged, from two of the transform of a real line: what
 /// [`split`] undoes, twice as large.
 #[inline(always)]
-fn joined<T: Float>([a, b]: [T; 2], [x, y]: [T; 2], [c, s]: [T; 2]) -> [T; 2] {
+fn joined<T: Number>([a, b]: [T; 2], [x, y]: [T; 2], [c, s]: [T; 2]) -> [T; 2] {
     // Of the even elements, and of the odd ones, turned back.
     let (even, odd) = ([a + x, b - y], [a - x, b + y]);
     let odd = [odd[0] * c + odd[1] * s, odd[1] * c - odd[0] * s];
@@ -38,7 +40,7 @@ fn both(k: usize, points: usize) -> [usize; 2] {
 
 /// What a function makes of the numbers of one line: of each, of that which is as far from the other end, and of the
 /// root of its place.
-fn line<T: Float>(
+fn line<T: Number>(
     [a, b]: [&[T]; 2],
     [x, y]: [&[T]; 2],
     roots: &[[T; 2]],
@@ -56,9 +58,9 @@ fn line<T: Float>(
 }
 
 /// The transforms of real lines from those of their halves, of `roots`, which are one more than there are numbers.
-pub fn split_lines<T: Float>(roots: &[[T; 2]], x: &Parts<T>, out: &mut Parts<T>, width: usize) {
+pub fn split_lines<T: Number>(roots: &[[T; 2]], x: &Parts<T>, out: &mut Parts<T>, width: usize) {
     let points = roots.len() - 1;
-    out.iter_mut().for_each(|part| part.resize(roots.len() * width, T::of(0.0)));
+    out.iter_mut().for_each(|part| part.resize(roots.len() * width));
     if width == 1 {
         // Both ends are made of the first number alone.
         let ends = x.each_ref().map(|part| part[0]);
@@ -82,7 +84,7 @@ pub fn split_lines<T: Float>(roots: &[[T; 2]], x: &Parts<T>, out: &mut Parts<T>,
 
 /// The numbers of which the inverses of real lines are made, from their transforms, whose imaginary parts at both ends
 /// are taken as 0.
-pub fn join_lines<T: Float>(roots: &[[T; 2]], x: &mut Parts<T>, out: &mut Parts<T>, width: usize) {
+pub fn join_lines<T: Number>(roots: &[[T; 2]], x: &mut Parts<T>, out: &mut Parts<T>, width: usize) {
     let points = roots.len() - 1;
     x[1][..width].fill(T::of(0.0));
     x[1][points * width..].fill(T::of(0.0));
@@ -110,7 +112,12 @@ struct Pairs<'a, T> {
     stride: isize,
 }
 
-impl<T: Float> Source<T> for Pairs<'_, T> {
+impl<T: Number> Source<T> for Pairs<'_, T> {
+    fn woven(&self, size: usize) -> Option<Woven<*const T>> {
+        let data = self.data[self.start as usize..].get(..2 * size).filter(|_| self.stride == 1)?;
+        Some(Woven { first: data.as_ptr(), step: 1, inverse: None })
+    }
+
     fn read(&self, first: usize, re: &mut [T], im: &mut [T]) {
         if self.stride == 1 {
             let pairs = self.data[self.start as usize + 2 * first..][..2 * re.len()].chunks_exact(2);
@@ -135,7 +142,17 @@ struct PairsOut<'a, T> {
     size: T,
 }
 
-impl<T: Float + Element> Sink<T> for PairsOut<'_, T> {
+impl<T: Number> Sink<T> for PairsOut<'_, T> {
+    fn woven(&self, size: usize) -> Option<Woven<*mut T>> {
+        let ((all, len), start) = (self.out.all(), self.start as usize);
+        let inverse = Some(self.size.f64());
+        (self.stride == 1 && start + 2 * size <= len).then(|| Woven {
+            first: all.wrapping_add(start),
+            step: 1,
+            inverse,
+        })
+    }
+
     unsafe fn write(&self, first: usize, re: &[T], im: &[T]) {
         let at = |k: usize| (self.start + k as isize * self.stride) as usize;
         for (k, (&im, &re)) in (first..).zip(re.iter().zip(im)) {
@@ -149,9 +166,9 @@ impl<T: Float + Element> Sink<T> for PairsOut<'_, T> {
 }
 
 /// The other half of the transforms of real lines of `size` numbers, of which the first one is there: its conjugate.
-pub fn mirror_lines<T: Float>([re, im]: &mut Parts<T>, size: usize, width: usize) {
+pub fn mirror_lines<T: Number>([re, im]: &mut Parts<T>, size: usize, width: usize) {
     for part in [&mut *re, &mut *im] {
-        part.resize(size * width, T::of(0.0));
+        part.resize(size * width);
     }
     if width == 1 {
         let (first, count) = (size / 2 + 1, (size - 1) / 2);
@@ -177,24 +194,39 @@ struct Joined<'a, T> {
     stride: isize,
 }
 
-impl<T: Float> Source<T> for Joined<'_, T> {
+impl<T: Number> Source<T> for Joined<'_, T> {
     fn read(&self, first: usize, re: &mut [T], im: &mut [T]) {
         let points = self.roots.len() - 1;
         let at = |k: usize| {
             let z = self.data[(self.start + k as isize * self.stride) as usize];
             [z.re, if k == 0 || k == points { T::of(0.0) } else { z.im }]
         };
-        for (k, (re, im)) in (first..).zip(re.iter_mut().zip(im)) {
-            [*re, *im] = joined(at(k), at(points - k), self.roots[k]);
+        let count = re.len();
+        if self.stride != 1 {
+            for (k, (re, im)) in (first..).zip(re.iter_mut().zip(im)) {
+                [*re, *im] = joined(at(k), at(points - k), self.roots[k]);
+            }
+            return;
+        }
+        let line = &self.data[self.start as usize..][..=points];
+        let (near, far) = (&line[first..][..count], &line[points + 1 - first - count..][..count]);
+        wide(|| {
+            let numbers = near.iter().zip(far.iter().rev()).zip(&self.roots[first..]);
+            for (out, ((near, far), &root)) in re.iter_mut().zip(&mut *im).zip(numbers) {
+                [*out.0, *out.1] = joined([near.re, near.im], [far.re, far.im], root);
+            }
+        });
+        if first == 0 {
+            [re[0], im[0]] = joined(at(0), at(points), self.roots[0]);
         }
     }
 }
 
 /// Numbers of the transform of a long line that are made by one thread at a time.
-const CHUNK: usize = 1 << 13;
+const CHUNK: usize = 1 << 11;
 
 /// The transforms of long real lines: their first halves, or all of them, `whole` of each number.
-pub fn long_lines<T: Float>(
+pub fn long_lines<T: Number>(
     (long, roots): (&Long<T>, &[[T; 2]]),
     (data, from): (&[T], &Lines),
     (out, to): (&Out<Complex<T>>, &Lines),
@@ -203,25 +235,68 @@ pub fn long_lines<T: Float>(
     Complex<T>: Element,
 {
     let (points, count) = (roots.len() - 1, to.count());
-    pool::for_each_piece(count, count > 1, |line| {
-        let source = Pairs { data, start: from.start(line), stride: from.stride };
-        let mut halves: Parts<T> = [zeroed(points), zeroed(points)];
+    pool::for_each_piece(count, count > 1, |number| {
+        let source = Pairs { data, start: from.start(number), stride: from.stride };
+        let mut halves = [memory::Room::zeroed(points), memory::Room::zeroed(points)];
+        let [re, im] = &mut halves;
         // SAFETY: nobody else knows the memory yet.
-        unsafe { long.run(&source, &Apart::new(&mut halves)) };
-        let [re, im] = &halves;
-        let start = to.start(line);
+        unsafe { long.run(&source, &Shared::new(re, im)) };
+        let [re, im] = halves.each_ref().map(|part: &memory::Room<T>| &part[..]);
+        let start = to.start(number);
         let shared = time::<T>(points, 1) >= pool::WORTH_SHARING;
         pool::for_each_piece(roots.len().div_ceil(CHUNK), shared, |chunk| {
             let first = chunk * CHUNK;
-            for (k, &root) in (first..).zip(roots[first..].iter().take(CHUNK)) {
-                let [a, x] = both(k, points).map(|k| [re[k], im[k]]);
-                let [re, im] = split(a, x, root);
-                let at = |k: usize| (start + k as isize * to.stride) as usize;
-                // SAFETY: lines have no elements in common; each number, and its conjugate, is of one chunk.
-                unsafe {
-                    match &whole {
-                        None => out.set(at(k), Complex::new(re, im)),
-                        Some(whole) => {
+            let count = CHUNK.min(roots.len() - first);
+            let room = &mut *Room::kept(count);
+            let [a, b] = &mut room.x;
+            // Both ends are made of the first number alone.
+            let (low, high) = (first.max(1), (first + count).min(points));
+            let (near, far) = (
+                [re, im].map(|part| &part[low..high]),
+                [re, im].map(|part| &part[points + 1 - high..=points - low]),
+            );
+            line(
+                near,
+                far,
+                &roots[low..high],
+                [&mut a[low - first..high - first], &mut b[low - first..high - first]],
+                split,
+            );
+            for k in [0, points].into_iter().filter(|k| (first..first + count).contains(k)) {
+                let ends = [re[0], im[0]];
+                [a[k - first], b[k - first]] = split(ends, ends, roots[k]);
+            }
+            let numbers = a[..count].iter().zip(&b[..count]);
+            let at = |k: usize| (start + k as isize * to.stride) as usize;
+            // SAFETY: lines have no elements in common; each number, and its conjugate, is of one chunk.
+            unsafe {
+                match &whole {
+                    None if to.stride == 1 => {
+                        let row = out.row(at(first), count);
+                        wide(|| {
+                            row.iter_mut()
+                                .zip(numbers)
+                                .for_each(|(out, (&re, &im))| *out = Complex::new(re, im))
+                        });
+                    }
+                    None => (first..)
+                        .zip(numbers)
+                        .for_each(|(k, (&re, &im))| out.set(at(k), Complex::new(re, im))),
+                    Some(whole) if to.stride == 1 => {
+                        let row = out.row(at(first), count);
+                        let others = out.row(at(2 * points + 1 - high), high - low);
+                        wide(|| {
+                            row.iter_mut().zip(numbers).for_each(|(out, (&re, &im))| *out = whole(re, im));
+                            let numbers = a[low - first..].iter().zip(&b[low - first..]);
+                            others
+                                .iter_mut()
+                                .rev()
+                                .zip(numbers)
+                                .for_each(|(out, (&re, &im))| *out = whole(re, -im));
+                        });
+                    }
+                    Some(whole) => {
+                        for (k, (&re, &im)) in (first..).zip(numbers) {
                             out.set(at(k), whole(re, im));
                             if 0 < k && k < points {
                                 out.set(at(2 * points - k), whole(re, -im));
@@ -235,7 +310,7 @@ pub fn long_lines<T: Float>(
 }
 
 /// Long real lines from their transforms.
-pub fn long_inverses<T: Float>(
+pub fn long_inverses<T: Number>(
     (long, roots): (&Long<T>, &[[T; 2]]),
     (data, from): (&[Complex<T>], &Lines),
     (out, to): (&Out<T>, &Lines),

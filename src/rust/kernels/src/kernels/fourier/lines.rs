@@ -1,7 +1,8 @@
 //! Where the lines of a tensor along an axis lie, and their elements to and from lines that are transformed together.
 
+use super::butterflies::Number;
 use super::long::lanes;
-use super::passes::Parts;
+use super::parts::Parts;
 use crate::dtype::Element;
 use crate::kernels::cast;
 use crate::tensor::ViewMut;
@@ -25,6 +26,11 @@ impl Lines {
         Lines { stride: strides[axis], first: offset as isize, others }
     }
 
+    /// Whether elements of a line lie side by side, and those of other lines further away.
+    pub fn are_runs(&self) -> bool {
+        self.stride == 1 && self.along()
+    }
+
     /// Whether elements of a line are nearer than those of the next line.
     fn along(&self) -> bool {
         let next = self.others.iter().find(|(size, _)| *size > 1);
@@ -34,6 +40,20 @@ impl Lines {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.others.iter().map(|(size, _)| size).product()
+    }
+
+    /// The places of the first elements of neighbouring lines.
+    fn starts(&self, first: usize, starts: &mut [isize]) {
+        let Some(&(size, stride)) = self.others.first() else { return starts.fill(self.first) };
+        let (mut line, mut rest) = (first, starts);
+        while !rest.is_empty() {
+            // Those that differ by the first of the other axes alone.
+            let (some, later) = rest.split_at_mut((size - line % size).min(rest.len()));
+            let start = self.start(line);
+            some.iter_mut().enumerate().for_each(|(i, at)| *at = start + i as isize * stride);
+            line += some.len();
+            rest = later;
+        }
     }
 
     /// The place of the first element of a line.
@@ -71,13 +91,18 @@ impl<E: Element> Out<E> {
         unsafe { self.first.load(Relaxed).add(at).write(x) };
     }
 
+    /// The first one, and how many they are.
+    pub fn all(&self) -> (*mut E, usize) {
+        (self.first.load(Relaxed), self.len)
+    }
+
     /// Elements side by side.
     ///
     /// # Safety
     /// Nobody else reads or writes them.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)] // The caller promises that they are its own.
-    unsafe fn row(&self, at: usize, len: usize) -> &mut [E] {
+    pub unsafe fn row(&self, at: usize, len: usize) -> &mut [E] {
         assert!(at <= self.len && len <= self.len - at, "elements outside of the result");
         // SAFETY: as just checked, and the caller promises.
         unsafe { std::slice::from_raw_parts_mut(self.first.load(Relaxed).add(at), len) }
@@ -85,11 +110,11 @@ impl<E: Element> Out<E> {
 }
 
 /// Lines that are transformed together, at most, of any type.
-const MOST_LANES: usize = lanes::<f32>();
+pub const MOST_LINES: usize = 4 * lanes::<f32>();
 
 /// Lines that are transformed together, as they lie in a tensor.
 pub struct Block {
-    starts: [isize; MOST_LANES],
+    starts: [isize; MOST_LINES],
     width: usize,
     stride: isize,
     along: bool,
@@ -100,8 +125,8 @@ pub struct Block {
 impl Block {
     /// Those of these numbers.
     pub fn new(lines: &Lines, numbers: Range<usize>) -> Block {
-        let (mut starts, width) = ([0; MOST_LANES], numbers.len());
-        starts.iter_mut().zip(numbers).for_each(|(start, line)| *start = lines.start(line));
+        let (mut starts, width) = ([0; MOST_LINES], numbers.len());
+        lines.starts(numbers.start, &mut starts[..width]);
         let beside = starts[..width].windows(2).all(|two| two[1] == two[0] + 1);
         Block { starts, width, stride: lines.stride, along: lines.along(), beside: beside && width > 1 }
     }
@@ -114,8 +139,34 @@ impl Block {
 
     /// The place of the first element if the block is one line whose elements lie side by side.
     #[inline(always)]
-    fn dense(&self) -> Option<usize> {
+    pub fn dense(&self) -> Option<usize> {
         (self.width == 1 && self.stride == 1).then(|| self.starts[0] as usize)
+    }
+
+    /// The place of the first element, and how far a row of one element of each line is from the next, if rows lie
+    /// side by side, or a line does: of so many rows, all of which are checked to be in a tensor of so many elements.
+    pub fn rows(&self, rows: usize, elements: usize) -> Option<(usize, isize)> {
+        if !self.beside && self.dense().is_none() {
+            return None;
+        }
+        let (first, last) = (self.starts[0], self.starts[0] + (rows as isize - 1) * self.stride);
+        let end = first.max(last) + self.width as isize;
+        assert!(first.min(last) >= 0 && end as usize <= elements, "elements outside of the tensor");
+        Some((first as usize, self.stride))
+    }
+
+    /// Where the lines begin if each lies side by side, and others further away: of so many elements each, of which
+    /// each has `parts`, all checked to be in a tensor of so many elements.
+    pub fn starts(&self, len: usize, elements: usize, parts: isize) -> Option<[isize; MOST_LINES]> {
+        if !self.runs() || self.width == 1 {
+            return None;
+        }
+        let starts = &self.starts[..self.width];
+        assert!(
+            starts.iter().all(|&at| at >= 0 && at as usize + len <= elements),
+            "elements outside of the tensor"
+        );
+        Some(self.starts.map(|at| parts * at))
     }
 
     /// Whether elements of each line lie side by side, and those of other lines further away.
@@ -125,7 +176,7 @@ impl Block {
 
     /// Both parts of numbers, of as many elements of each line.
     #[inline(always)]
-    pub fn load<E: Copy, T: Copy>(&self, data: &[E], parts: &mut Parts<T>, get: impl Fn(E) -> [T; 2]) {
+    pub fn load<E: Copy, T: Number>(&self, data: &[E], parts: &mut Parts<T>, get: impl Fn(E) -> [T; 2]) {
         if self.dense().is_some() || self.runs() {
             return self.load_runs::<E, T, 1>(data, parts, |[z]| get(z));
         }
@@ -148,7 +199,7 @@ impl Block {
 
     /// Both parts of numbers, of twice as many elements of each line: the elements of even and of odd numbers.
     #[inline(always)]
-    pub fn load_pairs<T: Copy>(&self, data: &[T], parts: &mut Parts<T>) {
+    pub fn load_pairs<T: Number>(&self, data: &[T], parts: &mut Parts<T>) {
         if self.dense().is_some() || self.runs() {
             return self.load_runs::<T, T, 2>(data, parts, |pair| pair);
         }
@@ -159,7 +210,7 @@ impl Block {
 
     /// Numbers from elements that lie side by side along the lines, of which each is made of `N`.
     #[inline(always)]
-    fn load_runs<E: Copy, T: Copy, const N: usize>(
+    fn load_runs<E: Copy, T: Number, const N: usize>(
         &self,
         data: &[E],
         [re, im]: &mut Parts<T>,
@@ -168,7 +219,7 @@ impl Block {
         let of = |z: &[E]| get(std::array::from_fn(|i| z[i]));
         if let Some(start) = self.dense() {
             let line = data[start..][..N * re.len()].chunks_exact(N);
-            re.iter_mut().zip(im).zip(line).for_each(|((re, im), z)| [*re, *im] = of(z));
+            re.iter_mut().zip(&mut **im).zip(line).for_each(|((re, im), z)| [*re, *im] = of(z));
             return;
         }
         let (width, together) = (self.width, NEIGHBOURS * self.width);
@@ -183,7 +234,7 @@ impl Block {
 
     /// One part of numbers, of every second element of each line from the `first` on.
     #[inline(always)]
-    fn load_part<T: Copy>(&self, data: &[T], part: &mut [T], first: usize) {
+    fn load_part<T: Number>(&self, data: &[T], part: &mut [T], first: usize) {
         let width = self.width;
         if self.beside {
             for (k, part) in part.chunks_exact_mut(width).enumerate() {
@@ -201,7 +252,12 @@ impl Block {
     /// # Safety
     /// Nobody else reads or writes these lines.
     #[inline(always)]
-    pub unsafe fn store<E: Element, T: Copy>(&self, parts: &Parts<T>, out: &Out<E>, put: impl Fn(T, T) -> E) {
+    pub unsafe fn store<E: Element, T: Number>(
+        &self,
+        parts: &Parts<T>,
+        out: &Out<E>,
+        put: impl Fn(T, T) -> E,
+    ) {
         if self.dense().is_some() || self.runs() {
             // SAFETY: by the caller.
             return unsafe { self.store_runs(parts, out, |re, im| [put(re, im)]) };
@@ -230,7 +286,7 @@ impl Block {
     /// # Safety
     /// Nobody else reads or writes these lines.
     #[inline(always)]
-    pub unsafe fn store_pairs<T: Element>(&self, parts: &Parts<T>, out: &Out<T>, put: impl Fn(T) -> T) {
+    pub unsafe fn store_pairs<T: Number>(&self, parts: &Parts<T>, out: &Out<T>, put: impl Fn(T) -> T) {
         if self.dense().is_some() || self.runs() {
             // SAFETY: by the caller.
             return unsafe { self.store_runs(parts, out, |re, im| [put(re), put(im)]) };
@@ -246,7 +302,7 @@ impl Block {
     /// # Safety
     /// Nobody else reads or writes these lines.
     #[inline(always)]
-    unsafe fn store_runs<E: Element, T: Copy, const N: usize>(
+    unsafe fn store_runs<E: Element, T: Number, const N: usize>(
         &self,
         [re, im]: &Parts<T>,
         out: &Out<E>,
@@ -255,7 +311,7 @@ impl Block {
         if let Some(start) = self.dense() {
             // SAFETY: by the caller.
             let line = unsafe { out.row(start, N * re.len()) };
-            let line = line.chunks_exact_mut(N).zip(re.iter().zip(im));
+            let line = line.chunks_exact_mut(N).zip(re.iter().zip(&**im));
             line.for_each(|(out, (&re, &im))| out.copy_from_slice(&put(re, im)));
             return;
         }
@@ -276,7 +332,7 @@ impl Block {
     /// # Safety
     /// Nobody else reads or writes these lines.
     #[inline(always)]
-    unsafe fn store_part<T: Element>(&self, part: &[T], out: &Out<T>, first: usize, put: impl Fn(T) -> T) {
+    unsafe fn store_part<T: Number>(&self, part: &[T], out: &Out<T>, first: usize, put: impl Fn(T) -> T) {
         let width = self.width;
         if self.beside {
             for (k, part) in part.chunks_exact(width).enumerate() {

@@ -6,19 +6,18 @@
 //! chapter 1.7). An element is computed by the same operations wherever it stands, with how many lines, and
 //! on whatever processor.
 
+use super::butterflies::{
+    by_turns, turn, Butterfly, Eight, Few, Five, Four, Group, Number, Numbers, OnVectors, Three, Two,
+};
+use super::ends::{Apart, Read, Woven, Write};
+use super::parts::{Part, Parts};
 use super::roots::Roots;
-use crate::dtype::Float;
+use crate::kernels::math::lanes::MOST_LANES;
 use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 
 /// The largest prime factor that has a pass of its own.
 pub const LARGEST_PRIME: usize = 61;
-
-/// Elements of one line that are computed together.
-const GROUP: usize = 8;
-
-/// Real and imaginary parts.
-pub type Parts<T> = [Vec<T>; 2];
 
 /// The transform of lines of so many elements whose prime factors are small.
 pub struct Passes<T> {
@@ -39,7 +38,15 @@ struct Pass<T> {
 /// The factors of a length in the order of the passes; `None` if one is too large.
 pub fn factors(mut n: usize) -> Option<Vec<usize>> {
     let mut all = Vec::new();
-    for radix in [4, 2, 3, 5].into_iter().chain((7..=LARGEST_PRIME).step_by(2)) {
+    // Eights first, so that the later passes of one line, too, have vectors of neighbours; two fours rather than an
+    // eight and a two.
+    let twos = n.trailing_zeros() as usize;
+    let fours = [0, 2, 1][twos % 3];
+    let (eights, fours) =
+        if 2 * fours > twos || twos == 4 { (twos / 3, 0) } else { ((twos - 2 * fours) / 3, fours) };
+    all.extend(std::iter::repeat_n(8, eights).chain(std::iter::repeat_n(4, fours)));
+    n >>= 3 * eights + 2 * fours;
+    for radix in [2, 3, 5].into_iter().chain((7..=LARGEST_PRIME).step_by(2)) {
         while n > 1 && n % radix == 0 {
             all.push(radix);
             n /= radix;
@@ -48,7 +55,7 @@ pub fn factors(mut n: usize) -> Option<Vec<usize>> {
     (n == 1).then_some(all)
 }
 
-impl<T: Float> Passes<T> {
+impl<T: Number> Passes<T> {
     /// The transform of `size` elements; `None` if a prime factor is too large.
     pub fn new(size: usize) -> Option<Passes<T>> {
         let radices = factors(size)?;
@@ -60,8 +67,9 @@ impl<T: Float> Passes<T> {
             left = rest;
             let of = |i: usize| roots.get::<T>(i);
             let factors = (1..radix).flat_map(|j| (0..rest).map(move |p| p * j * step)).map(of);
-            let (re, im) = factors.map(|[re, im]| (re, im)).unzip();
-            let own = if radix > 5 { radix } else { 0 };
+            let (re, im): (Vec<T>, Vec<T>) = factors.map(|[re, im]| (re, im)).unzip();
+            let [re, im] = [re, im].map(Part::from_iter);
+            let own = if radix > 5 && radix != 8 { radix } else { 0 };
             Pass { radix, rest, factors: [re, im], roots: (0..own).map(|j| of(j * (size / radix))).collect() }
         });
         let passes = passes.collect();
@@ -75,222 +83,143 @@ impl<T: Float> Passes<T> {
 
     /// Transforms lines in place; `room` is as long as they are.
     pub fn run(&self, x: &mut Parts<T>, room: &mut Parts<T>, lanes: usize) {
-        let mut stride = lanes;
-        for pass in &self.passes {
+        // SAFETY: there are no numbers elsewhere.
+        unsafe { self.run_between(From::Here, x, room, None, lanes) }
+    }
+
+    /// Whether lines can be read from where they are, and written to where they go, by the passes themselves.
+    pub fn is_between(&self) -> bool {
+        let has_own = |pass: Option<&Pass<T>>| pass.is_some_and(Pass::has_own);
+        self.passes.len() > 1 && has_own(self.passes.first()) && has_own(self.passes.last())
+    }
+
+    /// As [`Passes::run`], of numbers that are elsewhere, or go elsewhere: then what is in `x` is of no use. Elsewhere
+    /// each row of numbers has those of all lines side by side.
+    ///
+    /// # Safety
+    /// Where something is elsewhere, [`Passes::is_between`]; there are as many numbers, and nobody else writes these,
+    /// or uses those that are written.
+    pub(super) unsafe fn run_between(
+        &self,
+        from: From<T>,
+        x: &mut Parts<T>,
+        room: &mut Parts<T>,
+        to: Option<Woven<*mut T>>,
+        lanes: usize,
+    ) {
+        assert!(x.iter().chain(&*room).all(|part| part.len() >= self.size * lanes));
+        let (mut stride, last) = (lanes, self.passes.len().wrapping_sub(1));
+        for (i, pass) in self.passes.iter().enumerate() {
             stop::work(self.size * lanes);
-            wide_loop(Run { pass, from: x, to: room, stride });
+            let from = if i == 0 { from } else { From::Here };
+            let to = to.filter(|_| i == last);
+            let run = Run { pass, from, x, room, to, stride, lanes };
+            if pass.has_own() {
+                T::on_vectors(run);
+            } else {
+                wide_loop(Defined(run));
+            }
             std::mem::swap(x, room);
             stride *= pass.radix;
         }
     }
 }
 
-/// One pass over all elements.
-struct Run<'a, T> {
-    pass: &'a Pass<T>,
-    from: &'a Parts<T>,
-    to: &'a mut Parts<T>,
-    stride: usize,
+impl<T> Pass<T> {
+    /// Whether its radix has code of its own.
+    fn has_own(&self) -> bool {
+        self.roots.is_empty()
+    }
 }
 
-impl<T: Float> Loop for Run<'_, T> {
+/// A pass of any radix. Its loops are short, for which vectors as wide as they get are too wide.
+struct Defined<'a, T>(Run<'a, T>);
+
+impl<T: Number> Loop for Defined<'_, T> {
     type Made = ();
     #[inline(always)]
     fn run(self) {
-        match self.pass.radix {
-            2 if self.stride == 1 => self.first::<Two, 2>(),
-            3 if self.stride == 1 => self.first::<Three, 3>(),
-            4 if self.stride == 1 => self.first::<Four, 4>(),
-            5 if self.stride == 1 => self.first::<Five, 5>(),
-            2 => self.each::<Two, 2>(),
-            3 => self.each::<Three, 3>(),
-            4 => self.each::<Four, 4>(),
-            5 => self.each::<Five, 5>(),
-            _ => self.any(),
-        }
+        self.0.any();
     }
 }
 
-/// Numbers side by side: their real parts, and their imaginary parts.
-type Group<T, const W: usize> = [[T; W]; 2];
-
-#[inline(always)]
-fn zip<T: Copy, const W: usize>(x: [T; W], y: [T; W], f: impl Fn(T, T) -> T) -> [T; W] {
-    let mut out = x;
-    for i in 0..W {
-        out[i] = f(x[i], y[i]);
-    }
-    out
+/// Where numbers are.
+#[derive(Clone, Copy)]
+pub(super) enum From<T> {
+    /// In the lines themselves.
+    Here,
+    /// In such parts.
+    Parts([*const T; 2]),
+    /// In a tensor.
+    Tensor(Woven<*const T>),
 }
 
-#[inline(always)]
-fn add<T: Float, const W: usize>(x: Group<T, W>, y: Group<T, W>) -> Group<T, W> {
-    [zip(x[0], y[0], |x, y| x + y), zip(x[1], y[1], |x, y| x + y)]
+/// One pass over all elements.
+pub struct Run<'a, T> {
+    pass: &'a Pass<T>,
+    from: From<T>,
+    x: &'a Parts<T>,
+    room: &'a mut Parts<T>,
+    /// Where the numbers go if not to the room.
+    to: Option<Woven<*mut T>>,
+    stride: usize,
+    lanes: usize,
 }
 
-#[inline(always)]
-fn sub<T: Float, const W: usize>(x: Group<T, W>, y: Group<T, W>) -> Group<T, W> {
-    [zip(x[0], y[0], |x, y| x - y), zip(x[1], y[1], |x, y| x - y)]
-}
-
-/// The product with a real number.
-#[inline(always)]
-fn scale<T: Float, const W: usize>(x: Group<T, W>, by: f64) -> Group<T, W> {
-    let by = T::of(by);
-    [x[0].map(|x| x * by), x[1].map(|x| x * by)]
-}
-
-/// The product of complex numbers.
-#[inline(always)]
-fn turn<T: Float, const W: usize>([a, b]: Group<T, W>, [c, s]: Group<T, W>) -> Group<T, W> {
-    let products = |x, y| zip(x, y, |x, y| x * y);
-    [zip(products(a, c), products(b, s), |x, y| x - y), zip(products(a, s), products(b, c), |x, y| x + y)]
-}
-
-/// `x + i y`, and `x - i y`.
-#[inline(always)]
-fn across<T: Float, const W: usize>(x: Group<T, W>, y: Group<T, W>) -> [Group<T, W>; 2] {
-    let plus = [zip(x[0], y[1], |x, y| x - y), zip(x[1], y[0], |x, y| x + y)];
-    let minus = [zip(x[0], y[1], |x, y| x + y), zip(x[1], y[0], |x, y| x - y)];
-    [plus, minus]
-}
-
-/// The transform of `R` numbers.
-trait Butterfly<const R: usize> {
-    fn of<T: Float, const W: usize>(x: [Group<T, W>; R]) -> [Group<T, W>; R];
-}
-
-struct Two;
-struct Three;
-struct Four;
-struct Five;
-
-impl Butterfly<2> for Two {
+impl<T: Number> Pass<T> {
+    /// The factors of the outputs of number `p` of the rest, in all lanes; those of the first output are not set.
     #[inline(always)]
-    fn of<T: Float, const W: usize>([a, b]: [Group<T, W>; 2]) -> [Group<T, W>; 2] {
-        [add(a, b), sub(a, b)]
-    }
-}
-
-impl Butterfly<3> for Three {
-    #[inline(always)]
-    fn of<T: Float, const W: usize>([a, b, c]: [Group<T, W>; 3]) -> [Group<T, W>; 3] {
-        const SINE: f64 = 0.866_025_403_784_438_6; // of a third of a turn
-        let sum = add(b, c);
-        let middle = sub(a, scale(sum, 0.5));
-        let [plus, minus] = across(middle, scale(sub(b, c), SINE));
-        [add(a, sum), minus, plus]
-    }
-}
-
-impl Butterfly<4> for Four {
-    #[inline(always)]
-    fn of<T: Float, const W: usize>([a, b, c, d]: [Group<T, W>; 4]) -> [Group<T, W>; 4] {
-        let (even, odd) = (add(a, c), add(b, d));
-        let [plus, minus] = across(sub(a, c), sub(b, d));
-        [add(even, odd), minus, sub(even, odd), plus]
-    }
-}
-
-impl Butterfly<5> for Five {
-    #[inline(always)]
-    fn of<T: Float, const W: usize>([a, b, c, d, e]: [Group<T, W>; 5]) -> [Group<T, W>; 5] {
-        // Cosines and sines of one and of two fifths of a turn.
-        const COSINES: [f64; 2] = [0.309_016_994_374_947_45, -0.809_016_994_374_947_5];
-        const SINES: [f64; 2] = [0.951_056_516_295_153_5, 0.587_785_252_292_473_1];
-        let (near, far) = (add(b, e), add(c, d));
-        let (rise, fall) = (sub(b, e), sub(c, d));
-        let first = add(a, add(scale(near, COSINES[0]), scale(far, COSINES[1])));
-        let second = add(a, add(scale(near, COSINES[1]), scale(far, COSINES[0])));
-        let [plus1, minus1] = across(first, add(scale(rise, SINES[0]), scale(fall, SINES[1])));
-        let [plus2, minus2] = across(second, sub(scale(rise, SINES[1]), scale(fall, SINES[0])));
-        [add(a, add(near, far)), minus1, minus2, plus2, plus1]
-    }
-}
-
-impl<T: Float> Pass<T> {
-    /// The factors of the outputs of `W` elements of the rest from number `p` on; those of the first output are not
-    /// set.
-    #[inline(always)]
-    fn factors_of<const R: usize, const W: usize>(&self, p: usize) -> [Group<T, W>; R] {
-        let mut all = [[[T::of(0.0); W]; 2]; R];
+    fn factors_of<V: Numbers<One = T>, const R: usize>(&self, p: usize) -> [Group<V>; R] {
+        let mut all = [[V::of(0.0); 2]; R];
         for (j, factors) in all.iter_mut().enumerate().skip(1) {
-            for (to, from) in factors.iter_mut().zip(&self.factors) {
-                to.copy_from_slice(&from[(j - 1) * self.rest + p..][..W]);
-            }
+            let at = (j - 1) * self.rest + p;
+            *factors = [V::of(self.factors[0][at].f64()), V::of(self.factors[1][at].f64())];
         }
         all
     }
 }
 
-impl<T: Float> Run<'_, T> {
-    /// The first pass of one line: elements side by side are computed together, and the outputs of each lie side by
-    /// side.
+impl<T: Number> OnVectors<T> for Run<'_, T> {
+    type Made = ();
     #[inline(always)]
-    fn first<B: Butterfly<R>, const R: usize>(mut self) {
-        let rest = self.pass.rest;
-        let groups = rest / GROUP * GROUP;
-        for p in (0..groups).step_by(GROUP) {
-            self.neighbours::<B, R, GROUP>(p, true);
-        }
-        for p in groups..rest {
-            self.neighbours::<B, R, 1>(p, true);
-        }
-        // As in the other passes, nothing is multiplied by 1, which would change what is not finite.
-        self.neighbours::<B, R, 1>(0, false);
-    }
-
-    /// The butterflies of `W` elements of the rest from number `p` on, whose outputs are multiplied by the factors if
-    /// `turned`.
-    #[inline(always)]
-    fn neighbours<B: Butterfly<R>, const R: usize, const W: usize>(&mut self, p: usize, turned: bool) {
-        let rest = self.pass.rest;
-        let mut group = [[[T::of(0.0); W]; 2]; R];
-        for (k, group) in group.iter_mut().enumerate() {
-            for (group, from) in group.iter_mut().zip(self.from) {
-                group.copy_from_slice(&from[p + k * rest..][..W]);
-            }
-        }
-        let (made, factors) = (B::of::<T, W>(group), self.pass.factors_of::<R, W>(p));
-        let mut out = [[[T::of(0.0); R]; W]; 2];
-        for (j, (made, factors)) in made.into_iter().zip(factors).enumerate() {
-            let made = if turned && j > 0 { turn(made, factors) } else { made };
-            for (out, made) in out.iter_mut().zip(made) {
-                out.iter_mut().zip(made).for_each(|(out, made)| out[j] = made);
-            }
-        }
-        for (to, out) in self.to.iter_mut().zip(&out) {
-            let to = to[p * R..][..W * R].chunks_exact_mut(R);
-            to.zip(out).for_each(|(to, out)| to.copy_from_slice(out));
+    fn on<V: Numbers<One = T>>(self) {
+        match self.pass.radix {
+            2 => self.with::<V, Two, 2>(),
+            3 => self.with::<V, Three, 3>(),
+            4 => self.with::<V, Four, 4>(),
+            5 => self.with::<V, Five, 5>(),
+            8 => self.with::<V, Eight, 8>(),
+            _ => unreachable!("a radix without code of its own"),
         }
     }
+}
 
+impl<T: Number> Run<'_, T> {
     /// The pass of a radix with code of its own.
     #[inline(always)]
-    fn each<B: Butterfly<R>, const R: usize>(self) {
-        let (rest, stride) = (self.pass.rest, self.stride);
-        let [re, im] = self.to;
-        let outs = re.chunks_exact_mut(R * stride).zip(im.chunks_exact_mut(R * stride));
-        for (p, (re, im)) in outs.take(rest).enumerate() {
-            let factors = self.pass.factors_of::<R, 1>(p);
-            let mut x: [[&[T]; 2]; R] = [[&[]; 2]; R];
-            for (k, x) in x.iter_mut().enumerate() {
-                let first = (p + rest * k) * stride;
-                *x = [&self.from[0][first..][..stride], &self.from[1][first..][..stride]];
-            }
-            let (mut re, mut im) = (re.chunks_exact_mut(stride), im.chunks_exact_mut(stride));
-            let mut y: [[&mut [T]; 2]; R] = std::array::from_fn(|_| {
-                [re.next().expect("as many as the radix"), im.next().expect("as many as the radix")]
-            });
-            let (groups, fours) = (stride / GROUP * GROUP, stride / 4 * 4);
-            for q in (0..groups).step_by(GROUP) {
-                butterfly::<T, B, R, GROUP>(&x, &mut y, q, &factors, p > 0);
-            }
-            for q in (groups..fours).step_by(4) {
-                butterfly::<T, B, R, 4>(&x, &mut y, q, &factors, p > 0);
-            }
-            for q in fours..stride {
-                butterfly::<T, B, R, 1>(&x, &mut y, q, &factors, p > 0);
+    fn with<V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(self) {
+        // Where one end is a tensor, each row is of the lanes.
+        let inner = if self.to.is_some() && self.lanes > 1 { self.lanes } else { self.stride };
+        let parts = match self.from {
+            From::Parts(parts) => parts,
+            _ => [self.x[0].as_ptr(), self.x[1].as_ptr()],
+        };
+        let x = Apart { parts, step: inner };
+        let [re, im] = self.room;
+        let room = Apart { parts: [re.as_mut_ptr(), im.as_mut_ptr()], step: inner };
+        let (pass, rows) = (self.pass, self.stride / inner);
+        // SAFETY: the parts are long enough, as has been asserted, and the caller of the transform promises the rest.
+        unsafe {
+            match (self.from, self.to) {
+                (From::Tensor(from), _) if self.stride == 1 => neighbours::<T, V, B, R>(pass, from, room),
+                _ if self.stride == 1 => neighbours::<T, V, B, R>(pass, x, room),
+                (From::Tensor(from), _) => each::<T, V, B, R>(pass, from, room, rows, inner),
+                (_, Some(to)) => {
+                    // Rows of one line lie one behind the other.
+                    let step = if self.lanes == 1 { to.step * inner as isize } else { to.step };
+                    each::<T, V, B, R>(pass, x, Woven { step, ..to }, rows, inner)
+                }
+                _ => each::<T, V, B, R>(pass, x, room, rows, inner),
             }
         }
     }
@@ -299,17 +228,17 @@ impl<T: Float> Run<'_, T> {
     #[inline(always)]
     fn any(self) {
         let (radix, rest, stride) = (self.pass.radix, self.pass.rest, self.stride);
-        let [re, im] = self.to;
+        let [re, im] = self.room;
         for p in 0..rest {
             for j in 0..radix {
                 let first = (radix * p + j) * stride;
                 let (re, im) = (&mut re[first..][..stride], &mut im[first..][..stride]);
                 let at = |k: usize| (p + rest * k) * stride;
-                re.copy_from_slice(&self.from[0][at(0)..][..stride]);
-                im.copy_from_slice(&self.from[1][at(0)..][..stride]);
+                re.copy_from_slice(&self.x[0][at(0)..][..stride]);
+                im.copy_from_slice(&self.x[1][at(0)..][..stride]);
                 for k in 1..radix {
                     let [c, s] = self.pass.roots[j * k % radix];
-                    let (x, y) = (&self.from[0][at(k)..][..stride], &self.from[1][at(k)..][..stride]);
+                    let (x, y) = (&self.x[0][at(k)..][..stride], &self.x[1][at(k)..][..stride]);
                     for i in 0..stride {
                         re[i] = re[i] + (x[i] * c - y[i] * s);
                         im[i] = im[i] + (x[i] * s + y[i] * c);
@@ -326,27 +255,147 @@ impl<T: Float> Run<'_, T> {
     }
 }
 
-/// The butterfly of `W` neighbours from `q` on, whose outputs are multiplied by the factors if `turned`.
+/// The numbers of `R` rows that are as far apart.
+///
+/// # Safety
+/// They are there.
 #[inline(always)]
-fn butterfly<T: Float, B: Butterfly<R>, const R: usize, const W: usize>(
-    x: &[[&[T]; 2]; R],
-    y: &mut [[&mut [T]; 2]; R],
-    q: usize,
-    factors: &[Group<T, 1>; R],
-    turned: bool,
+unsafe fn taken<T, V: Numbers<One = T>, const R: usize>(
+    from: impl Read<T>,
+    apart: usize,
+    row: usize,
+    lane: usize,
+) -> [Group<V>; R] {
+    // No function of the standard library, which would have to be inlined to be compiled for these vectors.
+    let mut all = [[V::of(0.0); 2]; R];
+    for (k, x) in all.iter_mut().enumerate() {
+        // SAFETY: by the caller.
+        *x = unsafe { from.get(row + k * apart, lane) };
+    }
+    all
+}
+
+/// The first pass of one line: elements side by side are computed together, and the outputs of each lie side by side.
+///
+/// # Safety
+/// The numbers are there, and nobody else uses those that are written.
+#[inline(always)]
+unsafe fn neighbours<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
+    pass: &Pass<T>,
+    from: impl Read<T>,
+    to: Apart<*mut T>,
 ) {
-    let zeros = [[T::of(0.0); W]; 2];
-    let mut group = [zeros; R];
-    for (group, x) in group.iter_mut().zip(x) {
-        for (group, x) in group.iter_mut().zip(x) {
-            group.copy_from_slice(&x[q..][..W]);
+    // SAFETY: by the caller.
+    unsafe {
+        match pass.rest {
+            rest if rest >= V::COUNT => neighbours_by::<T, V, B, R>(pass, from, to),
+            rest if rest >= V::Half::COUNT => neighbours_by::<T, V::Half, B, R>(pass, from, to),
+            4.. => neighbours_by::<T, Few<T, 4>, B, R>(pass, from, to),
+            _ => neighbours_by::<T, Few<T, 1>, B, R>(pass, from, to),
         }
     }
-    let made = B::of::<T, W>(group);
-    for (j, (made, y)) in made.into_iter().zip(y).enumerate() {
-        let made = if turned && j > 0 { turn(made, factors[j].map(|[x]| [x; W])) } else { made };
-        for (made, y) in made.iter().zip(y) {
-            y[q..][..W].copy_from_slice(made);
+}
+
+/// As [`neighbours`], so many elements at once, of which there are as many or more.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn neighbours_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
+    pass: &Pass<T>,
+    from: impl Read<T>,
+    to: Apart<*mut T>,
+) {
+    let rest = pass.rest;
+    for p in (0..rest).step_by(V::COUNT) {
+        // The last ones once more, where they are no whole vector.
+        let p = p.min(rest - V::COUNT);
+        // SAFETY: by the caller; there are as many factors.
+        unsafe {
+            let mut made = B::of::<V>(taken(from, rest, p, 0));
+            for (j, made) in made.iter_mut().enumerate().skip(1) {
+                let at = (j - 1) * rest + p;
+                let [re, im] = &pass.factors;
+                let turned = turn(*made, [V::load(re.as_ptr().add(at)), V::load(im.as_ptr().add(at))]);
+                // As in the other passes, nothing is multiplied by 1, which would change what is not finite.
+                *made = if p == 0 { [made[0].before(turned[0]), made[1].before(turned[1])] } else { turned };
+            }
+            if R.is_power_of_two() {
+                for (i, made) in by_turns(made).into_iter().enumerate() {
+                    to.put(p * R + i * V::COUNT, 0, made);
+                }
+                continue;
+            }
+            for (part, to) in to.parts.into_iter().enumerate() {
+                let mut rows = [[T::of(0.0); MOST_LANES]; R];
+                for (row, made) in rows.iter_mut().zip(made) {
+                    made[part].store(row.as_mut_ptr());
+                }
+                for i in 0..V::COUNT {
+                    for (j, row) in rows.iter().enumerate() {
+                        *to.add((p + i) * R + j) = row[i];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A pass whose `rows` of elements of the same factors have `inner` ones side by side.
+///
+/// # Safety
+/// The numbers are there, and nobody else uses those that are written.
+#[inline(always)]
+unsafe fn each<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
+    pass: &Pass<T>,
+    from: impl Read<T>,
+    to: impl Write<T>,
+    rows: usize,
+    inner: usize,
+) {
+    // SAFETY: by the caller.
+    unsafe {
+        match inner {
+            _ if inner >= V::COUNT => each_by::<T, V, B, R>(pass, from, to, rows, inner),
+            _ if inner >= V::Half::COUNT => each_by::<T, V::Half, B, R>(pass, from, to, rows, inner),
+            4.. => each_by::<T, Few<T, 4>, B, R>(pass, from, to, rows, inner),
+            _ => each_by::<T, Few<T, 1>, B, R>(pass, from, to, rows, inner),
+        }
+    }
+}
+
+/// As [`each`], so many elements at once, of which there are as many or more.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn each_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
+    pass: &Pass<T>,
+    from: impl Read<T>,
+    to: impl Write<T>,
+    rows: usize,
+    inner: usize,
+) {
+    let rest = pass.rest;
+    for p in 0..rest {
+        let factors = pass.factors_of::<V, R>(p);
+        for row in 0..rows {
+            for q in (0..inner).step_by(V::COUNT) {
+                // The last ones once more, where they are no whole vector.
+                let q = q.min(inner - V::COUNT);
+                // SAFETY: by the caller.
+                unsafe {
+                    let mut made = B::of::<V>(taken(from, rest * rows, p * rows + row, q));
+                    if p > 0 {
+                        for (made, &factors) in made.iter_mut().zip(&factors).skip(1) {
+                            *made = turn(*made, factors);
+                        }
+                    }
+                    for (j, made) in made.into_iter().enumerate() {
+                        to.put((R * p + j) * rows + row, q, made);
+                    }
+                }
+            }
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Transforms along an axis of a tensor.
 
+use super::butterflies::Number;
+use super::ends::Woven;
 use super::halves::{join_lines, long_inverses, long_lines, mirror_lines, split_lines};
 use super::line::Line;
 use super::lines::{Block, Lines, Out};
-use super::long::{time, Room, Sink, Source};
-use super::passes::Parts;
+use super::long::{time, Sink, Source};
+use super::parts::{Parts, Room};
+use super::passes::From;
 use super::roots::root;
-use crate::dtype::{DType, Element, Float};
+use super::tiles::{Gather, Runs, Scatter};
+use crate::dtype::{DType, Element};
 use crate::kernels::cast;
 use crate::kernels::threads::pool;
 use crate::kernels::wide::wide;
@@ -75,16 +79,21 @@ struct Numbers<'a, T> {
     data: &'a [Complex<T>],
     start: isize,
     stride: isize,
-    inverse: bool,
+    inverse: Option<f64>,
 }
 
-impl<T: Float> Source<T> for Numbers<'_, T>
+impl<T: Number> Source<T> for Numbers<'_, T>
 where
     Complex<T>: Element,
 {
+    fn woven(&self, size: usize) -> Option<Woven<*const T>> {
+        let data = self.data[self.start as usize..].get(..size).filter(|_| self.stride == 1)?;
+        Some(Woven { first: data.as_ptr().cast(), step: 1, inverse: self.inverse })
+    }
+
     #[inline]
     fn read(&self, first: usize, re: &mut [T], im: &mut [T]) {
-        let (re, im) = if self.inverse { (im, re) } else { (re, im) };
+        let (re, im) = if self.inverse.is_some() { (im, re) } else { (re, im) };
         let start = self.start + first as isize * self.stride;
         if self.stride == 1 {
             let data = &self.data[start as usize..][..re.len()];
@@ -106,20 +115,30 @@ struct Written<'a, T> {
     start: isize,
     stride: isize,
     /// Of an inverse, what the numbers are divided by.
-    inverse: Option<T>,
+    inverse: Option<f64>,
 }
 
-impl<T: Float> Sink<T> for Written<'_, T>
+impl<T: Number> Sink<T> for Written<'_, T>
 where
     Complex<T>: Element,
 {
+    fn woven(&self, size: usize) -> Option<Woven<*mut T>> {
+        let ((all, len), start) = (self.out.all(), self.start as usize);
+        let inverse = self.inverse;
+        (self.stride == 1 && start + size <= len).then(|| Woven {
+            first: all.wrapping_add(start).cast(),
+            step: 1,
+            inverse,
+        })
+    }
+
     unsafe fn write(&self, first: usize, re: &[T], im: &[T]) {
         let start = self.start + first as isize * self.stride;
         for (i, (&re, &im)) in re.iter().zip(im).enumerate() {
             let at = (start + i as isize * self.stride) as usize;
             let z = match self.inverse {
                 None => Complex::new(re, im),
-                Some(n) => Complex::new(im / n, re / n),
+                Some(n) => Complex::new(im / T::of(n), re / T::of(n)),
             };
             // SAFETY: as the caller promises.
             unsafe { self.out.set(at, z) };
@@ -127,7 +146,7 @@ where
     }
 }
 
-impl<T: Float> Transform<T>
+impl<T: Number> Transform<T>
 where
     Complex<T>: Element,
 {
@@ -153,11 +172,10 @@ where
         if let (Line::Long(long), Kind::Forward | Kind::Inverse, false) = (&self.line, self.kind, self.real) {
             let data = cast::slice::<Complex<T>>(x.data);
             let written = Out::new(out);
-            let inverse = self.kind == Kind::Inverse;
+            let inverse = self.divisor();
             // Threads share the lines if there are several.
             pool::for_each_piece(count, count > 1, |line| {
                 let source = Numbers { data, start: from.start(line), stride: from.stride, inverse };
-                let inverse = inverse.then(|| T::of(self.size as f64));
                 let sink = Written { out: &written, start: to.start(line), stride: to.stride, inverse };
                 // SAFETY: lines have no elements in common, and each is in one piece.
                 unsafe { long.run(&source, &sink) };
@@ -183,6 +201,11 @@ where
         }
     }
 
+    /// What the numbers of an inverse are divided by.
+    fn divisor(&self) -> Option<f64> {
+        matches!(self.kind, Kind::Inverse | Kind::RealInverse).then_some(self.size as f64)
+    }
+
     /// What a number of the forward transform of a real line is in the one that is asked for.
     fn whole(&self) -> impl Fn(T, T) -> Complex<T> + Sync {
         let n = T::of(self.size as f64);
@@ -194,7 +217,12 @@ where
     fn blocks(&self, from: &Lines, to: &Lines, ends: impl Ends<T>) {
         let points = if self.roots.is_empty() { self.size } else { self.size / 2 };
         let count = to.count();
-        let lanes = self.line.lanes().min(count);
+        // Lines whose elements lie side by side are read and written one by one, without being woven together first.
+        let apart = matches!(&self.line, Line::Short(passes) if passes.is_between() && points >= ALONE);
+        let lanes = match apart && from.are_runs() && to.are_runs() {
+            true => 1,
+            false => self.line.lanes().min(count),
+        };
         let blocks = count.div_ceil(lanes);
         let shared = blocks > 1 && time::<T>(points, count) >= pool::WORTH_SHARING;
         let together = (pool::WORTH_SHARING / 8 / time::<T>(points, lanes).max(1)).clamp(1, blocks);
@@ -204,16 +232,42 @@ where
                 let lines = block * lanes..count.min((block + 1) * lanes);
                 let width = lines.len();
                 room.lines(points * width);
-                ends.load(self, &Block::new(from, lines.clone()), room, width);
-                self.line.run(&mut room.x, &mut room.room, width);
-                ends.store(self, &Block::new(to, lines), room, width);
+                let (from, to) = (Block::new(from, lines.clone()), Block::new(to, lines));
+                let Line::Short(passes) = &self.line else {
+                    ends.load(self, &from, room, width);
+                    self.line.run(&mut room.x, &mut room.room, width);
+                    ends.store(self, &to, room, width);
+                    continue;
+                };
+                let between = passes.is_between();
+                let read = ends.from(self, &from, points).filter(|_| between);
+                let written = ends.to(self, &to, points).filter(|_| between);
+                if read.is_none() {
+                    ends.load(self, &from, room, width);
+                }
+                let Room { x, room: other } = &mut *room;
+                // SAFETY: the ends have checked that the numbers are there. Lines have no elements in common, and each
+                // is in one block.
+                unsafe {
+                    passes.run_between(read.map_or(From::Here, From::Tensor), x, other, written, width)
+                };
+                if written.is_none() {
+                    ends.store(self, &to, room, width);
+                }
             }
         });
     }
 }
 
+/// Numbers of a line that is transformed alone rather than beside others, at least.
+const ALONE: usize = 512;
+
 /// How lines come from elements, and results become elements.
 trait Ends<T>: Sync {
+    /// Where the numbers of a block are, if the passes can read them there.
+    fn from(&self, transform: &Transform<T>, block: &Block, points: usize) -> Option<Woven<*const T>>;
+    /// Where they go, if the passes can write them there.
+    fn to(&self, transform: &Transform<T>, block: &Block, points: usize) -> Option<Woven<*mut T>>;
     /// Fills `room.x` with as many numbers as are there. What else is in the room has their length before and after.
     fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize);
     /// Writes the results in `room.x`. The lines of a block are in no other one.
@@ -226,19 +280,48 @@ struct Complexes<'a, T> {
     out: Out<Complex<T>>,
 }
 
-impl<T: Float> Ends<T> for Complexes<'_, T>
+impl<T: Number> Ends<T> for Complexes<'_, T>
 where
     Complex<T>: Element,
 {
-    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+    fn from(&self, transform: &Transform<T>, block: &Block, points: usize) -> Option<Woven<*const T>> {
         let data = cast::slice::<Complex<T>>(self.data);
+        let (first, step) = block.rows(points, data.len())?;
+        Some(Woven { first: data[first..].as_ptr().cast(), step, inverse: transform.divisor() })
+    }
+
+    fn to(&self, transform: &Transform<T>, block: &Block, points: usize) -> Option<Woven<*mut T>> {
+        let (all, len) = self.out.all();
+        let (first, step) = block.rows(points, len)?;
+        Some(Woven { first: all.wrapping_add(first).cast(), step, inverse: transform.divisor() })
+    }
+
+    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
+        let data = cast::slice::<Complex<T>>(self.data);
+        let points = room.x[0].len() / width;
+        if let Some(starts) = block.starts(points, data.len(), 2) {
+            let tensor = Woven { first: data.as_ptr().cast(), step: 1, inverse: transform.divisor() };
+            // SAFETY: the block has checked that they are there.
+            if unsafe { Gather::run(Runs { tensor, starts: &starts[..width], points }, &mut room.x) } {
+                return;
+            }
+        }
         match transform.kind {
             Kind::Inverse => wide(|| block.load(data, &mut room.x, |z| [z.im, z.re])),
             _ => wide(|| block.load(data, &mut room.x, |z| [z.re, z.im])),
         }
     }
 
-    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
+        let points = room.x[0].len() / width;
+        let (all, len) = self.out.all();
+        if let Some(starts) = block.starts(points, len, 2) {
+            let tensor = Woven { first: all.cast(), step: 1, inverse: transform.divisor() };
+            // SAFETY: the block has checked that they are there, and they are of no other one.
+            if unsafe { Scatter::run(&room.x, Runs { tensor, starts: &starts[..width], points }) } {
+                return;
+            }
+        }
         let n = T::of(transform.size as f64);
         // SAFETY: lines have no elements in common, and each is in one block.
         wide(|| unsafe {
@@ -256,12 +339,32 @@ struct Reals<'a, T> {
     out: Out<Complex<T>>,
 }
 
-impl<T: Float> Ends<T> for Reals<'_, T>
+impl<T: Number> Ends<T> for Reals<'_, T>
 where
     Complex<T>: Element,
 {
-    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+    fn from(&self, transform: &Transform<T>, block: &Block, points: usize) -> Option<Woven<*const T>> {
+        // The halves of one line are neighbours.
         let data = cast::slice::<T>(self.data);
+        let first = block.dense().filter(|_| !transform.roots.is_empty())?;
+        Some(Woven { first: data[first..][..2 * points].as_ptr(), step: 1, inverse: None })
+    }
+
+    fn to(&self, _: &Transform<T>, _: &Block, _: usize) -> Option<Woven<*mut T>> {
+        None
+    }
+
+    fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
+        let data = cast::slice::<T>(self.data);
+        let points = room.x[0].len() / width;
+        let halved = !transform.roots.is_empty();
+        if let Some(starts) = halved.then(|| block.starts(2 * points, data.len(), 1)).flatten() {
+            let tensor = Woven { first: data.as_ptr(), step: 1, inverse: None };
+            // SAFETY: as of complex numbers.
+            if unsafe { Gather::run(Runs { tensor, starts: &starts[..width], points }, &mut room.x) } {
+                return;
+            }
+        }
         match transform.roots.is_empty() {
             true => wide(|| block.load(data, &mut room.x, |x| [x, T::of(0.0)])),
             false => wide(|| block.load_pairs(data, &mut room.x)),
@@ -271,12 +374,20 @@ where
     fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
         let Room { x, room } = room;
         if transform.roots.is_empty() {
-            x.iter_mut().for_each(|part| part.truncate((transform.size / 2 + 1) * width));
+            x.iter_mut().for_each(|part| part.resize((transform.size / 2 + 1) * width));
         } else {
             split_lines(&transform.roots, x, room, width);
             std::mem::swap(x, room);
         }
         if transform.kind == Kind::Real {
+            let (points, (all, len)) = (transform.size / 2 + 1, self.out.all());
+            if let Some(starts) = block.starts(points, len, 2) {
+                let tensor = Woven { first: all.cast(), step: 1, inverse: None };
+                // SAFETY: as of complex numbers.
+                if unsafe { Scatter::run(x, Runs { tensor, starts: &starts[..width], points }) } {
+                    return;
+                }
+            }
             // SAFETY: lines have no elements in common, and each is in one block.
             return wide(|| unsafe { block.store(x, &self.out, Complex::new) });
         }
@@ -292,22 +403,40 @@ struct Inverses<'a, T> {
     out: Out<T>,
 }
 
-impl<T: Float> Ends<T> for Inverses<'_, T>
+impl<T: Number> Ends<T> for Inverses<'_, T>
 where
     Complex<T>: Element,
 {
+    fn from(&self, _: &Transform<T>, _: &Block, _: usize) -> Option<Woven<*const T>> {
+        None
+    }
+
+    fn to(&self, transform: &Transform<T>, block: &Block, points: usize) -> Option<Woven<*mut T>> {
+        let first = block.dense().filter(|_| !transform.roots.is_empty())?;
+        let (all, len) = self.out.all();
+        assert!(first + 2 * points <= len, "elements outside of the result");
+        Some(Woven { first: all.wrapping_add(first), step: 1, inverse: transform.divisor() })
+    }
+
     fn load(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
         let (data, half) = (cast::slice::<Complex<T>>(self.data), transform.size / 2);
         let Room { x, room } = room;
         let halved = !transform.roots.is_empty();
         let numbers = |own: &mut Parts<T>| {
-            own.iter_mut().for_each(|part| part.resize((half + 1) * width, T::of(0.0)));
+            own.iter_mut().for_each(|part| part.resize((half + 1) * width));
+            if let Some(starts) = block.starts(half + 1, data.len(), 2) {
+                let tensor = Woven { first: data.as_ptr().cast(), step: 1, inverse: None };
+                // SAFETY: as of complex numbers.
+                if unsafe { Gather::run(Runs { tensor, starts: &starts[..width], points: half + 1 }, own) } {
+                    return;
+                }
+            }
             wide(|| block.load(data, own, |z| [z.re, z.im]));
         };
         if halved {
             numbers(room);
             join_lines(&transform.roots, room, x, width);
-            room.iter_mut().for_each(|part| part.truncate(half * width));
+            room.iter_mut().for_each(|part| part.resize(half * width));
             return;
         }
         numbers(x);
@@ -317,9 +446,18 @@ where
         x.swap(0, 1);
     }
 
-    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, _width: usize) {
+    fn store(&self, transform: &Transform<T>, block: &Block, room: &mut Room<T>, width: usize) {
         let n = T::of(transform.size as f64);
         let Room { x, .. } = room;
+        let (points, (all, len)) = (transform.size / 2, self.out.all());
+        let halved = !transform.roots.is_empty();
+        if let Some(starts) = halved.then(|| block.starts(2 * points, len, 1)).flatten() {
+            let tensor = Woven { first: all, step: 1, inverse: transform.divisor() };
+            // SAFETY: as of complex numbers.
+            if unsafe { Scatter::run(x, Runs { tensor, starts: &starts[..width], points }) } {
+                return;
+            }
+        }
         // The parts are exchanged.
         x.swap(0, 1);
         // SAFETY: lines have no elements in common, and each is in one block.

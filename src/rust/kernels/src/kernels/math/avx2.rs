@@ -1,6 +1,6 @@
 //! Lanes in the 256-bit registers of AVX2 with FMA.
 
-use super::lanes::{Lanes, Singles, Wide};
+use super::lanes::{Lanes, Paired, Singles, Wide};
 use super::macros::{mask_operators, methods, operators};
 use std::arch::x86_64::*;
 
@@ -118,6 +118,36 @@ impl Lanes for F64x4 {
         fn sub_bits(self: Self, y: Self) -> Self = Self(_mm256_castsi256_pd(_mm256_sub_epi64(i64s!(self), i64s!(y))));
         fn shl(self: Self, by: u32) -> Self = Self(_mm256_castsi256_pd(_mm256_sll_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
         fn shr(self: Self, by: u32) -> Self = Self(_mm256_castsi256_pd(_mm256_srl_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
+    }
+}
+
+impl Paired for F32x8 {
+    type Half = F32x8;
+    methods! {
+        fn weave(self: Self, y: Self) -> (Self, Self) = {
+            let (low, high) = (_mm256_unpacklo_ps(self.0, y.0), _mm256_unpackhi_ps(self.0, y.0));
+            (Self(_mm256_permute2f128_ps::<0x20>(low, high)), Self(_mm256_permute2f128_ps::<0x31>(low, high)))
+        };
+        fn unweave(self: Self, y: Self) -> (Self, Self) = {
+            let low = _mm256_permute2f128_ps::<0x20>(self.0, y.0);
+            let high = _mm256_permute2f128_ps::<0x31>(self.0, y.0);
+            (Self(_mm256_shuffle_ps::<0x88>(low, high)), Self(_mm256_shuffle_ps::<0xdd>(low, high)))
+        };
+    }
+}
+
+impl Paired for F64x4 {
+    type Half = F64x4;
+    methods! {
+        fn weave(self: Self, y: Self) -> (Self, Self) = {
+            let (low, high) = (_mm256_unpacklo_pd(self.0, y.0), _mm256_unpackhi_pd(self.0, y.0));
+            (Self(_mm256_permute2f128_pd::<0x20>(low, high)), Self(_mm256_permute2f128_pd::<0x31>(low, high)))
+        };
+        fn unweave(self: Self, y: Self) -> (Self, Self) = {
+            let low = _mm256_permute2f128_pd::<0x20>(self.0, y.0);
+            let high = _mm256_permute2f128_pd::<0x31>(self.0, y.0);
+            (Self(_mm256_unpacklo_pd(low, high)), Self(_mm256_unpackhi_pd(low, high)))
+        };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lanes in the 512-bit registers of AVX-512F.
 
-use super::lanes::{Lanes, Singles, Wide};
+use super::lanes::{Lanes, Paired, Singles, Wide};
 use super::macros::{methods, operators};
 use std::arch::x86_64::*;
 use std::ops::{BitAnd, BitOr, Not};
@@ -136,6 +136,41 @@ impl Lanes for F64x8 {
         fn sub_bits(self: Self, y: Self) -> Self = Self(_mm512_castsi512_pd(_mm512_sub_epi64(i64s!(self), i64s!(y))));
         fn shl(self: Self, by: u32) -> Self = Self(_mm512_castsi512_pd(_mm512_sll_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
         fn shr(self: Self, by: u32) -> Self = Self(_mm512_castsi512_pd(_mm512_srl_epi64(i64s!(self), _mm_cvtsi32_si128(by as i32))));
+    }
+}
+
+/// Lanes of two vectors that are chosen by these numbers, those of the second one from the number of lanes on.
+macro_rules! chosen {
+    ($permute:ident $numbers:ident $x:expr, $y:expr, $($at:literal)+) => {
+        Self($permute($x.0, $numbers($($at),+), $y.0))
+    };
+}
+
+impl Paired for F32x16 {
+    type Half = super::avx2::F32x8;
+    methods! {
+        fn weave(self: Self, y: Self) -> (Self, Self) = (
+            chosen!(_mm512_permutex2var_ps _mm512_setr_epi32 self, y, 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23),
+            chosen!(_mm512_permutex2var_ps _mm512_setr_epi32 self, y, 8 24 9 25 10 26 11 27 12 28 13 29 14 30 15 31),
+        );
+        fn unweave(self: Self, y: Self) -> (Self, Self) = (
+            chosen!(_mm512_permutex2var_ps _mm512_setr_epi32 self, y, 0 2 4 6 8 10 12 14 16 18 20 22 24 26 28 30),
+            chosen!(_mm512_permutex2var_ps _mm512_setr_epi32 self, y, 1 3 5 7 9 11 13 15 17 19 21 23 25 27 29 31),
+        );
+    }
+}
+
+impl Paired for F64x8 {
+    type Half = super::avx2::F64x4;
+    methods! {
+        fn weave(self: Self, y: Self) -> (Self, Self) = (
+            chosen!(_mm512_permutex2var_pd _mm512_setr_epi64 self, y, 0 8 1 9 2 10 3 11),
+            chosen!(_mm512_permutex2var_pd _mm512_setr_epi64 self, y, 4 12 5 13 6 14 7 15),
+        );
+        fn unweave(self: Self, y: Self) -> (Self, Self) = (
+            chosen!(_mm512_permutex2var_pd _mm512_setr_epi64 self, y, 0 2 4 6 8 10 12 14),
+            chosen!(_mm512_permutex2var_pd _mm512_setr_epi64 self, y, 1 3 5 7 9 11 13 15),
+        );
     }
 }
 

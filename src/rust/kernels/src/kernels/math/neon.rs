@@ -1,6 +1,6 @@
 //! Lanes in the 128-bit registers of NEON, which every 64-bit ARM processor has.
 
-use super::lanes::{Lanes, Singles, Wide};
+use super::lanes::{Lanes, Paired, Singles, Wide};
 use super::macros::{mask_operators, methods, operators};
 use std::arch::aarch64::*;
 
@@ -101,6 +101,22 @@ impl Lanes for F64x2 {
         fn sub_bits(self: Self, y: Self) -> Self = Self(vreinterpretq_f64_u64(vsubq_u64(vreinterpretq_u64_f64(self.0), vreinterpretq_u64_f64(y.0))));
         fn shl(self: Self, by: u32) -> Self = Self(vreinterpretq_f64_u64(vshlq_u64(vreinterpretq_u64_f64(self.0), vdupq_n_s64(by as i64))));
         fn shr(self: Self, by: u32) -> Self = Self(vreinterpretq_f64_u64(vshlq_u64(vreinterpretq_u64_f64(self.0), vdupq_n_s64(-(by as i64)))));
+    }
+}
+
+impl Paired for F32x4 {
+    type Half = F32x4;
+    methods! {
+        fn weave(self: Self, y: Self) -> (Self, Self) = (Self(vzip1q_f32(self.0, y.0)), Self(vzip2q_f32(self.0, y.0)));
+        fn unweave(self: Self, y: Self) -> (Self, Self) = (Self(vuzp1q_f32(self.0, y.0)), Self(vuzp2q_f32(self.0, y.0)));
+    }
+}
+
+impl Paired for F64x2 {
+    type Half = F64x2;
+    methods! {
+        fn weave(self: Self, y: Self) -> (Self, Self) = (Self(vzip1q_f64(self.0, y.0)), Self(vzip2q_f64(self.0, y.0)));
+        fn unweave(self: Self, y: Self) -> (Self, Self) = (Self(vuzp1q_f64(self.0, y.0)), Self(vuzp2q_f64(self.0, y.0)));
     }
 }
 

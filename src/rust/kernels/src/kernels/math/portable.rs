@@ -1,6 +1,6 @@
 //! Lanes in plain Rust, for all other processors.
 
-use super::lanes::{Lanes, Singles, Wide};
+use super::lanes::{Lanes, Paired, Singles, Wide};
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Not, Sub};
 
 /// Four singles: a vector of the processors that come here. Of more the code would be as many times longer.
@@ -346,6 +346,33 @@ macro_rules! lanes {
 }
 lanes! { F32x4, 4, f32, u32, false, fused32 }
 lanes! { F64x2, 2, f64, u64, true, fused64, horner64, polynomial64 }
+
+impl Paired for F32x4 {
+    type Half = F32x4;
+    #[inline(always)]
+    fn weave(self, y: Self) -> (Self, Self) {
+        let ([a, b, c, d], [x, y, z, w]) = (self.0, y.0);
+        (Self([a, x, b, y]), Self([c, z, d, w]))
+    }
+    #[inline(always)]
+    fn unweave(self, y: Self) -> (Self, Self) {
+        let ([a, b, c, d], [x, y, z, w]) = (self.0, y.0);
+        (Self([a, c, x, z]), Self([b, d, y, w]))
+    }
+}
+
+impl Paired for F64x2 {
+    type Half = F64x2;
+    #[inline(always)]
+    fn weave(self, y: Self) -> (Self, Self) {
+        let ([a, b], [x, y]) = (self.0, y.0);
+        (Self([a, x]), Self([b, y]))
+    }
+    #[inline(always)]
+    fn unweave(self, y: Self) -> (Self, Self) {
+        self.weave(y)
+    }
+}
 
 impl Wide for F64x2 {
     #[inline(always)]

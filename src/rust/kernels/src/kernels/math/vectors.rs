@@ -1,7 +1,7 @@
 //! Loops of other kernels that are written over the operations of [`Lanes`](super::lanes::Lanes), compiled for
 //! every level: where what the compiler makes of a plain loop is not to be relied on.
 
-use super::lanes::{Singles, Wide};
+use super::lanes::{Paired, Singles, Wide};
 use super::{portable, Level};
 
 /// A loop on vectors of singles and of doubles. `run` is to be `#[inline(always)]`.
@@ -9,7 +9,7 @@ pub(in crate::kernels) trait Vectored {
     /// Its result.
     type Made;
     /// The loop.
-    fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> Self::Made;
+    fn run<S: Singles<Scalar = f32> + Paired, D: Wide + Paired>(self) -> Self::Made;
 }
 
 /// Runs a loop at the level of this processor.
