@@ -38,6 +38,10 @@ impl<'a> Lowering<'a> {
         self.depth += 1;
         for number in 0..graph.nodes().len() {
             self.node(number)?;
+            // Loops in loops have as many steps as the product of their lengths.
+            if self.looped.steps.len() > MAX_STEPS {
+                return None;
+            }
         }
         let made = graph.outputs().iter().map(|&v| self.elements(v)).collect();
         self.depth -= 1;
