@@ -452,6 +452,7 @@ cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, righ
   if (!isFALSE(ordered_result)) {
     abort_arg("ordered_result", "FALSE in a traced function", describe(ordered_result))
   }
+  if (missing(breaks)) abort_missing("breaks")
   if (!is_operand(breaks) || length(breaks) < 2L) {
     abort_arg(
       "breaks", "the ends of the intervals in a traced function", describe(breaks),

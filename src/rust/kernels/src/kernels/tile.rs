@@ -140,46 +140,31 @@ pub fn gather<T: Element>(data: &[T], shape: &Shape, layout: &Layout, range: Ran
     if range.is_empty() {
         return;
     }
-    // Short lines that are repeated as a whole: the first ones are copied on and on.
-    let repeated = layout.strides.len() > 1 && layout.strides[1..].iter().all(|&stride| stride == 0);
-    let once = match shape.first() {
-        Some(&line) if repeated => line.min(range.len()),
-        _ => range.len(),
-    };
-    let some = range.start..range.start + once;
     // Runs are not along an axis of one element.
     let single = shape.iter().take_while(|&&size| size == 1).count();
-    with_axes(&shape[single..], &layout.strides[single..], |axes| {
-        let out = &mut out[..once];
-        match axes {
-            [line, others @ ..] if !others.is_empty() && line.is_short(&others[0]) => {
-                short_lines(data, *line, others, layout.offset, some, out)
-            }
-            _ => runs_along(axes, layout.offset, some, |at, first, stride, len| {
-                gather_run(data, first as isize, stride, &mut out[at..at + len])
-            }),
+    with_axes(&shape[single..], &layout.strides[single..], |axes| match axes {
+        [line, others @ ..] if !others.is_empty() && line.is_gathered_along(&others[0]) => {
+            lines(data, *line, others, layout.offset, range, out)
         }
+        _ => runs_along(axes, layout.offset, range, |at, first, stride, len| {
+            gather_run(data, first as isize, stride, &mut out[at..at + len])
+        }),
     });
-    let (mut done, n) = (once, range.len());
-    while done < n {
-        let len = done.min(n - done);
-        out.copy_within(..len, done);
-        done += len;
-    }
 }
 
 /// Elements of a line, at most, that is not gathered by itself.
 const SHORT_LINE: usize = 16;
 
 impl Axis {
-    /// Whether lines along this axis are gathered some at a time, along the next one.
-    fn is_short(&self, next: &Axis) -> bool {
-        self.size <= SHORT_LINE || (self.stride, next.stride) == (0, 1)
+    /// Whether lines along this axis are gathered some at a time, along the next one: if they are short, repeat an
+    /// element each, or are repeated as a whole.
+    fn is_gathered_along(&self, next: &Axis) -> bool {
+        self.size <= SHORT_LINE || (self.stride, next.stride) == (0, 1) || next.stride == 0
     }
 }
 
-/// As [`gather`], of lines along an axis that are short, or of one element each: many of them along the next axis.
-fn short_lines<T: Element>(
+/// As [`gather`], of lines along an axis: many of them along the next axis.
+fn lines<T: Element>(
     data: &[T],
     line: Axis,
     others: &mut [Axis],
@@ -203,6 +188,10 @@ fn short_lines<T: Element>(
         let out = &mut out[at * line.size..(at + len) * line.size];
         match (line.stride, stride) {
             (0, 1) => repeat_each(&data[first..first + len], line.size, out),
+            (within, 0) => {
+                gather_run(data, first as isize, within, &mut out[..line.size]);
+                repeat(line.size, out);
+            }
             (within, between) => {
                 let lines = Lines { data, first: first as isize, within, between };
                 match line.size {
@@ -257,6 +246,16 @@ impl<T: Element> Lines<'_, T> {
             copy(line, at);
             at += self.between;
         }
+    }
+}
+
+/// Repeats the first elements, so many, as often as there is room for.
+fn repeat<T: Element>(once: usize, out: &mut [T]) {
+    let (mut done, n) = (once, out.len());
+    while done < n {
+        let len = done.min(n - done);
+        out.copy_within(..len, done);
+        done += len;
     }
 }
 
@@ -465,7 +464,7 @@ mod tests {
     #[test]
     fn any_part_of_a_value_of_any_strides_is_gathered() {
         let data: Vec<u64> = (0..5000).collect();
-        let axes: [&[(usize, isize)]; 12] = [
+        let axes: [&[(usize, isize)]; 14] = [
             &[(2, 8), (8, 1), (3, 16)],
             &[(2, 8), (8, 1), (1, 7), (3, 48)],
             &[(3, 1), (7, 5), (4, 100)],
@@ -478,6 +477,8 @@ mod tests {
             &[(17, 2), (3, 100)],
             &[(2, 1), (2, 512), (2, 2), (2, 256), (2, 4), (2, 128), (2, 8), (2, 64), (2, 16), (2, 32)],
             &[(4, 0), (6, 1), (2, 6)],
+            &[(20, 30), (4, 0), (3, 1)],
+            &[(5, 1), (3, 0), (2, 0), (2, 7)],
         ];
         for axes in axes {
             let shape = Shape::try_new(axes.iter().map(|axis| axis.0).collect()).unwrap();
