@@ -198,6 +198,11 @@ impl<'a> Lowering<'a> {
         self.looped.chain.values.len() - 1
     }
 
+    /// New elements for a value.
+    fn elements_of(&mut self, aval: &Aval) -> Arc<[usize]> {
+        (0..aval.shape.size()).map(|_| self.element(aval.dtype, Origin::Made)).collect()
+    }
+
     fn literal(&mut self, literal: Literal) -> usize {
         if let Some(&known) = self.literals.get(&literal) {
             return known;
@@ -245,9 +250,7 @@ impl<'a> Lowering<'a> {
                     self.held[input.index()] = Some(Held::Whole(argument, 0));
                     continue;
                 }
-                let elements: Arc<[usize]> =
-                    (0..size).map(|_| self.element(aval.dtype, Origin::Made)).collect();
-                Held::Elements(elements)
+                Held::Elements(self.elements_of(&aval))
             } else if argument < roles.carried + roles.sliced {
                 if !is_native(aval.dtype) || size > MAX_ELEMENTS {
                     return None;
@@ -519,6 +522,14 @@ impl<'a> Lowering<'a> {
         }
         Some(())
     }
+}
+
+/// The places of all indices along axes of these sizes and strides, of which the first varies fastest, from one place on.
+fn places(first: usize, axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
+    axes.fold(vec![first], |places, (size, stride)| {
+        let steps = (0..size).map(|i| i * stride);
+        steps.flat_map(|step| places.iter().map(move |at| at + step)).collect()
+    })
 }
 
 /// Whether a node replaces windows of its first operand, each by its elements or an op with a name.

@@ -5,7 +5,7 @@
 //! whatever may leave it comes before the first replacement. Replacements are done late: reads of what was there before
 //! come first. One that comes after finds a later version of the value, and then there is no native code.
 
-use super::{is_update, Held, Lowering, Node, MAX_ELEMENTS};
+use super::{is_update, places, Held, Lowering, Node, MAX_ELEMENTS};
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Place, Step, Window};
 use crate::exec::vm::native::{self, Origin};
@@ -71,7 +71,8 @@ impl Lowering<'_> {
             let places = placed(&from, &op.sizes, &numbers, way)?;
             return Some(places.into_iter().map(|(_, at)| all[at as usize / from.dtype.bytes()]).collect());
         }
-        let (argument, base) = self.in_memory(node.operands[0], &mut starts, op.check.raises())?;
+        let (argument, base) = self.in_memory(node.operands[0])?;
+        self.clamp(argument, &mut starts, op.check.raises());
         let checked = self.check(&starts)?;
         let elements = self.elements_of(result);
         let elements_at = placed(&from, &op.sizes, &elements, base)?;
@@ -96,17 +97,10 @@ impl Lowering<'_> {
             }
             return Some(made.into());
         }
-        let mut place = None;
+        let (argument, base) = self.in_memory(node.operands[0])?;
         for (starts, _) in &mut stack.starts {
-            place = match place {
-                None => Some(self.in_memory(node.operands[0], starts, op.check.raises())?),
-                Some((argument, _)) => {
-                    self.clamp(argument, starts, op.check.raises());
-                    place
-                }
-            };
+            self.clamp(argument, starts, op.check.raises());
         }
-        let (argument, base) = place?;
         let elements = self.elements_of(result);
         let windows = stack.of(&op.windows, &result.shape, &elements);
         for ((starts, way), own) in stack.starts.into_iter().zip(windows) {
@@ -128,30 +122,18 @@ impl Lowering<'_> {
         })
     }
 
-    /// New elements for a value.
-    fn elements_of(&mut self, aval: &Aval) -> Arc<[usize]> {
-        (0..aval.shape.size()).map(|_| self.element(aval.dtype, Origin::Made)).collect()
-    }
-
     /// Where a value is in memory, the argument and the byte, to read a window there: what consists of elements is stored
     /// in the scratch memory, unless elements lie side by side anyway.
-    fn in_memory(
-        &mut self,
-        v: Value,
-        starts: &mut [(usize, i32, i32)],
-        raises: bool,
-    ) -> Option<(usize, i32)> {
+    fn in_memory(&mut self, v: Value) -> Option<(usize, i32)> {
         let aval = self.body.aval(v).clone();
-        let (argument, base) = match self.operand(v)? {
-            Held::Whole(argument, _) => (argument, 0),
-            Held::Updated(_) => return None,
+        match self.operand(v)? {
+            Held::Whole(argument, _) => Some((argument, 0)),
+            Held::Updated(_) => None,
             Held::Elements(elements) => match self.side_by_side(&aval, &elements) {
-                Some(place) => (place.argument, place.offset),
-                None => (self.scratch_argument, i32::try_from(self.stored(&aval, &elements)?).ok()?),
+                Some(place) => Some((place.argument, place.offset)),
+                None => Some((self.scratch_argument, i32::try_from(self.stored(&aval, &elements)?).ok()?)),
             },
-        };
-        self.clamp(argument, starts, raises);
-        Some((argument, base))
+        }
     }
 
     /// The place of the first of some elements that lie in memory side by side, in an argument that does not change.
@@ -377,10 +359,7 @@ impl Stack {
 /// The elements of a window of these sizes, with their distances in bytes from where it is found, which is so far before
 /// the first.
 fn placed(of: &Aval, sizes: &[usize], elements: &[usize], way: i32) -> Option<Vec<(usize, i32)>> {
-    let mut offsets = vec![usize::try_from(way).ok()?];
-    for (&size, stride) in sizes.iter().zip(of.shape.strides()) {
-        let stride = stride * of.dtype.bytes();
-        offsets = (0..size).flat_map(|i| offsets.iter().map(move |at| at + i * stride)).collect();
-    }
+    let strides = of.shape.strides().into_iter().map(|stride| stride * of.dtype.bytes());
+    let offsets = places(usize::try_from(way).ok()?, sizes.iter().copied().zip(strides));
     elements.iter().zip(offsets).map(|(&v, at)| Some((v, i32::try_from(at).ok()?))).collect()
 }

@@ -1,12 +1,12 @@
 //! Products of small matrices, as sums of products of elements.
 
-use super::{Lowering, Node};
+use super::{places, Lowering, Node};
 use crate::dtype::DType;
 use crate::exec::vm::native;
 use crate::kernels::math::formula::Operation;
 use crate::kernels::products::matvec::SHORT;
 use crate::ops::DotGeneral;
-use crate::shape::{Axis, Shape};
+use crate::shape::Axis;
 use crate::tensor::{Aval, Literal};
 use std::sync::Arc;
 
@@ -14,22 +14,14 @@ use std::sync::Arc;
 /// 80 ns, and a call of the function takes 160 (measured on an AMD EPYC, Zen 5).
 const MAX_PRODUCTS: usize = 400;
 
-/// Where the elements are that have each index along some axes, of which the first varies fastest.
-fn places(shape: &Shape, axes: &[Axis]) -> Vec<usize> {
-    let strides = shape.strides();
-    axes.iter().fold(vec![0], |places, &Axis(axis)| {
-        let along = (0..shape[axis]).map(|i| i * strides[axis]);
-        along.flat_map(|step| places.iter().map(move |at| at + step)).collect()
-    })
-}
-
 impl Lowering<'_> {
     /// The elements of a product of matrices of few elements: each is a sum that starts at 0, to which products are added
     /// one after the other, as [kernels](crate::kernels::products::dot) have it where sums are short. Each is rounded once,
     /// but those with a vector twice.
     pub(super) fn product(&mut self, op: &DotGeneral, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         let shapes = [0, 1].map(|i| self.body.aval(node.operands[i]).shape.clone());
-        let own = |i: usize, axes: &[Axis]| places(&shapes[i], axes);
+        let strides = shapes.each_ref().map(|shape| shape.strides());
+        let own = |i: usize, axes: &[Axis]| places(0, axes.iter().map(|a| (shapes[i][a.0], strides[i][a.0])));
         let of_both = |axes: &[Vec<Axis>; 2]| -> Vec<(usize, usize)> {
             own(0, &axes[0]).into_iter().zip(own(1, &axes[1])).collect()
         };
