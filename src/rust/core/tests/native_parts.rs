@@ -248,3 +248,24 @@ fn branches_and_short_loops() {
         scans_of_one_nan(&["f64[3]"], &["f64[3]", "f64[]", "f64[2, 3]"], &body, &results);
     }
 }
+
+#[test]
+fn values_without_elements() {
+    scans(
+        &["f64[2]"],
+        &["f64[0, 0]", "f64[0, 2]", "f64[2, 0]", "f64[0]"],
+        &[],
+        "(%1, %2, %3): (f64[0, 0], i32[0], i32[0]) = lu(%x1)
+         %4: f64[0, 2] = lu_solve [adjoint = FALSE] (%x1, %1, %3, %x2)
+         %5: f64[0, 2] = lu_solve [adjoint = TRUE] (%x1, %1, %3, %x2)
+         %6: f64[0, 0] = chol [lower = TRUE] (%x1)
+         %7: f64[0, 2] = triangular_solve [lower = TRUE, unit_diagonal = FALSE, adjoint = FALSE] (%x1, %x2)
+         %8: f64[2, 2] = dot_general [contracting_axes = [2, 1], batching_axes = [c(), c()]] (%x3, %x2)
+         %9: f64[0] = cumsum [axis = 1, reverse = FALSE] (%x4)
+         %10: f64[2] = reduce_sum [axes = 1, drop = TRUE] (%x2)
+         %11: f64[2] = reduce_squares [axes = 1, drop = TRUE] (%x2)
+         %12: f64[2] = add(%x0, %10)",
+        "%12, %4, %5, %6, %7, %8, %9, %11",
+        &["f64[0, 2]", "f64[0, 2]", "f64[0, 0]", "f64[0, 2]", "f64[2, 2]", "f64[0]", "f64[2]"],
+    );
+}

@@ -15,6 +15,7 @@ use std::sync::Arc;
 const MAX_EXCHANGED: usize = 4;
 
 /// The cube of the rows of a matrix, or its square times right-hand sides, at most: from there on kernels take less time.
+/// So do they for matrices without elements.
 const MAX_WORK: usize = 216;
 
 /// The sizes of the only matrix that a value of this shape is.
@@ -39,7 +40,7 @@ impl Lowering<'_> {
         let [[rows, columns], [_, sides]] = [sizes(&avals[0].shape)?, sizes(&avals[avals.len() - 1].shape)?];
         let exchanges = op.get::<Lu>().is_some() || op.get::<LuSolve>().is_some();
         if !matches!(dtype, DType::F32 | DType::F64)
-            || rows * columns * sides > MAX_WORK
+            || !(1..=MAX_WORK).contains(&(rows * columns * sides))
             || exchanges && rows.max(columns) > MAX_EXCHANGED
         {
             return None;
