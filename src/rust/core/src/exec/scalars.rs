@@ -98,6 +98,8 @@ enum Held {
     Whole(usize, usize),
     /// In the buffer of an argument once the update of this node is done there.
     Updated(usize),
+    /// In the scratch memory, from this byte on: what is longer than what is replaced.
+    Lying(usize),
 }
 
 /// The native code of a loop with this body, whose plan takes about so many picoseconds; `None` if it has none,
@@ -115,10 +117,12 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
         looped: Loop { reverse: roles.reverse, length: roles.length, ..Loop::default() },
         literals: HashMap::new(),
         known: HashMap::new(),
+        lying: vec![],
         calls: vec![],
         scratch: 0,
         formulas: 0,
         longest: 0,
+        repeated: 0,
         depth: 0,
         carried: roles.carried,
         written: Written { versions: vec![0; body.inputs().len()], first: None, made: vec![] },
@@ -135,12 +139,14 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
     to.outputs(roles)?;
     to.looped.prune();
     let reads = to.looped.reads.iter().filter(|(_, place)| place.moves).count();
-    let apart = APART * (to.looped.steps.len() + reads + to.formulas) + CALL * to.calls.len();
+    let apart = APART * (to.looped.steps.len() + reads + to.formulas + to.repeated) + CALL * to.calls.len();
     if to.longest > NARROW && apart > plan {
         return None;
     }
-    let (scratch, work) = (to.scratch, to.looped.steps.len() + 100 * to.calls.len() + 1);
-    let picoseconds = STEP * to.looped.steps.len() + FORMULA * to.formulas + CALL * to.calls.len();
+    let steps = to.looped.steps.len() + to.repeated;
+    let (scratch, work) = (to.scratch, steps + 100 * to.calls.len() + 1);
+    let picoseconds = STEP * steps + FORMULA * to.formulas + CALL * to.calls.len();
+    to.ask();
     to.looped.arguments.push((scratch, true));
     Some(Scalars { code: NativeLoop::new(to.looped, to.calls)?, scratch, work, picoseconds })
 }
@@ -153,12 +159,16 @@ struct Lowering<'a> {
     literals: HashMap<Literal, usize>,
     /// For operands, the ops on them and their results.
     known: HashMap<Vec<usize>, Vec<(native::Op, usize)>>,
+    /// Elements that windows are read of, with the byte of the scratch memory where they lie.
+    lying: Vec<(Arc<[usize]>, usize)>,
     calls: Vec<Call>,
     scratch: usize,
     /// Steps of the formulas of functions.
     formulas: usize,
     /// Elements of the longest result of a node.
     longest: usize,
+    /// The steps, with those of formulas, that loops within an iteration do beside those of their first iteration.
+    repeated: usize,
     /// In how many regions the body is that is lowered.
     depth: usize,
     /// The number of carried values: their arguments, the first, can be written.
@@ -290,7 +300,7 @@ impl<'a> Lowering<'a> {
     fn elements(&mut self, v: Value) -> Option<Arc<[usize]>> {
         match self.operand(v)? {
             Held::Elements(elements) => Some(elements),
-            Held::Whole(..) | Held::Updated(_) => None,
+            Held::Whole(..) | Held::Updated(_) | Held::Lying(_) => None,
         }
     }
 
@@ -308,15 +318,19 @@ impl<'a> Lowering<'a> {
             return Some(());
         }
         let results: Vec<Aval> = node.results.iter().map(|&v| self.body.aval(v).clone()).collect();
-        if results.iter().any(|aval| !is_native(aval.dtype) || aval.shape.size() > MAX_ELEMENTS) {
+        if results.iter().any(|aval| !is_native(aval.dtype)) {
             return None;
         }
         self.longest = results.iter().map(|aval| aval.shape.size()).fold(self.longest, usize::max);
-        let made = if node.op.control().is_some() {
-            Some(self.regions(node)?)
-        } else {
-            self.factors(node).or_else(|| Some(vec![self.replaced(node, &results[0])?]))
-        };
+        if node.op.control().is_some() {
+            let made = self.regions(node)?;
+            made.into_iter().zip(&node.results).for_each(|(held, v)| self.held[v.index()] = Some(held));
+            return Some(());
+        }
+        if results.iter().any(|aval| aval.shape.size() > MAX_ELEMENTS) {
+            return None;
+        }
+        let made = self.factors(node).or_else(|| Some(vec![self.replaced(node, &results[0])?]));
         let Some(made) = made else {
             return if node.op.has_regions() { None } else { self.call(node, &results) };
         };
@@ -468,6 +482,7 @@ impl<'a> Lowering<'a> {
             operands.push(match self.operand(v)? {
                 Held::Whole(argument, _) => block(&aval, argument, 0),
                 Held::Updated(_) => return None,
+                Held::Lying(at) => block(&aval, scratch, at),
                 Held::Elements(elements) => {
                     let at = self.stored(&aval, &elements)?;
                     block(&aval, scratch, at)
@@ -495,7 +510,7 @@ impl<'a> Lowering<'a> {
             if self.is_whole(from) {
                 match self.operand(to)? {
                     Held::Whole(there, _) if there == argument => continue,
-                    Held::Whole(..) | Held::Elements(_) | Held::Updated(_) => return None,
+                    Held::Whole(..) | Held::Elements(_) | Held::Updated(_) | Held::Lying(_) => return None,
                 }
             }
             let (from, to) = (self.elements(from)?, self.elements(to)?);

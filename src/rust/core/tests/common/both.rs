@@ -49,9 +49,17 @@ fn random(dtype: DType, bytes: usize, rng: &mut Rng) -> AlignedBytes {
     aligned(&out[..bytes])
 }
 
-/// A scan of a body with these inputs and outputs, for several lengths, in both directions.
-pub fn scans(carried: &[&str], sliced: &[&str], rest: &[&str], body: &str, gives: &str, made: &[&str]) {
-    let mut rng = Rng::new(7);
+/// A scan of a body with these inputs and outputs, for several lengths, in both directions; whether the longest has a loop
+/// in native code.
+pub fn scans(
+    carried: &[&str],
+    sliced: &[&str],
+    rest: &[&str],
+    body: &str,
+    gives: &str,
+    made: &[&str],
+) -> bool {
+    let (mut rng, mut is_native) = (Rng::new(7), false);
     for length in [0, 1, 2, 5, 64, 1000] {
         for reverse in ["FALSE", "TRUE"] {
             let along = |ty: &str| {
@@ -92,7 +100,8 @@ pub fn scans(carried: &[&str], sliced: &[&str], rest: &[&str], body: &str, gives
                 lines.concat(),
                 outputs.concat(),
             );
-            let _ = check(&text, &mut rng);
+            is_native = run(&text, &mut rng, false).1;
         }
     }
+    is_native
 }

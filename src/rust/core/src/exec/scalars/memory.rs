@@ -124,16 +124,32 @@ impl Lowering<'_> {
 
     /// Where a value is in memory, the argument and the byte, to read a window there: what consists of elements is stored
     /// in the scratch memory, unless elements lie side by side anyway.
-    fn in_memory(&mut self, v: Value) -> Option<(usize, i32)> {
-        let aval = self.body.aval(v).clone();
-        match self.operand(v)? {
-            Held::Whole(argument, _) => Some((argument, 0)),
-            Held::Updated(_) => None,
-            Held::Elements(elements) => match self.side_by_side(&aval, &elements) {
-                Some(place) => Some((place.argument, place.offset)),
-                None => Some((self.scratch_argument, i32::try_from(self.stored(&aval, &elements)?).ok()?)),
-            },
-        }
+    pub(super) fn in_memory(&mut self, v: Value) -> Option<(usize, i32)> {
+        let held = self.operand(v)?;
+        self.lying_at(&self.body.aval(v).clone(), held)
+    }
+
+    /// Where a value of this type is.
+    pub(super) fn lying_at(&mut self, aval: &Aval, held: Held) -> Option<(usize, i32)> {
+        let at = match held {
+            Held::Whole(argument, _) => return Some((argument, 0)),
+            Held::Updated(_) => return None,
+            Held::Lying(at) => at,
+            Held::Elements(elements) => {
+                if let Some(place) = self.side_by_side(aval, &elements) {
+                    return Some((place.argument, place.offset));
+                }
+                match self.lying.iter().find(|(other, _)| Arc::ptr_eq(other, &elements)) {
+                    Some(&(_, at)) => at,
+                    None => {
+                        let at = self.stored(aval, &elements)?;
+                        self.lying.push((elements, at));
+                        at
+                    }
+                }
+            }
+        };
+        Some((self.scratch_argument, i32::try_from(at).ok()?))
     }
 
     /// The place of the first of some elements that lie in memory side by side, in an argument that does not change.
@@ -194,7 +210,7 @@ impl Lowering<'_> {
         self.replace(self.scratch_argument, &to, &sizes, windows, by)?;
         match self.read(&to, self.scratch_argument, at, to.dtype.bytes(), false)? {
             Held::Elements(elements) => Some(elements),
-            Held::Whole(..) | Held::Updated(_) => None,
+            Held::Whole(..) | Held::Updated(_) | Held::Lying(_) => None,
         }
     }
 

@@ -1,52 +1,123 @@
-//! Branches and short loops within the body of a loop, without a jump: of branches both are computed, and iterations follow
-//! one another.
+//! Branches and loops within the body of a loop. Of short branches both are computed, and the iterations of short loops
+//! follow one another, without a jump. A longer branch is a loop of at most one iteration.
 
-use super::{Held, Lowering, Node, MAX_STEPS};
-use crate::dtype::DType;
-use crate::exec::vm::native;
-use crate::graph::Value;
-use crate::ops::{Control, Graph, If, Scan};
+use super::{Held, Lowering, Node, MAX_ELEMENTS, MAX_STEPS};
+use crate::dtype::{Bool, DType};
+use crate::exec::vm::native::loops::{Call, Step, Window};
+use crate::exec::vm::native::{self, Origin};
+use crate::graph::{Def, Value};
+use crate::ops::{Control, DynamicSlice, Gather, Graph, If, Scan, While};
+use crate::stop;
+use crate::tensor::{Aval, Literal, View, ViewMut};
 use std::sync::Arc;
 
-/// Steps of branches, at most, with those of formulas: of longer ones that which is not taken costs more than a jump.
+/// Steps of branches that are both computed, at most, with those of formulas: of longer ones that which is not taken costs
+/// more than a jump.
 const MAX_BRANCHES: usize = 256;
 
 /// Iterations that follow one another, at most.
 const MAX_ITERATIONS: usize = 16;
 
+/// Bytes of what the iterations of a loop make that has more elements than are replaced, at most.
+const MAX_STACKED: usize = 1 << 18;
+
+/// The elements of the values that a loop carries.
+type State = Vec<Arc<[usize]>>;
+
+/// What was lowered before an attempt.
+struct Before {
+    steps: usize,
+    values: usize,
+    calls: usize,
+    formulas: usize,
+    repeated: usize,
+    lying: usize,
+    first: Option<usize>,
+}
+
 impl<'a> Lowering<'a> {
-    /// The elements of the results of a node with regions, if they are computed without a jump.
-    pub(super) fn regions(&mut self, node: &'a Node) -> Option<Vec<Arc<[usize]>>> {
-        match node.op.control()? {
+    /// The elements of the results of a node with regions.
+    pub(super) fn regions(&mut self, node: &'a Node) -> Option<Vec<Held>> {
+        let before = self.before();
+        let control = node.op.control()?;
+        let is_short = |v: &Value| self.body.aval(*v).shape.size() <= MAX_ELEMENTS;
+        let made = match control {
             Control::If(op) => self.branches(op, node),
             Control::Scan(op)
-                if op.length <= MAX_ITERATIONS && op.length * op.body.nodes().len() <= MAX_STEPS =>
+                if op.length <= MAX_ITERATIONS
+                    && op.length * op.body.nodes().len() <= MAX_STEPS
+                    && node.results.iter().all(is_short) =>
             {
                 self.iterations(op, node)
             }
             Control::Scan(_) | Control::While(_) | Control::Custom(_) => None,
+        };
+        if let Some(made) = made {
+            return Some(made.into_iter().map(Held::Elements).collect());
+        }
+        self.back(&before)?;
+        match control {
+            Control::If(op) => Some(self.jumps(op, node)?.into_iter().map(Held::Elements).collect()),
+            Control::Scan(op) => self.scan(op, node),
+            Control::While(op) => {
+                Some(self.while_it_holds(op, node)?.into_iter().map(Held::Elements).collect())
+            }
+            Control::Custom(_) => None,
         }
     }
 
+    fn before(&self) -> Before {
+        Before {
+            steps: self.looped.steps.len(),
+            values: self.looped.chain.values.len(),
+            calls: self.calls.len(),
+            formulas: self.formulas,
+            repeated: self.repeated,
+            lying: self.lying.len(),
+            first: self.written.first,
+        }
+    }
+
+    /// Gives up what was lowered since then, unless it has changed what was before.
+    fn back(&mut self, before: &Before) -> Option<()> {
+        if self.written.first != before.first {
+            return None;
+        }
+        self.looped.steps.truncate(before.steps);
+        self.calls.truncate(before.calls);
+        (self.formulas, self.repeated) = (before.formulas, before.repeated);
+        self.forget(before);
+        Some(())
+    }
+
+    /// Forgets what was made since then: it is not there where other code runs.
+    fn forget(&mut self, before: &Before) {
+        self.known.retain(|_, made| {
+            made.retain(|&(_, v)| v < before.values);
+            !made.is_empty()
+        });
+        self.lying.truncate(before.lying);
+    }
+
     /// The outputs of a region for these inputs.
-    fn region(&mut self, graph: &'a Graph, inputs: Vec<Held>) -> Option<Vec<Arc<[usize]>>> {
+    fn region(&mut self, graph: &'a Graph, inputs: Vec<Held>) -> Option<State> {
         let body = std::mem::replace(&mut self.body, graph);
         let held = std::mem::replace(&mut self.held, vec![None; graph.values().count()]);
         for (v, input) in graph.inputs().iter().zip(inputs) {
             self.held[v.index()] = Some(input);
         }
         self.depth += 1;
-        for number in 0..graph.nodes().len() {
-            self.node(number)?;
-            // Loops in loops have as many steps as the product of their lengths.
-            if self.looped.steps.len() > MAX_STEPS {
-                return None;
-            }
-        }
-        let made = graph.outputs().iter().map(|&v| self.elements(v)).collect();
+        let mut nodes = 0..graph.nodes().len();
+        // Loops in loops have as many steps as the product of their lengths.
+        let fits = nodes.all(|number| self.node(number).is_some() && self.looped.steps.len() <= MAX_STEPS);
+        let made = if fits { graph.outputs().iter().map(|&v| self.elements(v)).collect() } else { None };
         self.depth -= 1;
         (self.body, self.held) = (body, held);
         made
+    }
+
+    fn elements_of_all(&mut self, values: &[Value]) -> Option<State> {
+        values.iter().map(|&v| self.elements(v)).collect()
     }
 
     fn inputs_of(&mut self, values: &[Value]) -> Option<Vec<Held>> {
@@ -54,7 +125,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Both branches, and of each element the one that the condition chooses.
-    fn branches(&mut self, op: &'a If, node: &'a Node) -> Option<Vec<Arc<[usize]>>> {
+    fn branches(&mut self, op: &'a If, node: &'a Node) -> Option<State> {
         let work = |to: &Self| to.looped.steps.len() + to.formulas;
         let (before, calls) = (work(self), self.calls.len());
         let (condition, inputs) = node.operands.split_first()?;
@@ -93,13 +164,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// Iterations of a loop, one after the other.
-    fn iterations(&mut self, op: &'a Scan, node: &'a Node) -> Option<Vec<Arc<[usize]>>> {
+    fn iterations(&mut self, op: &'a Scan, node: &'a Node) -> Option<State> {
         let (state, rest) = node.operands.split_at(op.carried);
         let (sliced, captured) = rest.split_at(op.sliced);
-        let mut state = state.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
-        let stacks = sliced.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
+        let (mut state, stacks) = (self.elements_of_all(state)?, self.elements_of_all(sliced)?);
         let captured = self.inputs_of(captured)?;
-        let mut made: Vec<Vec<Arc<[usize]>>> = vec![vec![]; node.results.len() - op.carried];
+        let mut made: Vec<State> = vec![vec![]; node.results.len() - op.carried];
         for step in 0..op.length {
             let index = if op.reverse { op.length - 1 - step } else { step };
             let slices = stacks.iter().map(|stack| -> Arc<[usize]> {
@@ -126,6 +196,186 @@ impl<'a> Lowering<'a> {
         });
         Some(state.into_iter().chain(stacked).collect())
     }
+
+    /// A loop that carries elements, which are these at first, and runs about so many `times`: its body makes the elements
+    /// of the next iteration of those of this one, and says whether there is one.
+    fn repeat(
+        &mut self,
+        first: &[Arc<[usize]>],
+        test: usize,
+        times: usize,
+        body: impl FnOnce(&mut Self, &State) -> Option<(State, Option<usize>)>,
+    ) -> Option<State> {
+        let values = &self.looped.chain.values;
+        let types: Vec<Vec<DType>> =
+            first.iter().map(|x| x.iter().map(|&v| values[v].dtype).collect()).collect();
+        let mut new = |dtypes: &Vec<DType>| dtypes.iter().map(|&d| self.element(d, Origin::Made)).collect();
+        let state: State = types.iter().map(&mut new).collect();
+        let each = |state: &State| state.iter().flat_map(|x| x.to_vec()).collect::<Vec<usize>>();
+        let pairs = each(&state).into_iter().zip(first.iter().flat_map(|x| x.to_vec())).collect();
+        self.looped.steps.push(Step::Begin(pairs, test));
+        let before = self.before();
+        let (next, again) = body(self, &state)?;
+        self.looped.steps.push(Step::End(each(&next), again));
+        self.forget(&before);
+        let done = self.looped.steps.len() - before.steps + self.formulas - before.formulas + self.repeated
+            - before.repeated;
+        self.repeated = self.repeated.saturating_add(done.saturating_mul(times - 1));
+        Some(state)
+    }
+
+    /// The branch that the condition chooses.
+    fn jumps(&mut self, op: &'a If, node: &'a Node) -> Option<State> {
+        let (condition, inputs) = node.operands.split_first()?;
+        let condition = self.elements(*condition)?[0];
+        let other = self.op(native::Op::Not, vec![condition], DType::I1);
+        let (first, second) = inputs.split_at(op.branches[0].inputs().len());
+        let sides = [self.inputs_of(first)?, self.inputs_of(second)?];
+        let types: Vec<Aval> = node.results.iter().map(|&v| self.body.aval(v).clone()).collect();
+        let mut zeros = |aval: &Aval| {
+            let zero = self.literal(Literal::new(0i32).convert(aval.dtype));
+            vec![zero; aval.shape.size()].into()
+        };
+        let mut state: State = types.iter().map(&mut zeros).collect();
+        for ((branch, inputs), test) in op.branches.iter().zip(sides).zip([condition, other]) {
+            state = self.repeat(&state, test, 1, |to, _| Some((to.region(branch, inputs)?, None)))?;
+        }
+        Some(state)
+    }
+
+    /// A loop as long as a condition holds.
+    fn while_it_holds(&mut self, op: &'a While, node: &'a Node) -> Option<State> {
+        let (state, rest) = node.operands.split_at(op.carried);
+        let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
+        let first = self.elements_of_all(state)?;
+        let (for_cond, for_body) = (self.inputs_of(for_cond)?, self.inputs_of(for_body)?);
+        self.lay(&op.body, &for_body)?;
+        let with = |state: &State, rest: &[Held]| {
+            state.iter().cloned().map(Held::Elements).chain(rest.iter().cloned()).collect::<Vec<_>>()
+        };
+        let test = self.region(&op.cond, with(&first, &for_cond))?[0][0];
+        self.repeat(&first, test, 1, |to, state| {
+            let next = to.region(&op.body, with(state, &for_body))?;
+            let again = to.region(&op.cond, with(&next, &for_cond))?[0][0];
+            Some((next, Some(again)))
+        })
+    }
+
+    /// A loop along slices, which are in memory.
+    fn scan(&mut self, op: &'a Scan, node: &'a Node) -> Option<Vec<Held>> {
+        let (state, rest) = node.operands.split_at(op.carried);
+        let (sliced, captured) = rest.split_at(op.sliced);
+        let mut first = self.elements_of_all(state)?;
+        let captured = self.inputs_of(captured)?;
+        self.lay(&op.body, &captured)?;
+        let mut read = vec![];
+        for (&v, input) in sliced.iter().zip(&op.body.inputs()[op.carried..]) {
+            read.push(Slices::new(op, op.body.aval(*input), self.in_memory(v)?)?);
+        }
+        let (mut written, mut made) = (vec![], vec![]);
+        for (&v, output) in node.results.iter().zip(op.body.outputs()).skip(op.carried) {
+            let aval = self.body.aval(v).clone();
+            if aval.bytes() > MAX_STACKED {
+                return None;
+            }
+            let at = self.place(aval.bytes());
+            written.push(Slices::new(
+                op,
+                op.body.aval(*output),
+                (self.scratch_argument, i32::try_from(at).ok()?),
+            )?);
+            made.push((aval, at));
+        }
+        let number = |n: usize| Some(Literal::new(i32::try_from(n).ok()?));
+        let [zero, one, length, last] = [0, 1, op.length, op.length - 1].map(number);
+        let yes = self.literal(Literal::new(Bool::TRUE));
+        let begin = self.literal(if op.reverse { last? } else { zero? });
+        first.push(Arc::new([begin]));
+        let mut state = self.repeat(&first, yes, op.length, |to, state| {
+            let (index, state) = state.split_last()?;
+            let index = index[0];
+            let mut inputs: Vec<Held> = state.iter().cloned().map(Held::Elements).collect();
+            for slices in &read {
+                let elements = to.elements_of(&slices.aval);
+                to.looped.steps.push(Step::Load(slices.window(index, &elements)));
+                inputs.push(Held::Elements(elements));
+            }
+            inputs.extend(captured.iter().cloned());
+            let mut outputs = to.region(&op.body, inputs)?;
+            for (slices, elements) in written.iter().zip(outputs.split_off(op.carried)) {
+                to.looped.steps.push(Step::Put(slices.window(index, &elements)));
+            }
+            let one = to.literal(one?);
+            let (step, test, end) = match op.reverse {
+                true => (native::Op::Sub, native::Op::Ge, zero?),
+                false => (native::Op::Add, native::Op::Lt, length?),
+            };
+            let next = to.op(step, vec![index, one], DType::I32);
+            let end = to.literal(end);
+            let again = to.op(test, vec![next, end], DType::I1);
+            outputs.push(Arc::new([next]));
+            Some((outputs, Some(again)))
+        })?;
+        state.pop();
+        let mut results: Vec<Held> = state.into_iter().map(Held::Elements).collect();
+        for (aval, at) in made {
+            results.push(match aval.shape.size() <= MAX_ELEMENTS {
+                true => self.read(&aval, self.scratch_argument, at, aval.dtype.bytes(), false)?,
+                false => Held::Lying(at),
+            });
+        }
+        Some(results)
+    }
+
+    /// Has what a loop reads windows of lie in memory before it begins: the last inputs of its body.
+    fn lay(&mut self, body: &Graph, captured: &[Held]) -> Option<()> {
+        let inputs = &body.inputs()[body.inputs().len() - captured.len()..];
+        for (&v, held) in inputs.iter().zip(captured) {
+            let reads = |node: &Node| {
+                let is_read = node.op.get::<DynamicSlice>().is_some() || node.op.get::<Gather>().is_some();
+                let known = |&v: &Value| matches!(body.def(v), Def::Literal(_));
+                is_read && node.operands[0] == v && !node.operands[1..].iter().all(known)
+            };
+            if body.nodes().iter().any(reads) {
+                self.lying_at(body.aval(v), held.clone())?;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Slices along which a loop runs, in memory.
+struct Slices {
+    /// The type of one.
+    aval: Aval,
+    /// The argument, and for each element of the first slice its distance from the start in bytes.
+    argument: usize,
+    offsets: Vec<i32>,
+    /// The number of the last slice, and the bytes between two.
+    last: i32,
+    apart: i32,
+}
+
+impl Slices {
+    /// Those of a loop, of this type, which begin at a byte of an argument.
+    fn new(op: &Scan, aval: &Aval, (argument, base): (usize, i32)) -> Option<Slices> {
+        let (size, width) = (aval.shape.size(), aval.dtype.bytes());
+        let at = |slice, element| i32::try_from(place(op, slice, element, size) * width).ok();
+        let offsets = (0..size).map(|i| at(0, i)?.checked_add(base)).collect::<Option<_>>()?;
+        let last = i32::try_from(op.length - 1).ok()?;
+        Some(Slices { aval: aval.clone(), argument, offsets, last, apart: at(1, 0)? })
+    }
+
+    /// The slice with a number, as these elements.
+    fn window(&self, number: usize, elements: &[usize]) -> Window {
+        let elements = elements.iter().copied().zip(self.offsets.iter().copied()).collect();
+        Window {
+            argument: self.argument,
+            starts: vec![(number, self.last, self.apart)],
+            checked: true,
+            elements,
+        }
+    }
 }
 
 /// The place of an element of a slice of so many elements among all.
@@ -133,5 +383,19 @@ fn place(op: &Scan, slice: usize, element: usize, size: usize) -> usize {
     match op.last {
         true => slice * size + element,
         false => element * op.length + slice,
+    }
+}
+
+impl Lowering<'_> {
+    /// Has the loop ask now and then whether the user stops it, if loops are in its body: their iterations are not known.
+    pub(super) fn ask(&mut self) {
+        let steps = &self.looped.steps;
+        if !steps.iter().any(|step| matches!(step, Step::Begin(..))) {
+            return;
+        }
+        let every = (stop::EVERY / (steps.len() + 1)).max(1);
+        self.looped.asks = Some((self.calls.len(), every as i32));
+        let run = Box::new(|_: &[View], _: &mut [ViewMut]| stop::work(stop::EVERY));
+        self.calls.push(Call { operands: vec![], results: vec![], run });
     }
 }

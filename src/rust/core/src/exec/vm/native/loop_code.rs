@@ -5,7 +5,7 @@ use super::chain::{Chain, MicroOp, Op, Origin};
 use super::coverage::is_integer;
 use super::emit::{Emitter, Lanes, Location, REGISTERS};
 use super::expansion::Expansion;
-use super::loops::{Carried, Loop, Place, Step, Window, LEAST};
+use super::loops::{Loop, Place, Step, Window, LEAST};
 use super::machine::{
     Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, LOADED, NARROW_REGISTERS, ROOM, STORE,
 };
@@ -69,8 +69,21 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
     let mut emitter = Emitter::new(&chain, uses);
     emitter.lanes = Lanes::One;
     emitter.upper = vec![false; end];
-    let (exits, rare, pinned) = (vec![], vec![], vec![]);
-    LoopEmitter { emitter, looped, steps: &steps, function, sites, exits, rare, saved: 0, pinned }.emit()
+    let (exits, escapes, rare, levels) = (vec![], vec![], vec![], vec![]);
+    LoopEmitter {
+        emitter,
+        looped,
+        steps: &steps,
+        function,
+        sites,
+        exits,
+        escapes,
+        rare,
+        saved: 0,
+        levels,
+        asks: 0,
+    }
+    .emit()
 }
 
 /// The elements and steps of a loop, with functions as the steps of their formulas. For `tiny` numbers products
@@ -101,20 +114,37 @@ fn expanded(looped: &Loop, tiny: bool) -> (Chain, Vec<Step>) {
     (expansion.chain, steps)
 }
 
-struct LoopEmitter<'a> {
-    emitter: Emitter<'a>,
-    looped: &'a Loop,
+pub(super) struct LoopEmitter<'a> {
+    pub(super) emitter: Emitter<'a>,
+    pub(super) looped: &'a Loop,
     steps: &'a [Step],
     function: usize,
     sites: &'a [usize],
     /// Jumps out of the loop.
     exits: Vec<Jump>,
+    /// Jumps out of it from loops within an iteration.
+    pub(super) escapes: Vec<Jump>,
     /// Calls that are rare, whose code is behind that of the loop.
     rare: Vec<Rare>,
     /// The first stack slot of those for registers during such a call, and then for its operands.
     saved: usize,
-    /// Carried elements that have a register, with it.
-    pinned: Vec<(usize, u8)>,
+    /// The loop, and the loops within an iteration that have begun.
+    pub(super) levels: Vec<Level>,
+    /// The place on the stack of the number of iterations until it is asked whether the user stops the loop.
+    pub(super) asks: i32,
+}
+
+/// What a loop carries, in registers and on the stack.
+pub(super) struct Level {
+    /// The elements. Each has a slot, from this one on.
+    pub(super) carried: Vec<usize>,
+    pub(super) slot: usize,
+    /// The registers of the first ones.
+    pub(super) registers: Vec<u8>,
+    /// Where an iteration begins.
+    pub(super) start: usize,
+    /// The jump past the loop, if it has no iteration.
+    pub(super) none: Option<Jump>,
 }
 
 /// A function that a kernel computes where its guards say so.
@@ -147,9 +177,11 @@ impl LoopEmitter<'_> {
         for exit in std::mem::take(&mut self.exits) {
             self.emitter.assembler.land(exit);
         }
+        let leaves = self.emitter.assembler.here();
         self.leave();
         self.emitter.assembler.left();
         self.emitter.assembler.end(ADDRESSES.len());
+        self.escape(leaves);
         self.rare_calls();
         self.emitter.assembler.set_stack(frame, LITERAL * self.emitter.most);
         self.emitter.assembler.finish()
@@ -181,32 +213,55 @@ impl LoopEmitter<'_> {
             let register = e.take();
             e.load_placed(register, carried.place, e.chain.values[v].dtype);
             e.store_slot(register, slot);
-            e.locations[v] = Location::Stack(slot);
         }
         e.room = self.looped.carried.len();
         self.saved = e.room + ROOM;
         e.fixed = self.saved + NARROW_REGISTERS + 3;
-        e.most = e.fixed;
-        e.pinned = self.looped.carried.len().min(MAX_PINNED);
-        e.held = [None; REGISTERS];
-        for (carried, register) in self.looped.carried.iter().zip(e.registers()..NARROW_REGISTERS) {
-            self.pinned.push((carried.value, register as u8));
+        if let Some((_, every)) = self.looped.asks {
+            self.asks = e.slot(e.fixed);
+            e.fixed += 1;
+            e.assembler.set_word(self.asks, every);
         }
+        e.most = e.fixed;
+        self.level(self.looped.carried.iter().map(|carried| carried.value).collect(), 0);
+    }
+
+    /// Begins a loop that carries these elements, which are in the slots from this one on.
+    pub(super) fn level(&mut self, carried: Vec<usize>, slot: usize) {
+        for (i, &v) in carried.iter().enumerate() {
+            self.emitter.locations[v] = Location::Stack(slot + i);
+        }
+        let few = carried.len().min(MAX_PINNED) as u8;
+        let registers = (NARROW_REGISTERS as u8 - few..NARROW_REGISTERS as u8).collect();
+        self.levels.push(Level { carried, slot, registers, start: 0, none: None });
         self.reload();
     }
 
-    /// Loads what has a register.
-    fn reload(&mut self) {
-        for (slot, &(v, register)) in self.pinned.iter().enumerate() {
-            self.emitter.load_slot(register, slot);
+    /// Loads what has a register. No other register holds anything.
+    pub(super) fn reload(&mut self) {
+        let level = self.levels.last().expect("a loop has begun");
+        self.emitter.held = [None; REGISTERS];
+        self.emitter.pinned = level.registers.len();
+        for (i, (&v, &register)) in level.carried.iter().zip(&level.registers).enumerate() {
+            self.emitter.load_slot(register, level.slot + i);
             self.emitter.held[register as usize] = Some(v);
         }
     }
 
     /// Writes what has a register to its slot.
-    fn unpin(&mut self) {
-        for (slot, &(_, register)) in self.pinned.iter().enumerate() {
-            self.emitter.store_slot(register, slot);
+    pub(super) fn unpin(&mut self) {
+        let level = self.levels.last().expect("a loop has begun");
+        for (i, &register) in level.registers.iter().enumerate() {
+            self.emitter.store_slot(register, level.slot + i);
+        }
+    }
+
+    /// Has a jump leave the loop.
+    fn exit(&mut self, jump: Jump) {
+        if self.levels.len() > 1 {
+            self.escapes.push(jump);
+        } else {
+            self.exits.push(jump);
         }
     }
 
@@ -238,13 +293,15 @@ impl LoopEmitter<'_> {
                     for &(v, most) in numbers {
                         self.number(v);
                         let outside = self.emitter.assembler.if_outside(most);
-                        self.exits.push(outside);
+                        self.exit(outside);
                     }
                     self.emitter.free_after(at);
                 }
                 Step::Load(load) => self.load(at, load),
                 Step::Put(put) => self.put(at, put),
                 Step::Call(site) => self.call(at, *site),
+                Step::Begin(carried, test) => self.begin(at, carried, *test),
+                Step::End(next, test) => self.end(at, next, *test),
             }
         }
         self.next();
@@ -302,7 +359,7 @@ impl LoopEmitter<'_> {
     }
 
     /// Moves a number to the register of positions.
-    fn number(&mut self, v: usize) {
+    pub(super) fn number(&mut self, v: usize) {
         self.emitter.locked = [false; REGISTERS];
         let register = self.emitter.register(v);
         match self.emitter.chain.values[v].dtype.bytes() {
@@ -317,7 +374,7 @@ impl LoopEmitter<'_> {
             self.number(v);
             if !window.checked {
                 let outside = self.emitter.assembler.if_outside(most);
-                self.exits.push(outside);
+                self.exit(outside);
             }
             self.emitter.assembler.stride(bytes, i > 0);
         }
@@ -356,61 +413,77 @@ impl LoopEmitter<'_> {
 
     fn call(&mut self, at: usize, site: usize) {
         self.emitter.free_after(at);
+        self.spill_all();
+        self.call_site(site);
+    }
+
+    /// Writes what registers hold to the stack.
+    pub(super) fn spill_all(&mut self) {
         for register in 0..self.emitter.registers() {
             if self.emitter.held[register].is_some() {
                 self.emitter.spill(register);
             }
         }
+    }
+
+    /// Calls the function of a number, where registers hold nothing but what is carried.
+    pub(super) fn call_site(&mut self, site: usize) {
         self.unpin();
         self.emitter.assembler.call_site(self.function, self.sites[site]);
         self.addresses();
         self.reload();
         let failed = self.emitter.assembler.if_zero(true);
-        self.exits.push(failed);
+        self.exit(failed);
     }
 
     /// Makes the next state that of now, and counts the iteration. Whether there is another is in the register
     /// of positions then.
     fn next(&mut self) {
-        let carried = &self.looped.carried;
-        self.emitter.locked = [false; REGISTERS];
-        if let Some((test, _)) = self.looped.test {
-            let register = self.emitter.register(test);
-            self.emitter.assembler.position(register);
+        let next: Vec<usize> = self.looped.carried.iter().map(|carried| carried.next).collect();
+        self.carry(&next, self.looped.test.map(|(test, _)| test));
+        self.emitter.assembler.next_index(self.looped.reverse);
+    }
+
+    /// Makes these elements those that the loop carries, and moves a boolean to the register of positions.
+    pub(super) fn carry(&mut self, next: &[usize], test: Option<usize>) {
+        let level = self.levels.last().expect("a loop has begun");
+        let e = &mut self.emitter;
+        if let Some(test) = test {
+            e.locked = [false; REGISTERS];
+            let register = e.register(test);
+            e.assembler.position(register);
         }
         // What becomes another carried element is copied first.
-        let is_carried = |v: usize| carried.iter().any(|c| c.value == v);
-        let moves: Vec<(usize, &Carried)> =
-            carried.iter().enumerate().filter(|(_, c)| c.next != c.value).collect();
-        let mut copies = vec![None; carried.len()];
-        for &(i, c) in moves.iter().filter(|(_, c)| is_carried(c.next)) {
-            self.emitter.locked = [false; REGISTERS];
-            let register = self.emitter.register(c.next);
-            let slot = self.emitter.new_slot();
-            self.emitter.store_slot(register, slot);
+        let pairs = level.carried.iter().zip(next).enumerate();
+        let moves: Vec<(usize, usize)> =
+            pairs.filter(|(_, (now, next))| now != next).map(|(i, (_, &next))| (i, next)).collect();
+        let mut copies = vec![None; level.carried.len()];
+        for &(i, next) in moves.iter().filter(|(_, next)| level.carried.contains(next)) {
+            e.locked = [false; REGISTERS];
+            let register = e.register(next);
+            let slot = e.new_slot();
+            e.store_slot(register, slot);
             copies[i] = Some(slot);
         }
-        for &(i, c) in &moves {
-            self.emitter.locked = [false; REGISTERS];
-            let pinned = self.pinned.get(i).map(|&(_, register)| register);
-            match (copies[i], pinned) {
-                (Some(slot), Some(to)) => self.emitter.load_slot(to, slot),
+        for &(i, next) in &moves {
+            e.locked = [false; REGISTERS];
+            match (copies[i], level.registers.get(i)) {
+                (Some(slot), Some(&to)) => e.load_slot(to, slot),
                 (Some(slot), None) => {
-                    let register = self.emitter.take();
-                    self.emitter.load_slot(register, slot);
-                    self.emitter.store_slot(register, i);
+                    let register = e.take();
+                    e.load_slot(register, slot);
+                    e.store_slot(register, level.slot + i);
                 }
-                (None, Some(to)) => {
-                    let register = self.emitter.register(c.next);
-                    self.emitter.op(LOAD, to, 0, Source::Register(register));
+                (None, Some(&to)) => {
+                    let register = e.register(next);
+                    e.op(LOAD, to, 0, Source::Register(register));
                 }
                 (None, None) => {
-                    let register = self.emitter.register(c.next);
-                    self.emitter.store_slot(register, i);
+                    let register = e.register(next);
+                    e.store_slot(register, level.slot + i);
                 }
             }
         }
-        self.emitter.assembler.next_index(self.looped.reverse);
     }
 
     /// Writes what is carried to its places.
@@ -445,17 +518,17 @@ impl Emitter<'_> {
     }
 
     /// A new slot of the stack.
-    fn new_slot(&mut self) -> usize {
+    pub(super) fn new_slot(&mut self) -> usize {
         self.stack += 1;
         self.most = self.most.max(self.stack);
         self.stack - 1
     }
 
-    fn store_slot(&mut self, from: u8, slot: usize) {
+    pub(super) fn store_slot(&mut self, from: u8, slot: usize) {
         self.op(STORE, from, 0, Source::Stack((LITERAL * slot) as i32));
     }
 
-    fn load_slot(&mut self, to: u8, slot: usize) {
+    pub(super) fn load_slot(&mut self, to: u8, slot: usize) {
         self.op(LOAD, to, 0, Source::Stack((LITERAL * slot) as i32));
     }
 

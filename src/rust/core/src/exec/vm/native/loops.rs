@@ -4,7 +4,7 @@
 //! some, else on the stack; other elements are read from memory, at places that are fixed or move on with
 //! each iteration. Instructions are those of [chains](super::chain) on one lane. A function leaves the loop
 //! early, with the state as it was at the start of an iteration, where an iteration needs what it has not: the
-//! caller runs this one in another way, and may come back.
+//! caller runs this one in another way, and may come back. An iteration may have loops of its own.
 
 use super::chain::{Chain, MicroOp};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -43,6 +43,13 @@ pub enum Step {
     /// Calls the function of a number, on elements that were stored before; those that it makes are then in
     /// memory.
     Call(usize),
+    /// Begins a loop within the iteration: pairs of an element that it carries and what that is at first, and
+    /// whether there is an iteration.
+    Begin(Vec<(usize, usize)>, usize),
+    /// Ends the loop that began last: for what it carries, in the same order, the elements of the next iteration,
+    /// and whether there is one. What is carried is then that of the last iteration; nothing else that was made
+    /// in the loop is read after it.
+    End(Vec<usize>, Option<usize>),
 }
 
 impl Step {
@@ -61,6 +68,11 @@ impl Step {
                 put.elements.iter().for_each(|&(v, _)| visit(v));
             }
             Step::Call(_) => {}
+            Step::Begin(carried, test) => {
+                carried.iter().for_each(|&(_, first)| visit(first));
+                visit(*test);
+            }
+            Step::End(next, test) => next.iter().chain(test).for_each(|&v| visit(v)),
         }
     }
 }
@@ -109,6 +121,9 @@ pub struct Loop {
     pub arguments: Vec<(usize, bool)>,
     /// Iterations for which places that move have elements.
     pub length: usize,
+    /// The function that asks whether the user stops the loop, and of how many iterations of the loops within
+    /// those of this one it is called once; if there are such loops.
+    pub asks: Option<(usize, i32)>,
 }
 
 impl Loop {

@@ -32,6 +32,8 @@ pub mod loops;
 mod machine;
 mod native_loop;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod nested;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pages;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod resident;
