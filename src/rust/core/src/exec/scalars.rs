@@ -123,6 +123,7 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
         formulas: 0,
         longest: 0,
         repeated: 0,
+        jumps: vec![],
         depth: 0,
         carried: roles.carried,
         written: Written { versions: vec![0; body.inputs().len()], first: None, made: vec![] },
@@ -169,6 +170,8 @@ struct Lowering<'a> {
     longest: usize,
     /// The steps, with those of formulas, that loops within an iteration do beside those of their first iteration.
     repeated: usize,
+    /// Nodes with regions that cannot be computed without a jump.
+    jumps: Vec<*const Node>,
     /// In how many regions the body is that is lowered.
     depth: usize,
     /// The number of carried values: their arguments, the first, can be written.

@@ -38,10 +38,30 @@ struct Before {
 impl<'a> Lowering<'a> {
     /// The elements of the results of a node with regions.
     pub(super) fn regions(&mut self, node: &'a Node) -> Option<Vec<Held>> {
-        let before = self.before();
         let control = node.op.control()?;
+        if !self.jumps.contains(&std::ptr::from_ref(node)) {
+            let before = self.before();
+            if let Some(made) = self.straight(control, node) {
+                return Some(made.into_iter().map(Held::Elements).collect());
+            }
+            self.back(&before)?;
+            // In a loop it would be tried again with each attempt at that: as often as two to the power of its depth.
+            self.jumps.push(node);
+        }
+        match control {
+            Control::If(op) => Some(self.chosen_branch(op, node)?.into_iter().map(Held::Elements).collect()),
+            Control::Scan(op) => self.scan(op, node),
+            Control::While(op) => {
+                Some(self.while_it_holds(op, node)?.into_iter().map(Held::Elements).collect())
+            }
+            Control::Custom(_) => None,
+        }
+    }
+
+    /// The elements of its results, if they are computed without a jump.
+    fn straight(&mut self, control: Control<'a>, node: &'a Node) -> Option<State> {
         let is_short = |v: &Value| self.body.aval(*v).shape.size() <= MAX_ELEMENTS;
-        let made = match control {
+        match control {
             Control::If(op) => self.branches(op, node),
             Control::Scan(op)
                 if op.length <= MAX_ITERATIONS
@@ -51,18 +71,6 @@ impl<'a> Lowering<'a> {
                 self.iterations(op, node)
             }
             Control::Scan(_) | Control::While(_) | Control::Custom(_) => None,
-        };
-        if let Some(made) = made {
-            return Some(made.into_iter().map(Held::Elements).collect());
-        }
-        self.back(&before)?;
-        match control {
-            Control::If(op) => Some(self.jumps(op, node)?.into_iter().map(Held::Elements).collect()),
-            Control::Scan(op) => self.scan(op, node),
-            Control::While(op) => {
-                Some(self.while_it_holds(op, node)?.into_iter().map(Held::Elements).collect())
-            }
-            Control::Custom(_) => None,
         }
     }
 
@@ -225,7 +233,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The branch that the condition chooses.
-    fn jumps(&mut self, op: &'a If, node: &'a Node) -> Option<State> {
+    fn chosen_branch(&mut self, op: &'a If, node: &'a Node) -> Option<State> {
         let (condition, inputs) = node.operands.split_first()?;
         let condition = self.elements(*condition)?[0];
         let other = self.op(native::Op::Not, vec![condition], DType::I1);
