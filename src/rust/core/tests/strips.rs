@@ -288,3 +288,35 @@ fn loops_in_loops_are_cut_with_them() {
     };
     assert!(strips(&optimise(&of_state(over)).unwrap(), ALL).unwrap().is_none());
 }
+
+/// What is hoisted out of a loop becomes an input of its body, after nodes that are there, such as what counts.
+#[test]
+fn inputs_of_a_body_come_after_what_counts() {
+    let graph = Graph::parse(
+        "<AnvilGraph>
+  Inputs:
+    %x1: f64[50]
+    %x2: f64[]
+  Body:
+    %3: i32[5] = iota [axis = 1, dtype = i32, shape = 5, start = 1, ambiguous = FALSE] ()
+    %4: f64[50] = scan [length = 5, reverse = FALSE, checkpoint = FALSE] (%x1, %3, %x2, %x1)
+      body(%x1: f64[50], %x2: i32[], %x3: f64[], %x4: f64[50]):
+        %1: i32[3] = iota [axis = 1, dtype = i32, shape = 3, start = 1, ambiguous = FALSE] ()
+        %2: f64[50] = scan [length = 3, reverse = FALSE, checkpoint = FALSE] (%x1, %1, %x3, %x2, %x4)
+          body(%x1: f64[50], %x2: i32[], %x3: f64[], %x4: i32[], %x5: f64[50]):
+            %1: f64[] = add(1:f64, %x3)
+            %2: f64[50] = broadcast_in_dim [shape = 50, broadcast_axes = c()] (%1)
+            %3: f64[50] = mul(%2, %x1)
+            %4: i32[] = sub(%x4, %x2)
+            %5: f64[] = convert [dtype = f64, ambiguous = FALSE] (%4)
+            %6: f64[50] = broadcast_in_dim [shape = 50, broadcast_axes = c()] (%5)
+            %7: f64[50] = add(%x5, %6)
+            %8: f64[50] = sub(%3, %7)
+            gives (%8)
+        gives (%2)
+  Outputs:
+    %4: f64[50]
+",
+    );
+    check(&graph.unwrap(), 50, "a hoisted number");
+}

@@ -136,8 +136,8 @@ fn cut(
             let mut looped =
                 Loop { op: &op, bodies: &bodies, axes: &axes, operands: operands.to_vec(), readers };
             let Some(size) = looped.size(b, cuts) else { continue };
-            for iota in extra {
-                looped.operands.push(b.node1(iota, &[])?);
+            for (place, iota) in extra {
+                looped.operands.insert(place, b.node1(iota, &[])?);
             }
             return looped.on_strips(b, size).map(Some);
         }
@@ -158,8 +158,9 @@ fn most(op: &Scan) -> usize {
     }
 }
 
-/// The body with more inputs for what counts along an axis, which is not the same for all strips; and what makes these.
-fn counted(body: &Graph) -> Result<(Graph, Vec<Iota>)> {
+/// The body with more inputs for what counts along an axis, which is not the same for all strips; and what makes these,
+/// with their places among the inputs, in order: inputs of a body may come after a node that counts.
+fn counted(body: &Graph) -> Result<(Graph, Vec<(usize, Iota)>)> {
     let mut found: Vec<(Iota, Value)> = vec![];
     let made = rebuilt(body, |b, number, _| {
         let Some(op) = body.nodes()[number].op.get::<Iota>() else { return Ok(None) };
@@ -170,7 +171,9 @@ fn counted(body: &Graph) -> Result<(Graph, Vec<Iota>)> {
         found.push((op.clone(), input));
         Ok(Some(vec![input]))
     })?;
-    Ok((made, found.into_iter().map(|(op, _)| op).collect()))
+    let place = |v: Value| made.inputs().iter().position(|&input| input == v).expect("it is an input");
+    let counts = found.into_iter().map(|(op, v)| (place(v), op)).collect();
+    Ok((made, counts))
 }
 
 /// A loop whose values are strips along these axes.
