@@ -36,6 +36,9 @@ const LARGEST: usize = 1 << 12;
 /// Elements of all values of such a pack, at most.
 const MOST: usize = 1 << 22;
 
+/// Elements of a value, at most, of which some are replaced in a pack, and of these.
+const UPDATED: usize = 64;
+
 /// Elements of a term, at most, that is computed by elementwise ops alone: a sum of larger ones is one loop as it stands.
 const TERM: usize = 64;
 
@@ -156,8 +159,11 @@ impl<'g> Packs<'g> {
     /// Whether nodes like this one are computed together.
     fn is_packed(&self, node: &Node<Op>) -> bool {
         let has_batch = || match node.op.batch() {
-            // Updates of a vector have kernels of their own, 5 times as fast as those in a batch.
-            Batch::Same | Batch::By(_) => node.op.get::<Scatter>().is_none(),
+            // Many updates of a vector have kernels of their own, 5 times as fast as those in a batch.
+            Batch::Same | Batch::By(_) => node
+                .op
+                .get::<Scatter>()
+                .is_none_or(|_| node.operands.iter().all(|&v| self.graph.aval(v).shape.size() <= UPDATED)),
             Batch::Regions => is_choice(node),
             Batch::Todo(_) => false,
         };
