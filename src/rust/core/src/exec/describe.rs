@@ -2,12 +2,13 @@
 //! and memory.
 
 use super::compile::Load;
-use super::place::{Place, ARENA};
+use super::place::{Place, ARENA, INPUTS};
 use super::run::Executable;
 use super::schedule::alone;
 use super::step::{Action, Plan, Step};
 use crate::graph::Operation;
 use crate::kernels::memory::Span;
+use crate::ops::Touched;
 use crate::tensor::Aval;
 
 /// One step of a plan, or a program inside of one.
@@ -100,7 +101,7 @@ impl Line {
 
 /// The description of a step.
 pub(super) fn what(step: &Step) -> String {
-    line(step, String::new()).what()
+    line(step, String::new(), &[]).what()
 }
 
 impl std::fmt::Display for Line {
@@ -125,7 +126,7 @@ fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
     for (number, step) in plan.steps.iter().enumerate() {
         let path = format!("{inside}{}", number + 1);
         let at = lines.len();
-        lines.push(line(step, path.clone()));
+        lines.push(line(step, path.clone(), &plan.donations));
         let Action::Control(control) = &step.action else { continue };
         let mut slowest = 0;
         let programs = control.programs();
@@ -154,7 +155,7 @@ fn write(plan: &Plan, inside: &str, lines: &mut Vec<Line>) {
     }
 }
 
-fn line(step: &Step, path: String) -> Line {
+fn line(step: &Step, path: String, donations: &[Option<usize>]) -> Line {
     let loads: &[Load] = if let Action::Tiles(program) = &step.action { program.loads() } else { &[] };
     let operand = |(i, (aval, place)): (usize, &(Aval, Place))| {
         if loads.get(i) == Some(&Load::Splat) {
@@ -169,7 +170,13 @@ fn line(step: &Step, path: String) -> Line {
     let elements = size(&mut step.results.iter().map(|(aval, _)| aval))
         .max(size(&mut step.operands.iter().map(|(aval, _)| aval)));
     let lies = |span: &Span| step.operands.iter().any(|(_, place)| place.span == *span);
-    let in_place = step.results.iter().any(|(_, span)| span.buffer == ARENA && lies(span));
+    // An input whose memory is that of an output is updated there.
+    let given =
+        |buffer: usize| buffer.checked_sub(INPUTS).is_some_and(|input| donations.contains(&Some(input)));
+    let updates = matches!(&step.action, Action::Apply(op, _) if op.updates())
+        && step.results[0].1.buffer != ARENA
+        && given(step.operands[0].1.span.buffer);
+    let in_place = updates || step.results.iter().any(|(_, span)| span.buffer == ARENA && lies(span));
     let moved = alone::moved(read + written);
     let one = Line {
         path,
@@ -201,8 +208,22 @@ fn line(step: &Step, path: String) -> Line {
         Action::Apply(op, _) => {
             let from: Vec<_> = step.operands.iter().map(|(aval, _)| aval.dtype).collect();
             let first = step.operands.first().map(|(aval, _)| &aval.shape);
-            let computed = alone::computed(op, &from, first, elements, step.results[0].0.shape.size());
-            Line { kind: op.name().into(), ops: vec![op.name()], picoseconds: moved.max(computed), ..one }
+            // Of the first operand it may read or replace few elements.
+            let part = match op.touched() {
+                Some(Touched::Read) => Some(&step.results[0].0),
+                Some(Touched::Replaced(i)) if in_place => Some(&step.operands[i].0),
+                Some(Touched::Replaced(_)) | None => None,
+            };
+            let (mut read, mut written, mut over) = (read, written, elements);
+            if let Some(part) = part {
+                read = read - operand((0, &step.operands[0])) + part.bytes();
+                written = part.bytes();
+                let others = step.operands[1..].iter().map(|(aval, _)| aval.shape.size()).max();
+                over = part.shape.size().max(others.unwrap_or(0));
+            }
+            let computed = alone::computed(op, &from, first, over, step.results[0].0.shape.size());
+            let picoseconds = alone::moved(read + written).max(computed);
+            Line { kind: op.name().into(), ops: vec![op.name()], read, written, picoseconds, ..one }
         }
         Action::Tiles(program) => Line {
             kind: "group".into(),

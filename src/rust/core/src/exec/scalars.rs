@@ -24,6 +24,7 @@ use std::sync::Arc;
 mod factors;
 mod folds;
 mod memory;
+mod order;
 mod products;
 mod regions;
 
@@ -51,6 +52,10 @@ const CALLED: usize = 40;
 /// That of a step which waits for no other, as it compares with the estimate of a plan (measured on an AMD EPYC, Zen 4: a
 /// plan of a few elements takes two to three times its estimate).
 const APART: usize = 100;
+
+/// That of a quotient or a root beside it: of several at once they take about as long as of one (measured on an AMD EPYC,
+/// Zen 5).
+const DIVISION: usize = 1_000;
 
 /// Elements of values that are not faster on vectors, whatever the estimate of the plan says.
 const NARROW: usize = 4;
@@ -139,8 +144,13 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
     }
     to.outputs(roles)?;
     to.looped.prune();
+    order::order(&mut to.looped);
     let reads = to.looped.reads.iter().filter(|(_, place)| place.moves).count();
-    let apart = APART * (to.looped.steps.len() + reads + to.formulas + to.repeated) + CALL * to.calls.len();
+    let divides =
+        |step: &&Step| matches!(step, Step::Op(op) if matches!(op.op, native::Op::Div | native::Op::Sqrt));
+    let apart = APART * (to.looped.steps.len() + reads + to.formulas + to.repeated)
+        + DIVISION * to.looped.steps.iter().filter(divides).count()
+        + CALL * to.calls.len();
     if to.longest > NARROW && apart > plan {
         return None;
     }

@@ -144,6 +144,11 @@ pub trait OpDef {
         None
     }
 
+    /// The part of its first operand that it reads or replaces, if that may be a small one.
+    fn touched(&self) -> Option<Touched> {
+        None
+    }
+
     /// Its sums, for operands of these types, if it adds updates to elements of the first operand, at places that the
     /// second one names, and these are few.
     fn sums(&self, _operands: &[&Aval]) -> Option<Sums> {
@@ -411,6 +416,15 @@ pub(crate) fn framed(graph: &Graph, node: &graph::Node<Op>) -> Option<Framed> {
     let known: Vec<Option<Literal>> = node.operands.iter().map(|&v| graph.literal(v)).collect();
     let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
     node.op.framed(&types, &known)
+}
+
+/// What an op touches of its first operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Touched {
+    /// It reads as many elements as it makes.
+    Read,
+    /// It replaces as many elements as the operand of this number has.
+    Replaced(usize),
 }
 
 /// A kernel that computes tiles of a result from whole operands.

@@ -2,7 +2,7 @@
 
 use super::attrs::{vector, Attrs};
 use super::check::Check;
-use super::contract::{simplified, Form, Framed, Linear, OpDef, Promotion, Role, Simplified, Strip};
+use super::contract::{simplified, Form, Framed, Linear, OpDef, Promotion, Role, Simplified, Strip, Touched};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Batched, Vjp};
@@ -212,6 +212,10 @@ impl OpDef for DynamicSlice {
         Linear::In(&[0])
     }
 
+    fn touched(&self) -> Option<Touched> {
+        Some(Touched::Read)
+    }
+
     fn raises(&self) -> bool {
         self.check.raises()
     }
@@ -362,6 +366,10 @@ impl OpDef for DynamicUpdateSlice {
 
     fn linear(&self) -> Linear {
         Linear::In(&[0, 1])
+    }
+
+    fn touched(&self) -> Option<Touched> {
+        Some(Touched::Replaced(1))
     }
 
     fn raises(&self) -> bool {

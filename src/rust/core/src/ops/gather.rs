@@ -3,10 +3,11 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::check::Check;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, WholeKernel};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Touched, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
+use super::places::finder;
 use super::rules::{Batch, Vjp};
-use super::windows::{check_indices, finder, fitted, Fit, Windows};
+use super::windows::{check_indices, fitted, Fit, Windows};
 use super::{written, Op, Row, Scatter, Update};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
@@ -151,14 +152,21 @@ impl OpDef for Gather {
     /// Of slices along one axis, or of elements of a vector.
     fn whole_kernel(&self, operands: &[(&Shape, Layout)], from: &[DType]) -> Option<WholeKernel> {
         let [(shape, layout), (index_shape, index_layout)] = operands else { return None };
-        let axis = self.axis(shape, index_shape)?;
+        let picked = self.picked(shape);
+        let axis = picked.or_else(|| self.axis(shape, index_shape))?;
         let (first, stride) = (layout.offset as isize, layout.strides[axis.0]);
         let (size, x, indices) = (shape[axis.0], from[0], from[1]);
-        if first.max(first + stride * (size as isize - 1)) >= NOWHERE as isize {
+        let batches: Vec<_> = self.windows.along_batches(index_shape, layout).collect();
+        let reach = |size: usize, stride: isize| stride * (size as isize - 1);
+        let others = batches.iter().map(|along| reach(along.count, along.apart));
+        let ends = others.fold([first, first + reach(size, stride)], |ends, way| {
+            [ends[0].min(ends[1]).saturating_add(way.min(0)), ends[0].max(ends[1]).saturating_add(way.max(0))]
+        });
+        if ends.into_iter().any(|end| !(0..NOWHERE as isize).contains(&end)) {
             return None;
         }
-        let find = finder(&self.check, indices, (first, stride), (axis, size), true);
-        if shape.rank() == 1 {
+        let find = finder(&self.check, indices, (first, stride), (axis, size), batches, true);
+        if picked.is_some() {
             return Some(WholeKernel { whole: 1, kernel: Box::new(move || Kernel::pick(x, indices, find)) });
         }
         let slices = slices(axis, (shape, layout), (index_shape, index_layout))?;
@@ -234,12 +242,23 @@ impl OpDef for Gather {
         Linear::In(&[0])
     }
 
+    fn touched(&self) -> Option<Touched> {
+        Some(Touched::Read)
+    }
+
     fn raises(&self) -> bool {
         self.check.raises()
     }
 }
 
 impl Gather {
+    /// The axis along which it reads single elements, one for each index, of the example of that; `None` if it reads anything
+    /// else.
+    fn picked(&self, x: &Shape) -> Option<Axis> {
+        let &[axis] = &self.windows.index_map[..] else { return None };
+        (x.size() > 0 && self.slice_sizes.iter().all(|&size| size == 1)).then_some(axis)
+    }
+
     /// The axis along which it reads slices of one element, one for each index, in the order of the indices, whose axes
     /// are where it was; `None` if it reads anything else.
     fn axis(&self, x: &Shape, indices: &Shape) -> Option<Axis> {

@@ -31,6 +31,7 @@ pub mod list;
 mod lower;
 pub mod lu;
 mod matrices;
+mod places;
 mod power;
 pub mod predicate;
 pub mod print;
@@ -63,7 +64,7 @@ use std::borrow::Cow;
 
 pub use check::{Check, Mode, Site};
 pub(crate) use contract::{arity, common_shape, Ready};
-pub use contract::{Cost, Linear, OpDef, Promotion, Role, Source, Strip, Sums, WholeKernel};
+pub use contract::{Cost, Linear, OpDef, Promotion, Role, Source, Strip, Sums, Touched, WholeKernel};
 pub use control::{Control, Region};
 pub use custom::Derivative;
 pub use derive::{Math, Slope, Var};

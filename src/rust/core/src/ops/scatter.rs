@@ -4,7 +4,7 @@ use super::attrs::{logical, Attrs};
 use super::binary::Binary;
 use super::check::Check;
 use super::compare::Compare;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Simplified, Sums};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Simplified, Sums, Touched};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
@@ -274,6 +274,10 @@ impl OpDef for Scatter {
             Update::Replace | Update::With(Binary::add) => Linear::In(&[0, 2]),
             Update::With(_) | Update::By(_) => Linear::In(&[]),
         }
+    }
+
+    fn touched(&self) -> Option<Touched> {
+        Some(Touched::Replaced(2))
     }
 
     fn raises(&self) -> bool {

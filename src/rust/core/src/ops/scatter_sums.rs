@@ -2,7 +2,7 @@
 
 use super::binary::Binary;
 use super::contract::Sums;
-use super::windows::finder;
+use super::places::finder;
 use super::{Scatter, Update};
 use crate::exec::vm::Kernel;
 use crate::kernels::memory::bins::Bins;
@@ -27,7 +27,7 @@ impl Scatter {
     pub(super) fn sums_of(&self, x: &Aval, indices: &Aval, update: &Aval) -> Option<Sums> {
         let (by, index) = (Binary::add.pair(x.dtype)?, indices.dtype);
         let bins = self.bins(x, &indices.shape, &update.shape)?;
-        let find = finder(&self.check, index, (0, 1), (Axis(0), bins.places), false);
+        let find = finder(&self.check, index, (0, 1), (Axis(0), bins.places), vec![], false);
         let kernel = Box::new(move |before| Kernel::bins(bins, index, before, by, find));
         Some(Sums { bins, by, kernel })
     }

@@ -9,17 +9,15 @@ use super::check::Check;
 use super::compare::Compare;
 use super::contract::Form;
 use super::derive::Var;
-use super::dynamic_slice::position;
+use super::places::{clamped, inside, placed_in_example, raise_outside, Along};
 use super::{Reduction, Row};
 use crate::dtype::{dispatch_int, DType, Element, INTEGER};
 use crate::error::{Error, Result};
-use crate::exec::vm::{Find, PICKS};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
-use crate::kernels::memory::indexed::{Stride, Walk, NOWHERE, OUTSIDE};
+use crate::kernels::memory::indexed::{Stride, Walk};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::{tile, tiles, TILE};
-use crate::kernels::wide::wide;
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::{Aval, Layout, View};
@@ -211,23 +209,22 @@ impl Windows {
                 }
             });
         }
-        // From the number of a window to its index along a batch axis.
-        for (axis, j) in self.batching.iter().zip(&self.index_batching) {
-            // Counted, as two divisions take longer than all else that is done for a window.
-            let before = self.batches(indices.shape).take_while(|&i| i < j.0);
-            let (step, size) = (before.map(|i| indices.shape[i]).product::<usize>(), indices.shape[j.0]);
-            let (mut within, mut index) =
-                (range.start % step.max(1), range.start / step.max(1) % size.max(1));
-            for slot in out.iter_mut() {
-                if *slot != OUTSIDE {
-                    *slot += index as isize * layout.strides[axis.0];
-                }
-                within += 1;
-                if within == step {
-                    (within, index) = (0, if index + 1 == size { 0 } else { index + 1 });
-                }
-            }
+        for example in self.along_batches(indices.shape, layout) {
+            example.add(range.start, out);
         }
+    }
+
+    /// Where the examples of batches lie, axis by axis.
+    pub(super) fn along_batches<'a>(
+        &'a self,
+        indices: &'a Shape,
+        layout: &'a Layout,
+    ) -> impl Iterator<Item = Along> + 'a {
+        self.batching.iter().zip(&self.index_batching).map(|(axis, j)| {
+            let before = self.batches(indices).take_while(|&i| i < j.0);
+            let each = before.map(|i| indices[i]).product();
+            Along { each, count: indices[j.0], apart: layout.strides[axis.0] }
+        })
     }
 
     /// Whether [`Windows::places`] computes where windows are, if these are elements: their indices are i32, as R's are,
@@ -345,154 +342,6 @@ fn check_axes(name: &str, axes: &[Axis], rank: usize, sorted: bool) -> Result<()
     }
     let order = if sorted { " in ascending order" } else { "" };
     Err(Error::arg(name, format!("distinct axes from 1 to {rank}{order}"), vector(axes)))
-}
-
-/// Adds `distance` of each index to the starts of windows; windows that do not fit are moved. Returns whether
-/// all fit, which is found without a branch.
-fn clamped<T: Element>(
-    (slots, indices): (&mut [isize], &[T]),
-    last: i64,
-    distance: impl Fn(isize) -> isize,
-) -> bool {
-    let most = last.max(0);
-    wide(|| {
-        let mut moved = 0;
-        for (slot, &index) in slots.iter_mut().zip(indices) {
-            let index = position(index);
-            let at = index.max(0).min(most);
-            moved |= at ^ index;
-            *slot += distance(at as isize);
-        }
-        moved == 0
-    })
-}
-
-/// As [`clamped`], but windows that do not fit are [`OUTSIDE`].
-fn inside<T: Element>(
-    (slots, indices): (&mut [isize], &[T]),
-    last: i64,
-    distance: impl Fn(isize) -> isize,
-) -> bool {
-    wide(|| {
-        let mut all = true;
-        for (slot, &index) in slots.iter_mut().zip(indices) {
-            let index = position(index);
-            let fits = (index >= 0) & (index <= last);
-            all &= fits;
-            // The product is computed for every index, so that the loop is vectorised; it may wrap where it
-            // is not used.
-            let moved = slot.wrapping_add(distance(index as isize));
-            *slot = if fits & (*slot != OUTSIDE) { moved } else { OUTSIDE };
-        }
-        all
-    })
-}
-
-/// The places of indices in a share of neighbours, or [`NOWHERE`]; those beyond 0 and `last` are moved if so asked. Returns
-/// whether none is, which is found without a branch.
-fn placed((slots, indices): (&mut [u32], &[i32]), last: i64, share: &Range<usize>, clamps: bool) -> bool {
-    let number = |at: i64| i32::try_from(at).unwrap_or(i32::MAX);
-    let most = number(last.max(0));
-    if clamps {
-        return wide(|| {
-            let mut moved = 0;
-            for (slot, &index) in slots.iter_mut().zip(indices) {
-                let at = index.max(0).min(most);
-                moved |= at ^ index;
-                *slot = at as u32;
-            }
-            moved == 0
-        });
-    }
-    // No index is in a share that begins beyond the largest number.
-    let (low, high) = match i32::try_from(share.start) {
-        Ok(low) => (low, number(share.end as i64 - 1)),
-        Err(_) => (1, 0),
-    };
-    let inside = last >= 0;
-    wide(|| {
-        let mut all = inside;
-        for (slot, &index) in slots.iter_mut().zip(indices) {
-            all &= (index >= 0) & (index <= most);
-            let own = (index >= low) & (index <= high);
-            *slot = if own { index.wrapping_sub(low) as u32 } else { NOWHERE };
-        }
-        all
-    })
-}
-
-/// As [`placed`], of an example of a batch whose elements, up to `last`, lie from number `first` of the value on.
-fn placed_in_example(
-    (slots, indices): (&mut [u32], &[i32]),
-    last: i64,
-    first: usize,
-    share: &Range<usize>,
-    clamps: bool,
-) -> bool {
-    let size = (last + 1) as usize;
-    let own = share.start.clamp(first, first + size) - first..share.end.clamp(first, first + size) - first;
-    let fits = placed((&mut *slots, indices), last, &own, clamps);
-    let before = (first + own.start).wrapping_sub(share.start) as u32;
-    if before != 0 {
-        wide(|| {
-            for slot in slots {
-                *slot = if *slot == NOWHERE { NOWHERE } else { slot.wrapping_add(before) };
-            }
-        });
-    }
-    fits
-}
-
-/// What computes places of windows of one element along an axis of so many elements, from indices of this dtype: the first
-/// element and the distance of the others are given. Windows that do not fit are moved, or are [`NOWHERE`]; they are raised
-/// if `check` says so.
-pub(super) fn finder(
-    check: &Check,
-    indices: DType,
-    (first, stride): (isize, isize),
-    (axis, size): (Axis, usize),
-    clamps: bool,
-) -> Find {
-    let (check, last, at) = (check.clone(), size as i64 - 1, (axis, size, 1));
-    Box::new(move |places, tile, start| {
-        if (indices, stride, first) == (DType::I32, 1, 0) {
-            let indices = cast::slice::<i32>(tile);
-            if !placed((places, indices), last, &(0..size), clamps) {
-                raise_outside(&check, indices, last, start, at);
-            }
-            return;
-        }
-        dispatch_int!(indices, I => {
-            let indices = cast::slice::<I>(tile);
-            let positions = &mut [first; PICKS][..indices.len()];
-            let fits = match clamps {
-                true => clamped((&mut *positions, indices), last, |index| index * stride),
-                false => inside((&mut *positions, indices), last, |index| index.wrapping_mul(stride)),
-            };
-            if !fits {
-                raise_outside(&check, indices, last, start, at);
-            }
-            for (place, &mut position) in places.iter_mut().zip(positions) {
-                *place = if position == OUTSIDE { NOWHERE } else { position as u32 };
-            }
-        })
-    })
-}
-
-/// Raises the error for the first of indices that is beyond 0 and `last`, if `check` says so: along an axis of so many
-/// elements, of a window of this size. `start` is the number of the first index.
-#[cold]
-#[inline(never)]
-fn raise_outside<T: Element>(
-    check: &Check,
-    indices: &[T],
-    last: i64,
-    start: usize,
-    (axis, size, window): (Axis, usize, usize),
-) {
-    let mut all = indices.iter().map(|&index| position(index)).enumerate();
-    let (at, index) = all.find(|&(_, index)| index < 0 || index > last).expect("one is outside");
-    check.raise(start + at, (index, T::DTYPE), axis, size, window);
 }
 
 /// What windows have to fit in.

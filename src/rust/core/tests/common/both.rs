@@ -105,3 +105,9 @@ pub fn scans(
     }
     is_native
 }
+
+/// The ops of each step of a program.
+pub fn line_ops(text: &str) -> Vec<Vec<&'static str>> {
+    let executable = Executable::compile(&Graph::parse(text).unwrap(), &[]).unwrap();
+    executable.lines().into_iter().map(|line| line.ops).collect()
+}

@@ -1,0 +1,243 @@
+//! Where windows are, by their indices.
+
+use super::check::Check;
+use super::dynamic_slice::position;
+use crate::dtype::{dispatch_int, DType, Element};
+use crate::exec::vm::{Find, PICKS};
+use crate::kernels::cast;
+use crate::kernels::memory::indexed::{NOWHERE, OUTSIDE};
+use crate::kernels::wide::wide;
+use crate::shape::Axis;
+use std::ops::Range;
+
+/// The examples along a batch axis: how many windows there are of each, how many examples, and how far two of them are
+/// apart in the value.
+#[derive(Clone, Debug)]
+pub(super) struct Along {
+    pub each: usize,
+    pub count: usize,
+    pub apart: isize,
+}
+
+impl Along {
+    /// Adds to the starts of windows, of which the first has this number, where their examples are.
+    pub(super) fn add(&self, start: usize, out: &mut [isize]) {
+        let &Along { each, count, apart } = self;
+        if each == 1 && start + out.len() <= count {
+            return wide(|| {
+                let mut at = start as isize * apart;
+                for slot in out.iter_mut() {
+                    *slot = if *slot == OUTSIDE { OUTSIDE } else { slot.wrapping_add(at) };
+                    at = at.wrapping_add(apart);
+                }
+            });
+        }
+        // Counted, as two divisions take longer than all else that is done for a window.
+        let (mut within, mut index) = (start % each.max(1), start / each.max(1) % count.max(1));
+        for slot in out.iter_mut() {
+            if *slot != OUTSIDE {
+                *slot += index as isize * apart;
+            }
+            within += 1;
+            if within == each {
+                (within, index) = (0, if index + 1 == count { 0 } else { index + 1 });
+            }
+        }
+    }
+
+    /// The places of indices, of which the first has this number, where the first element and the distance of the others are
+    /// given; those beyond 0 and `last` are moved. Returns whether none is.
+    fn placed(
+        &self,
+        (places, indices): (&mut [u32], &[i32]),
+        start: usize,
+        last: i64,
+        (first, stride): (isize, isize),
+    ) -> bool {
+        let &Along { each, count, apart } = self;
+        // All places are below 2^32, and sums of their parts wrap to them.
+        let (most, stride, apart) = (last.clamp(0, i32::MAX.into()) as i32, stride as u32, apart as u32);
+        let run = |places: &mut [u32], indices: &[i32], first: u32, step: u32| {
+            wide(|| {
+                let (mut moved, mut here) = (0, first);
+                for (place, &index) in places.iter_mut().zip(indices) {
+                    let at = index.max(0).min(most);
+                    moved |= at ^ index;
+                    *place = (at as u32).wrapping_mul(stride).wrapping_add(here);
+                    here = here.wrapping_add(step);
+                }
+                moved == 0
+            })
+        };
+        let example =
+            |number: usize| (first as u32).wrapping_add(((number % count.max(1)) as u32).wrapping_mul(apart));
+        if each == 1 && start % count.max(1) + places.len() <= count {
+            return run(places, indices, example(start), apart);
+        }
+        let (mut at, mut fits) = (0, true);
+        while at < places.len() {
+            let number = start + at;
+            let end = (at + each - number % each.max(1)).min(places.len());
+            fits &= run(&mut places[at..end], &indices[at..end], example(number / each.max(1)), 0);
+            at = end;
+        }
+        fits
+    }
+}
+
+/// Adds `distance` of each index to the starts of windows; windows that do not fit are moved. Returns whether
+/// all fit, which is found without a branch.
+pub(super) fn clamped<T: Element>(
+    (slots, indices): (&mut [isize], &[T]),
+    last: i64,
+    distance: impl Fn(isize) -> isize,
+) -> bool {
+    let most = last.max(0);
+    wide(|| {
+        let mut moved = 0;
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            let index = position(index);
+            let at = index.max(0).min(most);
+            moved |= at ^ index;
+            *slot += distance(at as isize);
+        }
+        moved == 0
+    })
+}
+
+/// As [`clamped`], but windows that do not fit are [`OUTSIDE`].
+pub(super) fn inside<T: Element>(
+    (slots, indices): (&mut [isize], &[T]),
+    last: i64,
+    distance: impl Fn(isize) -> isize,
+) -> bool {
+    wide(|| {
+        let mut all = true;
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            let index = position(index);
+            let fits = (index >= 0) & (index <= last);
+            all &= fits;
+            // The product is computed for every index, so that the loop is vectorised; it may wrap where it
+            // is not used.
+            let moved = slot.wrapping_add(distance(index as isize));
+            *slot = if fits & (*slot != OUTSIDE) { moved } else { OUTSIDE };
+        }
+        all
+    })
+}
+
+/// The places of indices in a share of neighbours, or [`NOWHERE`]; those beyond 0 and `last` are moved if so asked. Returns
+/// whether none is, which is found without a branch.
+fn placed((slots, indices): (&mut [u32], &[i32]), last: i64, share: &Range<usize>, clamps: bool) -> bool {
+    let number = |at: i64| i32::try_from(at).unwrap_or(i32::MAX);
+    let most = number(last.max(0));
+    if clamps {
+        return wide(|| {
+            let mut moved = 0;
+            for (slot, &index) in slots.iter_mut().zip(indices) {
+                let at = index.max(0).min(most);
+                moved |= at ^ index;
+                *slot = at as u32;
+            }
+            moved == 0
+        });
+    }
+    // No index is in a share that begins beyond the largest number.
+    let (low, high) = match i32::try_from(share.start) {
+        Ok(low) => (low, number(share.end as i64 - 1)),
+        Err(_) => (1, 0),
+    };
+    let inside = last >= 0;
+    wide(|| {
+        let mut all = inside;
+        for (slot, &index) in slots.iter_mut().zip(indices) {
+            all &= (index >= 0) & (index <= most);
+            let own = (index >= low) & (index <= high);
+            *slot = if own { index.wrapping_sub(low) as u32 } else { NOWHERE };
+        }
+        all
+    })
+}
+
+/// As [`placed`], of an example of a batch whose elements, up to `last`, lie from number `first` of the value on.
+pub(super) fn placed_in_example(
+    (slots, indices): (&mut [u32], &[i32]),
+    last: i64,
+    first: usize,
+    share: &Range<usize>,
+    clamps: bool,
+) -> bool {
+    let size = (last + 1) as usize;
+    let own = share.start.clamp(first, first + size) - first..share.end.clamp(first, first + size) - first;
+    let fits = placed((&mut *slots, indices), last, &own, clamps);
+    let before = (first + own.start).wrapping_sub(share.start) as u32;
+    if before != 0 {
+        wide(|| {
+            for slot in slots {
+                *slot = if *slot == NOWHERE { NOWHERE } else { slot.wrapping_add(before) };
+            }
+        });
+    }
+    fits
+}
+
+/// What computes places of windows of one element along an axis of so many elements, from indices of this dtype: the first
+/// element and the distance of the others are given, and where the examples of batches are. Windows that do not fit are
+/// moved, or are [`NOWHERE`]; they are raised if `check` says so.
+pub(super) fn finder(
+    check: &Check,
+    indices: DType,
+    (first, stride): (isize, isize),
+    (axis, size): (Axis, usize),
+    batches: Vec<Along>,
+    clamps: bool,
+) -> Find {
+    let (check, last, at) = (check.clone(), size as i64 - 1, (axis, size, 1));
+    Box::new(move |places, tile, start| {
+        if (indices, stride, first) == (DType::I32, 1, 0) && batches.is_empty() {
+            let indices = cast::slice::<i32>(tile);
+            if !placed((places, indices), last, &(0..size), clamps) {
+                raise_outside(&check, indices, last, start, at);
+            }
+            return;
+        }
+        if let (DType::I32, [along], true) = (indices, &batches[..], clamps) {
+            let indices = cast::slice::<i32>(tile);
+            if !along.placed((places, indices), start, last, (first, stride)) {
+                raise_outside(&check, indices, last, start, at);
+            }
+            return;
+        }
+        dispatch_int!(indices, I => {
+            let indices = cast::slice::<I>(tile);
+            let positions = &mut [first; PICKS][..indices.len()];
+            let fits = match clamps {
+                true => clamped((&mut *positions, indices), last, |index| index * stride),
+                false => inside((&mut *positions, indices), last, |index| index.wrapping_mul(stride)),
+            };
+            if !fits {
+                raise_outside(&check, indices, last, start, at);
+            }
+            batches.iter().for_each(|examples| examples.add(start, positions));
+            for (place, &mut position) in places.iter_mut().zip(positions) {
+                *place = if position == OUTSIDE { NOWHERE } else { position as u32 };
+            }
+        })
+    })
+}
+
+/// Raises the error for the first of indices that is beyond 0 and `last`, if `check` says so: along an axis of so many
+/// elements, of a window of this size. `start` is the number of the first index.
+#[cold]
+#[inline(never)]
+pub(super) fn raise_outside<T: Element>(
+    check: &Check,
+    indices: &[T],
+    last: i64,
+    start: usize,
+    (axis, size, window): (Axis, usize, usize),
+) {
+    let mut all = indices.iter().map(|&index| position(index)).enumerate();
+    let (at, index) = all.find(|&(_, index)| index < 0 || index > last).expect("one is outside");
+    check.raise(start + at, (index, T::DTYPE), axis, size, window);
+}
