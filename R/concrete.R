@@ -262,6 +262,7 @@ holds_tracer <- function(x) {
 # in the code of the function that calls it.
 reading_call <- function(at, statement) {
   parents <- sys.parents()
+  while (evaluates(at)) at <- parents[at]
   line <- line_of(statement)
   call <- NULL
   # What a masked function does, is done by the function of base R's that it stands for.
@@ -333,6 +334,22 @@ reading_call <- function(at, statement) {
   }
   reader_of(found, line, if (at > 0L) sys.call(at))
 }
+
+# Whether the function of a frame evaluates an expression as its caller wrote it, and so reads nothing itself.
+evaluates <- function(at) {
+  if (at < 1L || !is_of_package(sys.function(at))) return(FALSE)
+  if (is_ours(sys.function(at))) {
+    return(identical(sys.function(at), past_handlers) || any(vapply(
+      mask_conditions, identical, NA, sys.function(at)
+    )))
+  }
+  name_of_call(sys.call(at)) %in% evaluators
+}
+
+evaluators <- c(
+  "tryCatch", "tryCatchList", "tryCatchOne", "doTryCatch", "withCallingHandlers", "try", "suppressWarnings",
+  "suppressMessages"
+)
 
 # A reader among these calls of primitives; `call` is shown where it may be more than one.
 reader_of <- function(found, line, call) {

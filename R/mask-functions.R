@@ -47,6 +47,23 @@ simplified <- function(answers, higher = FALSE) {
   from_r(out)
 }
 
+# What is given for a `FUN.VALUE` of vapply(): of narrower types than that, numbers of its type.
+of_type <- function(x, FUN.VALUE) { # nolint: object_name_linter. As in R.
+  rank <- function(type) match(type, c("logical", "integer", "double"), nomatch = 0L)
+  kind <- dtype(x)
+  given <- if (inherits(kind, "BooleanType")) 1L else if (is_float(kind)) 3L else 2L
+  wanted <- rank(typeof(FUN.VALUE))
+  if (inherits(kind, "ComplexType")) given <- wanted <- if (is.complex(FUN.VALUE)) 4L else 0L
+  if (given > wanted && !is.complex(FUN.VALUE)) {
+    abort_arg(
+      "FUN", paste("a function of results of type", typeof(FUN.VALUE), "as `FUN.VALUE`"),
+      paste("one of", format(kind))
+    )
+  }
+  if (given == wanted || is.complex(FUN.VALUE)) return(x)
+  from_r(with_names_of(nv_promote_to_common(x, vector(typeof(FUN.VALUE), 1L))[[1L]], x))
+}
+
 with_dimnames <- function(x, names) {
   if (!all(vapply(names, is.null, NA))) dimnames(x) <- names
   x
@@ -228,7 +245,7 @@ mask_base <- list(
     }
     # A name of one value is none of the result, other than for sapply().
     if (length(FUN.VALUE) == 1L) answers <- lapply(answers, unname)
-    simplified(answers, !is.null(dim(FUN.VALUE)))
+    of_type(simplified(answers, !is.null(dim(FUN.VALUE))), FUN.VALUE)
   },
 
   mapply = function(FUN, ..., MoreArgs = NULL, SIMPLIFY = TRUE, USE.NAMES = TRUE) {

@@ -82,7 +82,7 @@
 #' @name masked-functions
 NULL
 
-mask_functions <- c(mask_base, mask_groups, mask_models, mask_statistics)
+mask_functions <- c(mask_base, mask_conditions, mask_groups, mask_models, mask_statistics)
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
 # there are, one for each enclosure.

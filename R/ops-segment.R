@@ -106,6 +106,6 @@ rowsum.AnvilValue <- function(x, group, reorder = TRUE, na.rm = FALSE, ...) {
   if (reorder) groups <- sort(groups, na.last = TRUE, method = "quick")
   if (na.rm && is_inexact(x)) x <- nv_ifelse(nv_is_nan(x), nv_scalar(0, dtype(x), ambiguous(x)), x)
   sums <- nv_segment_sum(x, match(as.vector(group), groups), length(groups))
-  dimnames(sums) <- list(as.character(groups), NULL)
+  dimnames(sums) <- list(as.character(groups), colnames(x))
   sums
 }

@@ -212,8 +212,8 @@ scale.AnvilValue <- function(x, center = TRUE, scale = TRUE) {
     )
   }
   # As in R, a vector is a matrix of one column.
-  if (ndims(x) < 2L) x <- nv_reshape(x, c(length(x), 1L))
-  nv_scale(x, center, scale, na_rm = TRUE)
+  if (ndims(x) < 2L) x <- with_names(nv_reshape(x, c(length(x), 1L)), list(names(x), NULL))
+  with_names(nv_scale(x, center, scale, na_rm = TRUE), dimnames(x))
 }
 
 #' @rdname nv_scale
