@@ -24,6 +24,7 @@ assigned <- function(x, value, one, ...) {
     }
     return(from_r_too(x, assign_selection(x, value, ...)))
   }
+  if (is.data.frame(x) && !one) return(assigned_in_frame(x, ..., value = value))
   if (is.object(x)) return(if (is.null(attr(x, "from_r"))) plain() else assigned_in(x, value, one, ...))
   traced <- is_traced(value)
   if (is.list(x)) {

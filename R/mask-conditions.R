@@ -7,12 +7,10 @@ past_handlers <- function(handle, expr) {
   noticed <- function(e) {
     said <- tryCatch(refuse_condition(e), anvil_error = identity)
     if (inherits(said, "anvil_error")) e <- said
-    if (is_about_trace(e)) signalCondition(structure(class = c("anvil_passed", "condition"), list(error = e)))
+    # A restart, since handlers of all conditions would take another condition too.
+    if (is_about_trace(e)) invokeRestart("anvil_pass", e)
   }
-  tryCatch(
-    handle(withCallingHandlers(expr, error = noticed)),
-    anvil_passed = function(passed) stop(passed$error)
-  )
+  withRestarts(handle(withCallingHandlers(expr, error = noticed)), anvil_pass = function(e) stop(e))
 }
 
 is_about_trace <- function(e) inherits(e, c("anvil_error_concrete", "anvil_error_unsupported"))
@@ -22,8 +20,8 @@ is_about_trace <- function(e) inherits(e, c("anvil_error_concrete", "anvil_error
 mask_conditions <- list(
   tryCatch = function(expr, ..., finally) {
     # Handlers of these classes mean them.
-    names <- ...names()
-    if (any(startsWith(names[!is.na(names)], "anvil_error"))) return(tryCatch(expr, ..., finally = finally))
+    names <- as.character(...names())
+    if (any(grepl("^anvil_error", names))) return(tryCatch(expr, ..., finally = finally))
     if (!missing(finally)) on.exit(finally)
     past_handlers(function(expr) tryCatch(expr, ...), expr)
   },

@@ -47,6 +47,25 @@ simplified <- function(answers, higher = FALSE) {
   from_r(out)
 }
 
+# Whether one of the subscripts is traced, in the arguments of `[`.
+any_traced_subscript <- function(...) {
+  written <- substitute(...())
+  for (i in seq_along(written)[-1L]) {
+    if (is_left_out(written[[i]], ..., at = i)) next
+    if (is_traced(...elt(i)) || is_selection(...elt(i))) return(TRUE)
+  }
+  FALSE
+}
+
+# Elements of R's vectors and arrays at computed places.
+subset_of_known <- function(x, ...) {
+  x <- value_of(as_operand(x))
+  if (!is_traced(x)) x <- .Call(anvil_trace_lift, x, "x")
+  from_r(`[.AnvilValue`(from_r(x), ...))
+}
+
+own_subset <- function(...) base::`[`(...)
+
 # What is given for a `FUN.VALUE` of vapply(): of narrower types than that, numbers of its type.
 of_type <- function(x, FUN.VALUE) { # nolint: object_name_linter. As in R.
   rank <- function(type) match(type, c("logical", "integer", "double"), nomatch = 0L)
@@ -122,6 +141,21 @@ of_frames <- function(name) {
 }
 
 mask_base <- list(
+  # R looks for a method for what is subscripted alone. That is among `...`, so that it keeps the name that it
+  # has where the subscript is written.
+  `[` = function(...) {
+    if (is_selection(..1)) return(`[.AnvilSelection`(...))
+    if (inherits(..1, "AnvilValue")) return(`[.AnvilValue`(...))
+    if (!is.object(..1)) {
+      if (is_r_vector(..1) && !is.null(..1) && any_traced_subscript(...)) return(subset_of_known(...))
+      return(base::`[`(...))
+    }
+    # A method is found where the subscript is written.
+    own <- own_subset
+    environment(own) <- parent.frame()
+    own(...)
+  },
+
   `[<-` = function(x, ..., value) {
     if (missing(value)) return(with_value_last(sys.call(), parent.frame()))
     assigned(x, value, one = FALSE, ...)

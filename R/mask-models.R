@@ -24,6 +24,7 @@ least_squares <- function(x, y, w = NULL, offset = NULL) {
   f <- qr.AnvilValue(if (is.null(w)) x else x * root)
   weighted <- if (is.null(w)) y else y * root
   coefficients <- qr.coef.AnvilQr(f, weighted)
+  if (!is.null(colnames(given))) colnames(coefficients) <- colnames(given)
   fitted <- product(x, coefficients)
   residuals <- y - if (ndims(y) == 1L) as_flat(fitted) else fitted
   out <- list(

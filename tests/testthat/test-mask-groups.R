@@ -229,8 +229,7 @@ test_that("match() looks traced elements up in known ones", {
 test_that("what depends on which groups have elements is refused", {
   refused(function(d) droplevels(d$g), frame, says = "all are kept")
   refused(function(d) factor(d$g), frame, says = "levels(f)")
-  refused(function(d) aggregate(d$y, list(d$g), mean), frame, says = "tapply(x, g, mean)")
-  refused(function(d) aggregate(y ~ g, d, mean), frame, says = "nv_model()")
+  refused(function(d) aggregate(d$y, list(d$y), mean), frame, says = "factor(g, levels = 1:k)")
   refused(function(g) factor(g, levels = 1:3, ordered = TRUE), g, class = "anvil_error_arg", says = "ordered")
   refused(function(d) as.character(d$g), frame, says = "as.integer(f)")
 })
@@ -273,6 +272,21 @@ test_that("segments know the levels of a traced factor", {
   expect_equal(
     plain(jit(user(function(d) nv_segment_sum(d$y, d$g)))(frame)), as.vector(tapply(x, known, sum))
   )
+})
+
+test_that("logicals are groups whose levels are known", {
+  expect_as_r(function(x) tapply(x, x > 1, mean), x)
+  expect_as_r(function(d, x) tapply(x, list(d$g, x > 1), sum, default = 0), frame, x)
+  expect_as_r(function(x) table(x > 1), x)
+  expect_as_r(function(x) ave(x, x > 1), x)
+  expect_as_r(function(x) sapply(split(x, x > 1), sum), x)
+  expect_as_r(function(x) as.integer(factor(x > 1)), x)
+  expect_as_r(function(x) nlevels(as.factor(x > 1)), x)
+  expect_as_r(function(d) c(by(d, d$y > 1, function(s) mean(s$y))), frame)
+  expect_names(function(x) tapply(x, x > 1, mean), x, r = tapply(x, x > 1, mean))
+  # All of one group: the other has NaN.
+  got <- jit(of_user(function(x) tapply(x, x > -9, mean)))(nv_tensor(x, "f64"))
+  expect_identical(is.nan(as.vector(got)), c(TRUE, FALSE))
 })
 
 # nolint end
