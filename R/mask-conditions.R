@@ -13,7 +13,7 @@ past_handlers <- function(handle, expr) {
   withRestarts(handle(withCallingHandlers(expr, error = noticed)), anvil_pass = function(e) stop(e))
 }
 
-is_about_trace <- function(e) inherits(e, c("anvil_error_concrete", "anvil_error_unsupported"))
+is_about_trace <- function(e) inherits(e, "anvil_error_concrete")
 
 # nolint start: object_name_linter. Arguments have the names that they have in base R.
 

@@ -38,9 +38,13 @@ columns_of_variable <- function(x, name, full, contrasts) {
     if (!is_operand(x)) abort_arg(name, "numbers, logicals or a factor", describe(x))
     x <- real_floats(x)
     if (ndims(x) < 2L) return(list(values = nv_reshape(x, c(length(x), 1L)), names = name))
+    if (ncol(x) == 1L) return(list(values = x, names = name))
     return(list(values = x, names = paste0(name, colnames(x) %||% seq_len(ncol(x)))))
   }
   codes <- group_codes(x, levels)
+  if (!full && length(levels) < 2L) {
+    abort_arg(name, "a factor of two levels or more", paste("one of", length(levels)))
+  }
   coding <- if (full) diag(length(levels)) else contrasts_of(levels, contrasts)
   labels <- if (full) levels else colnames(coding) %||% seq_len(ncol(coding))
   values <- nv_subset(value_of(rbind(NaN, unname(coding))), codes + 1L, )
@@ -131,7 +135,7 @@ formula_sides <- function(formula, data) {
 
 is_traced_fit <- function(x) inherits(x, "lm") && is_traced(x$coefficients)
 
-linear_model <- function(formula, data, w, call) {
+linear_model <- function(formula, data, w, call, contrasts = NULL) {
   terms <- terms_of(formula, data)
   variables <- variables_of(terms, data)
   response <- attr(terms, "response")
@@ -146,9 +150,10 @@ linear_model <- function(formula, data, w, call) {
   y <- variables[[response]]
   right <- stats::delete.response(terms)
   labels <- row_names_of(data) %||% as.character(seq_len(NROW(y)))
-  x <- design_of(right, variables[-response], rows = labels)
+  variables <- variables[-response]
+  x <- design_of(right, variables, contrasts, labels)
   if (is.null(rows)) {
-    offset <- if (length(offset)) Reduce(`+`, variables[offset])
+    offset <- if (length(offset)) Reduce(`+`, variables[offset - 1L])
     fit <- least_squares(x, y, w, offset)
     for (name in c("residuals", "fitted.values")) {
       if (ndims(fit[[name]]) == 1L) names(fit[[name]]) <- labels
@@ -158,7 +163,8 @@ linear_model <- function(formula, data, w, call) {
     fit <- least_squares_of_rows(of_rows(x), of_rows(y))
   }
   fit <- with_coefficient_names(fit, colnames(x))
-  structure(c(fit, list(call = call, terms = terms)), class = "lm", design = x)
+  about <- list(xlevels = Filter(length, lapply(variables, levels_of)), call = call, terms = terms)
+  structure(c(fit, about), class = "lm", design = x, contrasts = contrasts)
 }
 
 check_one_response <- function(fit) {
@@ -217,22 +223,44 @@ fitted_at <- function(object, newdata, ...) {
   if (length(attr(terms, "offset"))) {
     abort_arg("object", "a model without an offset for new data", "one with an offset")
   }
-  x <- design_of(terms, variables_of(terms, newdata), rows = row_names_of(newdata))
-  if (!identical(colnames(x), names(object$coefficients))) {
+  variables <- variables_of(terms, newdata)
+  # R computes these as they were of the first data.
+  of_all <- vapply(as.list(attr(terms, "variables"))[-1L], function(code) {
+    any(c("scale", "poly", "ns", "bs") %in% all.names(code))
+  }, NA)
+  if (any(of_all)) {
     abort_arg(
-      "newdata", "data whose factors have the levels that the model knows", "others",
-      "`factor(g, levels = )` gives them."
+      "object", "a model whose terms depend on one row each, for new data",
+      paste0("one with `", names(variables)[of_all][1L], "`"),
+      "Compute its columns before: `d$z <- scale(d$x)`."
     )
   }
+  for (name in names(object$xlevels)) {
+    variables[[name]] <- with_levels_of_fit(name, variables[[name]], object$xlevels[[name]])
+  }
+  x <- design_of(terms, variables, attr(object, "contrasts"), row_names_of(newdata))
   out <- product(x, object$coefficients)
   with_names(as_flat(out), list(rownames(x)))
+}
+
+# Groups of new data with the levels that the model knows.
+with_levels_of_fit <- function(name, x, levels) {
+  if (is_traced_factor(x)) return(traced_factor(x, levels, NULL, FALSE))
+  if (is_traced(x)) return(x)
+  text <- as.character(if (is_value(x)) as_array(x) else x)
+  unknown <- setdiff(text, c(levels, NA))
+  if (length(unknown)) {
+    expected <- paste0("data in which `", name, "` has the levels of the model")
+    abort_arg("newdata", expected, describe(unknown[1L]))
+  }
+  factor(text, levels)
 }
 
 # ---- groups of rows ----------------------------------------------------------------------------------------
 
 # A data frame with a row for each combination of levels, as aggregate() makes it: the groups, then the
 # answers for each column. Those of a group without elements, which R leaves out, are NaN.
-aggregated <- function(columns, groups, FUN, ...) {
+aggregated <- function(columns, groups, FUN, ..., of_formula = FALSE) {
   check_columns_to_group(columns)
   if (any_selection_in(columns)) {
     of_rows <- without_selection("aggregate()", columns[[1L]], groups)
@@ -241,6 +269,8 @@ aggregated <- function(columns, groups, FUN, ...) {
   }
   for (g in groups) if (is_traced(g) && is.null(levels_of(g))) abort_concrete("aggregate()", g)
   of_rows <- grouping_of("aggregate()", "by", groups, NROW(columns[[1L]]))
+  # As R has it, of a formula no row with a missing value is in a group.
+  if (of_formula) of_rows$codes <- nv_ifelse(complete_rows(columns), of_rows$codes, 0L)
   grid <- expand.grid(of_rows$levels, KEEP.OUT.ATTRS = FALSE)
   names(grid) <- names(groups)
   # As R has them, what is no factor is of the type that it was.
@@ -291,12 +321,12 @@ mask_formulas <- list(
     if (!needs_traced(formula, given) && !is_traced(w)) {
       return(own_stats_call("lm", sys.call(), parent.frame()))
     }
-    check_dots(..., .known = c("model", "x", "y", "qr", "singular.ok"))
+    check_dots(..., .known = c("model", "x", "y", "qr", "singular.ok", "contrasts"))
     if (!missing(subset)) {
       abort_arg("subset", "left out in a traced function", "given", "Fit to `subset(data, condition)`.")
     }
     call <- sys.call()
-    linear_model(formula, given, w, match.call(call = call))
+    linear_model(formula, given, w, match.call(call = call), list(...)$contrasts)
   },
 
   summary = function(object, ...) {
@@ -344,7 +374,9 @@ mask_formulas <- list(
     right <- if (response) variables[-response] else variables
     if (!response) return(do.call(mask_groups$table, right, quote = TRUE))
     groups <- grouping_of("xtabs()", "formula", right, length(variables[[response]]))
-    sums <- by_segments(sum, as_flat(value_of(as_operand(variables[[response]]))), groups)
+    numbers <- as_flat(value_of(as_operand(variables[[response]])))
+    groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
+    sums <- by_segments(sum, numbers, groups)
     answers_of_groups(sums, groups, 0, TRUE)
   },
 
@@ -363,7 +395,7 @@ mask_formulas <- list(
       } else {
         left <- setNames(list(left), sides$name)
       }
-      return(aggregated(left, sides$right, FUN, ...))
+      return(aggregated(left, sides$right, FUN, ..., of_formula = TRUE))
     }
     traced <- is_traced(x) || is_traced_frame(x) || !missing(by) && is_traced_grouping(by)
     if (!traced) return(own_stats_call("aggregate", sys.call(), parent.frame()))

@@ -68,6 +68,7 @@ assigned_rows <- function(x, i, j, value) {
     if (is.null(i)) {
       new <- if (length(new) == nrow(x)) new else filling(as_flat(value_of(as_operand(new))), nrow(x))
     } else {
+      if (is.factor(old) || is.character(old)) old <- column_value(old)
       if (!is.null(levels(old)) && is.character(new)) new <- match(new, levels(old))
       new <- with_levels(assigned(old %||% rep(NA_real_, nrow(x)), new, FALSE, i), old)
     }
@@ -105,6 +106,14 @@ assigned_in_frame <- function(x, i, j, value) {
 operand_of_frame <- function(x, sizes) {
   if (is.data.frame(x)) return(as_matrix_of_values(x))
   if (is_value(x) || length(x) == 1L) x else array(rep_len(x, prod(sizes)), sizes)
+}
+
+# Where no column has NaN or NA.
+complete_rows <- function(columns) {
+  Reduce(`&`, lapply(columns, function(x) {
+    missing <- is.na(x)
+    !(if (length(dim(missing)) == 2L) rowSums(missing) > 0 else missing)
+  }))
 }
 
 # Data frames one below the other; the columns of the first are found in the others by name.
@@ -174,6 +183,44 @@ mask_frames <- list(
     if (nargs() == 1L) own(e1) else own(e1, e2)
   },
 
+  transform = function(`_data`, ...) {
+    if (!is_traced_frame(`_data`)) return(transform(`_data`, ...))
+    new <- eval(substitute(list(...)), unclass(`_data`), parent.frame())
+    for (name in names(new)) `_data`[[name]] <- new[[name]]
+    `_data`
+  },
+
+  na.omit = function(object, ...) {
+    if (!is_traced_frame(object)) return(na.omit(object, ...))
+    rows_where(object, complete_rows(unclass(object)))
+  },
+
+  `contrasts<-` = function(x, how.many = NULL, value) {
+    if (!is_traced(x)) return(stats::`contrasts<-`(x, how.many, value))
+    abort_arg(
+      "x", "a factor of R's", "a traced value",
+      "Give `contrasts = list(f = contr.sum)` to `lm()`, `contrasts.arg = ` to `model.matrix()`."
+    )
+  },
+
+  # R repeats the elements of its own vectors alone.
+  data.frame = function(...) {
+    if (!any_traced(...)) return(data.frame(...))
+    values <- list_dots(...)
+    names <- names(values) %||% character(length(values))
+    are_columns <- !names %in% setdiff(names(formals(data.frame)), "...")
+    count <- max(vapply(values[are_columns], NROW, 0L))
+    is_short <- are_columns & vapply(values, function(x) {
+      is_traced(x) && ndims(x) < 2L && length(x) < count && count %% max(length(x), 1L) == 0L
+    }, NA)
+    if (!any(is_short)) return(data.frame(...))
+    written <- as.list(substitute(list(...)))[-1L]
+    unnamed <- which(are_columns & names == "" & lengths(lapply(values, dim)) < 2L)
+    names[unnamed] <- vapply(written[unnamed], deparse1, "")
+    values[is_short] <- lapply(values[is_short], rep_len, count)
+    do.call(data.frame, setNames(values, names), quote = TRUE)
+  },
+
   rbind = function(..., deparse.level = 1) {
     frames <- list_dots(...)
     if (any(vapply(frames, function(x) is_traced_frame(x) || inherits(x, "AnvilRows"), NA))) {
@@ -189,6 +236,7 @@ mask_frames <- list(
       return(structure(frame_of(columns), row.names = rownames(sums)))
     }
     if (is_traced(group) && is_r_vector(x)) x <- value_of(as_operand(x))
+    if (is.list(x) && holds_tracer(x)) abort_arg("x", "a vector, a matrix or a data frame", describe(x))
     rowsum(x, group, ...)
   },
 

@@ -61,6 +61,12 @@ any_traced_subscript <- function(...) {
 subset_of_known <- function(x, ...) {
   x <- value_of(as_operand(x))
   if (!is_traced(x)) x <- .Call(anvil_trace_lift, x, "x")
+  is_matrix <- ...length() == 1L && is_traced(..1) && ndims(..1) == 2L
+  if (is_matrix && !inherits(dtype(..1), "BooleanType")) {
+    # A row of positions for each element, if it has as many columns as there are axes.
+    at <- if (ncol(..1) == ndims(x)) position_of_element(..1, dim(x)) else as_flat(..1)
+    return(from_r(`[.AnvilValue`(as_flat(x), at)))
+  }
   from_r(`[.AnvilValue`(from_r(x), ...))
 }
 
@@ -456,6 +462,14 @@ mask_parts <- list(
     if (is.function(part)) reached(part, parent.frame()) else part
   }
 )
+
+# The positions in an array of rows, columns and so on, each of which must be one of its axis.
+position_of_element <- function(at, sizes) {
+  if (is_inexact(at)) at <- nv_convert(at, "i32")
+  strides <- cumprod(c(1L, sizes))
+  parts <- lapply(seq_along(sizes), function(k) (checked_codes(at[, k], sizes[k]) - 1L) * strides[k])
+  nv_convert(Reduce(`+`, parts) + 1L, "i32")
+}
 
 # The rows, columns and so on of positions in an array, side by side.
 position_in_array <- function(at, sizes) {

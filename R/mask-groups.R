@@ -120,6 +120,7 @@ interval_codes <- function(x, breaks, right, include.lowest) {
 
 # Whether a grouping, one or a list of several, is traced.
 is_traced_grouping <- function(groups) {
+  if (missing(groups)) return(FALSE)
   if (is.list(groups)) any_traced_in(unclass(groups)) else is_traced(groups)
 }
 

@@ -344,8 +344,10 @@ mask_statistics <- list(
   },
 
   complete.cases = function(...) {
-    if (!any_traced(...)) return(stats::complete.cases(...))
-    Reduce(`&`, lapply(list_dots(...), function(x) {
+    given <- list_dots(...)
+    if (!any_traced(...) && !any(vapply(given, is_traced_frame, NA))) return(stats::complete.cases(...))
+    Reduce(`&`, lapply(given, function(x) {
+      if (is_traced_frame(x)) return(complete_rows(unclass(x)))
       if (is_value(x)) are_complete(x) else stats::complete.cases(x)
     }))
   },

@@ -35,11 +35,12 @@
 #'   `droplevels()` is an error;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
-#'   matrix; `rbind(d, d)` and `stack(d)`. Strings become factors where computed rows are taken;
+#'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
+#'   rows are taken;
 #' * formulas: `model.matrix lm`, and of what `lm()` gives `coef resid fitted predict summary vcov confint
 #'   logLik AIC BIC deviance`. Variables are evaluated as R does, factors by their contrasts. Rows with NaN
-#'   stay, which R leaves out, and columns must be independent. A program gives parts of a model, such as
-#'   `coef(lm(y ~ x, d))`, not the model;
+#'   stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are
+#'   NaN. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;

@@ -36,6 +36,17 @@ test_that("rows where a computed mask holds are a selection of each column", {
   expect_error(jit(short)(d, nv_tensor(c(1, 2))), class = "anvil_error_arg", "as long as there are rows, 8")
 })
 
+test_that("rows without missing values are a selection", {
+  holes <- d
+  holes$y[3] <- NA
+  holes$f[2] <- NA
+  expect_as_r(function(d) mean(na.omit(d)$y), holes)
+  expect_as_r(function(d) nrow(na.omit(d)), holes)
+  expect_as_r(function(d) mean(d[complete.cases(d[1:2]), ]$y), holes)
+  expect_as_r(function(d) sum(complete.cases(d)), holes)
+  expect_as_r(function(d) { d <- d[!is.na(d$y), ]; mean(d$y) }, holes)
+})
+
 test_that("rows at computed positions are a data frame", {
   expect_as_r(function(d) { d <- d[order(d$x), ]; cumsum(d$y) })
   expect_as_r(function(d) d[order(d$x, decreasing = TRUE), ][1:3, "y"])
@@ -57,6 +68,7 @@ test_that("rows and columns are assigned", {
   expect_as_r(function(d) { d$z <- 0; d[d$b, "z"] <- d$x[d$b]; d$z })
   expect_as_r(function(d) { d[d$x > 2, "f"] <- "u"; d$f == "u" })
   expect_as_r(function(d) { d[d > 3] <- 3; d$x }, numbers)
+  expect_as_r(function(d) { d[d$x > 1, ]$y <- 0; d$y })
   expect_as_r(function(d) { d[1:2] <- scale(d[1:2]); d$y })
   expect_as_r(function(d) { d[c("x", "y")] <- lapply(d[c("x", "y")], function(v) v / max(v)); d$y })
   expect_as_r(function(d) { d[3, "y"] <- 50; d[["x"]][2] <- 1; d$y + d$x })
@@ -97,6 +109,20 @@ test_that("data frames are bound by rows, and stacked", {
   refused(function(d) rbind(d[d$b, ], d[!d$b, ]), "anvil_error_concrete", "does not take a selection")
   refused(function(d) { names(d)[1] <- "z"; rbind(d, data.frame(y = 1, x = 2, f = "u", b = TRUE, s = "p")) },
           "anvil_error_arg", "a column `z`")
+})
+
+test_that("data.frame() takes traced numbers, which are repeated", {
+  expect_as_r(function(d) { e <- data.frame(a = d$x[1], b = d$x[2]); e$a + e$b })
+  expect_as_r(function(d) { e <- data.frame(i = 1:3, a = sum(d$x)); e$a + e$i })
+  expect_as_r(function(d) {
+    total <- sum(d$x)
+    e <- data.frame(d, total, m = cbind(1:8, d$y))
+    e$total + e$m.2
+  })
+  expect_as_r(function(d) { d$z <- mean(d$x); d[["v"]] <- sum(d$y); d$z - d$v + d$x })
+  expect_as_r(function(d) { e <- transform(d, z = x - mean(x), v = max(y)); e$z * e$v })
+  expect_as_r(function(d) do.call(rbind, lapply(1:3, function(i) data.frame(i = i, m = d$x[i])))$m)
+  expect_as_r(function(d) do.call(rbind, lapply(list(list(x = d$x[1]), list(x = 2)), as.data.frame))$x)
 })
 
 test_that("rowsum() has all levels of a traced factor", {

@@ -408,6 +408,10 @@ test_that("R's vectors and arrays are subscripted by computed positions", {
   expect_as_r(function(x) sum((1:3)[x > 0] * x[x > 0]))
   expect_as_r(function(x) { g <- cut(x, c(-3, 0, 1, 4), labels = FALSE); sum(c(0.1, 0.2, 0.3)[g] * x) })
   expect_as_r(function(x) { y <- c(a = 1, b = 2); for (i in 1:3) y <- y + y["a"] * x[i]; y })
+  expect_as_r(function(x) matrix(1:6 / 2, 3)[cbind(order(x), c(1, 2, 2))] * x)
+  expect_as_r(function(x) matrix(1:6 / 2, 3)[matrix(order(x), 1)] * x)
+  out_of <- jit(user(function(x) matrix(1:6, 3)[cbind(1, order(x))]))
+  expect_error(out_of(x), class = "anvil_error_index", "out of range")
   # Whatever else is subscripted, is so by R.
   expect_as_r(function(x) { l <- list(a = x, b = 2); sum(unlist(l["a"])) })
   expect_as_r(function(x) nlevels(factor(c("a", "b"))[1, drop = TRUE]) * x)
