@@ -45,15 +45,18 @@ columns_of_variable <- function(x, name, full, contrasts) {
   if (!full && length(levels) < 2L) {
     abort_arg(name, "a factor of two levels or more", paste("one of", length(levels)))
   }
-  coding <- if (full) diag(length(levels)) else contrasts_of(levels, contrasts)
+  ordered <- is.ordered(x) || is_ordered(x)
+  coding <- if (full) diag(length(levels)) else contrasts_of(levels, contrasts, ordered)
   labels <- if (full) levels else colnames(coding) %||% seq_len(ncol(coding))
   values <- nv_subset(value_of(rbind(NaN, unname(coding))), codes + 1L, )
   list(values = nv_reshape(values, c(length(x), length(labels))), names = paste0(name, labels))
 }
 
+plain_levels <- function(x) if (!is.null(levels(x))) as.vector(levels(x))
+
 # What are groups in a formula: factors, strings and logicals.
 levels_of <- function(x) {
-  if (is_traced(x)) return(levels(x) %||% if (inherits(dtype(x), "BooleanType")) c("FALSE", "TRUE"))
+  if (is_traced(x)) return(plain_levels(x) %||% if (inherits(dtype(x), "BooleanType")) c("FALSE", "TRUE"))
   if (is_value(x)) x <- as_array(x)
   if (is.factor(x) || is.character(x) || is.logical(x)) levels(as.factor(x))
 }
@@ -66,8 +69,8 @@ group_codes <- function(x, levels) {
   array(match(as.character(x), levels, nomatch = 0L))
 }
 
-contrasts_of <- function(levels, given) {
-  given <- given %||% getOption("contrasts")[[1L]]
+contrasts_of <- function(levels, given, ordered) {
+  given <- given %||% getOption("contrasts")[[if (ordered) 2L else 1L]]
   if (is.character(given)) given <- match.fun(given)
   if (is.function(given)) given(levels) else as.matrix(given)
 }
@@ -163,8 +166,10 @@ linear_model <- function(formula, data, w, call, contrasts = NULL) {
     fit <- least_squares_of_rows(of_rows(x), of_rows(y))
   }
   fit <- with_coefficient_names(fit, colnames(x))
-  about <- list(xlevels = Filter(length, lapply(variables, levels_of)), call = call, terms = terms)
-  structure(c(fit, about), class = "lm", design = x, contrasts = contrasts)
+  groups <- Filter(function(x) length(levels_of(x)), variables)
+  about <- list(xlevels = lapply(groups, levels_of), call = call, terms = terms)
+  ordered <- vapply(groups, function(x) is.ordered(x) || is_ordered(x), NA)
+  structure(c(fit, about), class = "lm", design = x, contrasts = contrasts, ordered = ordered)
 }
 
 check_one_response <- function(fit) {
@@ -236,7 +241,8 @@ fitted_at <- function(object, newdata, ...) {
     )
   }
   for (name in names(object$xlevels)) {
-    variables[[name]] <- with_levels_of_fit(name, variables[[name]], object$xlevels[[name]])
+    ordered <- attr(object, "ordered")[[name]]
+    variables[[name]] <- with_levels_of_fit(name, variables[[name]], object$xlevels[[name]], ordered)
   }
   x <- design_of(terms, variables, attr(object, "contrasts"), row_names_of(newdata))
   out <- product(x, object$coefficients)
@@ -244,8 +250,8 @@ fitted_at <- function(object, newdata, ...) {
 }
 
 # Groups of new data with the levels that the model knows.
-with_levels_of_fit <- function(name, x, levels) {
-  if (is_traced_factor(x)) return(traced_factor(x, levels, NULL, FALSE))
+with_levels_of_fit <- function(name, x, levels, ordered) {
+  if (is_traced_factor(x)) return(with_order(traced_factor(x, levels, NULL, FALSE), ordered))
   if (is_traced(x)) return(x)
   text <- as.character(if (is_value(x)) as_array(x) else x)
   unknown <- setdiff(text, c(levels, NA))
@@ -253,7 +259,7 @@ with_levels_of_fit <- function(name, x, levels) {
     expected <- paste0("data in which `", name, "` has the levels of the model")
     abort_arg("newdata", expected, describe(unknown[1L]))
   }
-  factor(text, levels)
+  factor(text, levels, ordered = ordered)
 }
 
 # ---- groups of rows ----------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ bound_frames <- function(frames) {
 
 # The parts of one column, one after the other: of factors with the levels of all of them.
 joined_columns <- function(parts) {
-  levels <- lapply(parts, function(x) if (is.character(x)) unique(x) else levels(x))
+  levels <- lapply(parts, function(x) if (is.character(x)) unique(x) else plain_levels(x))
   if (!any(lengths(levels))) return(if (any_traced_in(parts)) unname(joined(parts)) else unlist(parts))
   if (!any_traced_in(parts)) return(do.call(c, parts))
   all <- unique(unlist(levels))
@@ -150,7 +150,8 @@ joined_columns <- function(parts) {
     if (is.null(own)) abort_arg("...", "factors in the same column", "numbers beside a factor")
     taken_or_none(match(own, all), codes_of(x))
   }, parts, levels)
-  factor_of(joined(codes), all)
+  is_one <- vapply(parts, function(x) is.ordered(x) || is_ordered(x), NA) & vapply(levels, identical, NA, all)
+  with_order(factor_of(joined(codes), all), all(is_one))
 }
 
 mask_frames <- list(

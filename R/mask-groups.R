@@ -4,6 +4,9 @@
 
 # nolint start: object_name_linter. Names are those of R.
 
+# Whether a factor that is traced was ordered as a column of a data frame.
+is_ordered <- function(x) isTRUE(attr(levels(x), "ordered"))
+
 is_traced_factor <- function(x) is_traced(x) && !is.null(levels(x))
 
 factor_of <- function(codes, levels) {
@@ -142,7 +145,7 @@ grouping_of <- function(what, arg, groups, count) {
       )
     }
     if (is_traced(group)) {
-      of_each[[i]] <- levels(group)
+      of_each[[i]] <- as.vector(levels(group))
       own <- codes_of(group)
     } else {
       group <- as.factor(if (is_value(group)) as_array(group) else group)
@@ -190,7 +193,7 @@ rows_where <- function(x, mask) {
 column_value <- function(x) {
   if (is.character(x)) x <- factor(x, unique(x))
   if (!is.factor(x)) return(value_of(as_operand(if (is_operand(x)) x else as.vector(x))))
-  factor_of(value_of(array(match(x, levels(x), nomatch = 0L))), levels(x))
+  with_order(factor_of(value_of(array(match(x, levels(x), nomatch = 0L))), levels(x)), is.ordered(x))
 }
 
 group_labels <- function(levels, sep = ".", lex.order = FALSE) {
@@ -296,6 +299,19 @@ own_call <- function(name, call, frame) {
 }
 
 mask_groups <- list(
+  levels = function(x) {
+    levels <- levels(x)
+    if (is_traced(x) || is_selection(x)) attr(levels, "ordered") <- NULL
+    levels
+  },
+
+  is.ordered = function(x) (is_traced(x) || is_selection(x)) && is_ordered(x) || is.ordered(x),
+
+  inherits = function(x, what, which = FALSE) {
+    if (!is_traced_factor(x) || !isFALSE(which)) return(inherits(x, what, which))
+    inherits(x, what) || any(c("factor", if (is_ordered(x)) "ordered") %in% what)
+  },
+
   factor = function(x = character(), levels, labels = levels, exclude = NA, ordered = is.ordered(x),
                     nmax = NA) {
     if (!is_traced(x)) return(own_call("factor", sys.call(), parent.frame()))
