@@ -3,6 +3,15 @@
 
 # x[...] <- value, or x[[...]] <- value if it is `one` element.
 assigned <- function(x, value, one, ...) {
+  if (is_traced_factor(x) && (is.character(value) || is.factor(value))) {
+    # Labels are assigned as their codes.
+    codes <- match(as.character(value), levels(x), nomatch = 0L)
+    if (any(codes == 0L)) {
+      unknown <- as.character(value)[codes == 0L][1L]
+      abort_arg("value", "levels of the factor", describe(unknown), "Make it a level first, by `factor()`.")
+    }
+    return(with_order(factor_of(assigned(codes_of(x), codes, one, ...), as.vector(levels(x))), is_ordered(x)))
+  }
   # The methods of ours are called as such: dispatch from compiled code forgets how subscripts are written.
   plain <- function() {
     if (is_selection(x)) {

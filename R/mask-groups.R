@@ -305,10 +305,20 @@ mask_groups <- list(
     levels
   },
 
+  `levels<-` = function(x, value) {
+    if (!is_traced_factor(x)) return(`levels<-`(x, value))
+    if (!is.character(value) || length(value) < length(levels(x))) {
+      abort_arg("value", paste("strings, one for each of the", length(levels(x)), "levels"), describe(value))
+    }
+    # As in R, levels of one name become one.
+    if (anyDuplicated(value)) return(traced_factor(x, levels(x), value, FALSE))
+    with_order(factor_of(codes_of(x), value), is_ordered(x))
+  },
+
   is.ordered = function(x) (is_traced(x) || is_selection(x)) && is_ordered(x) || is.ordered(x),
 
   inherits = function(x, what, which = FALSE) {
-    if (!is_traced_factor(x) || !isFALSE(which)) return(inherits(x, what, which))
+    if (!is_traced_factor(x) || !isFALSE(which)) return(base::inherits(x, what, which))
     inherits(x, what) || any(c("factor", if (is_ordered(x)) "ordered") %in% what)
   },
 

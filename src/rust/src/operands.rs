@@ -11,8 +11,13 @@ use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::{compares, takes_na};
 use anvil_core::dtype::{DType, Ranked, INEXACT};
+use anvil_core::error::Error;
 use anvil_core::kernels::cast;
 use anvil_core::tensor::Aval;
+
+/// What R's operators of numbers are called, which give `NA` for factors.
+const OF_NUMBERS: [&str; 11] =
+    ["add", "sub", "mul", "div", "pow", "mod", "floor_div", "lt", "le", "gt", "ge"];
 
 /// The operands of what is called `name`, as they are meant.
 pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()> {
@@ -22,6 +27,10 @@ pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()>
     if let &mut [a, b] = operands {
         // Those of a factor of R's are no labels of a tensor that knows none.
         let levels = [a, b].into_iter().filter(|&x| value::is_tracer(x)).find_map(factor::levels);
+        if levels.is_some() && OF_NUMBERS.contains(&text(name).as_str()) {
+            let expected = "numbers: `as.integer(f)` are the codes of a factor";
+            return Err(Error::arg("operand", expected, "a factor, of which R makes NA").into());
+        }
         let levels = levels.filter(|_| ["eq", "ne", "isin"].contains(&text(name).as_str()));
         if let Some(levels) = levels {
             factor::labels_to_codes(operands, levels, scope)?;
