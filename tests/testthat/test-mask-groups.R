@@ -311,6 +311,8 @@ test_that("factors know their order, and are no numbers", {
   expect_identical(names(f(ordered)), c("(Intercept)", "o.L", "o.Q"))
   refused(function(d) d$g + 1, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
   refused(function(d) 2 * d$g, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  refused(function(d) mean(d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  refused(function(d) sd(-d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
   refused(function(d) d$g < 2, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
 })
 
