@@ -339,14 +339,14 @@ reading_call <- function(at, statement) {
 
 # Functions by which a masked function calls R's own.
 calls_own <- function(f) {
-  any(vapply(list(assigned, assigned_in_frame, own_frame_method), identical, NA, f)) ||
-    identical(body(f), body(own_subset))
+  isTRUE(attr(f, "calls_own")) ||
+    any(vapply(list(assigned, assigned_in_frame, own_frame_method), identical, NA, f))
 }
 
 # Whether the function of a frame evaluates an expression as its caller wrote it, and so reads nothing itself.
 evaluates <- function(at) {
   if (at < 1L) return(FALSE)
-  if (identical(body(sys.function(at)), body(own_subset))) return(TRUE)
+  if (isTRUE(attr(sys.function(at), "calls_own"))) return(TRUE)
   if (!is_of_package(sys.function(at))) return(FALSE)
   if (is_ours(sys.function(at))) {
     return(identical(sys.function(at), past_handlers) || any(vapply(

@@ -336,11 +336,12 @@ mask_formulas <- list(
   },
 
   summary = function(object, ...) {
-    if (is_traced_fit(object)) summary_of_fit(object, ...) else summary(object, ...)
+    if (is_traced_fit(object)) return(summary_of_fit(object, ...))
+    called_from(quote(base::summary), parent.frame())(object, ...)
   },
 
   vcov = function(object, ...) {
-    if (!is_traced_fit(object)) return(vcov(object, ...))
+    if (!is_traced_fit(object)) return(called_from(quote(stats::vcov), parent.frame())(object, ...))
     about <- summary_of_fit(object, ...)
     about$sigma^2 * about$cov.unscaled
   },
@@ -355,17 +356,18 @@ mask_formulas <- list(
   },
 
   logLik = function(object, ...) {
-    if (is_traced_fit(object)) log_likelihood(object) else logLik(object, ...)
+    if (is_traced_fit(object)) return(log_likelihood(object))
+    called_from(quote(stats::logLik), parent.frame())(object, ...)
   },
 
   AIC = function(object, ..., k = 2) {
-    if (!is_traced_fit(object)) return(AIC(object, ..., k = k))
+    if (!is_traced_fit(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
     check_dots(...)
     k * (object$rank + 1) - 2 * log_likelihood(object)
   },
 
   BIC = function(object, ...) {
-    if (!is_traced_fit(object)) return(BIC(object, ...))
+    if (!is_traced_fit(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
     check_dots(...)
     log(number_in(object$residuals)) * (object$rank + 1) - 2 * log_likelihood(object)
   },

@@ -185,14 +185,14 @@ mask_frames <- list(
   },
 
   transform = function(`_data`, ...) {
-    if (!is_traced_frame(`_data`)) return(transform(`_data`, ...))
+    if (!is_traced_frame(`_data`)) return(own_call("transform", sys.call(), parent.frame()))
     new <- eval(substitute(list(...)), unclass(`_data`), parent.frame())
     for (name in names(new)) `_data`[[name]] <- new[[name]]
     `_data`
   },
 
   na.omit = function(object, ...) {
-    if (!is_traced_frame(object)) return(na.omit(object, ...))
+    if (!is_traced_frame(object)) return(called_from(quote(stats::na.omit), parent.frame())(object, ...))
     rows_where(object, complete_rows(unclass(object)))
   },
 
@@ -238,11 +238,13 @@ mask_frames <- list(
     }
     if (is_traced(group) && is_r_vector(x)) x <- value_of(as_operand(x))
     if (is.list(x) && holds_tracer(x)) abort_arg("x", "a vector, a matrix or a data frame", describe(x))
-    rowsum(x, group, ...)
+    called_from(quote(base::rowsum), parent.frame())(x, group, ...)
   },
 
   stack = function(x, ...) {
-    if (!is_traced_frame(x) && !(is.list(x) && !is.object(x) && holds_tracer(x))) return(utils::stack(x, ...))
+    if (!is_traced_frame(x) && !(is.list(x) && !is.object(x) && holds_tracer(x))) {
+      return(called_from(quote(utils::stack), parent.frame())(x, ...))
+    }
     check_dots(...)
     x <- Filter(function(v) is.null(levels(v)) && !is.character(v), as.list(x))
     names <- factor(rep(names(x), lengths(x)), unique(names(x)))

@@ -70,7 +70,13 @@ subset_of_known <- function(x, ...) {
   from_r(`[.AnvilValue`(from_r(x), ...))
 }
 
-own_subset <- function(...) base::`[`(...)
+# R's own generic, called from the user's frame: R looks for methods where a generic is called.
+called_from <- function(generic, frame) {
+  own <- eval(bquote(function(...) .(generic)(...)))
+  environment(own) <- frame
+  attr(own, "calls_own") <- TRUE
+  own
+}
 
 # What is given for a `FUN.VALUE` of vapply(): of narrower types than that, numbers of its type.
 of_type <- function(x, FUN.VALUE) { # nolint: object_name_linter. As in R.
@@ -156,10 +162,7 @@ mask_base <- list(
       if (is_r_vector(..1) && !is.null(..1) && any_traced_subscript(...)) return(subset_of_known(...))
       return(base::`[`(...))
     }
-    # A method is found where the subscript is written.
-    own <- own_subset
-    environment(own) <- parent.frame()
-    own(...)
+    called_from(quote(base::`[`), parent.frame())(...)
   },
 
   `[<-` = function(x, ..., value) {

@@ -300,13 +300,12 @@ own_call <- function(name, call, frame) {
 
 mask_groups <- list(
   levels = function(x) {
-    levels <- levels(x)
-    if (is_traced(x) || is_selection(x)) attr(levels, "ordered") <- NULL
-    levels
+    if (is_traced(x) || is_selection(x)) return(plain_levels(x))
+    called_from(quote(base::levels), parent.frame())(x)
   },
 
   `levels<-` = function(x, value) {
-    if (!is_traced_factor(x)) return(`levels<-`(x, value))
+    if (!is_traced_factor(x)) return(called_from(quote(base::`levels<-`), parent.frame())(x, value))
     if (!is.character(value) || length(value) < length(levels(x))) {
       abort_arg("value", paste("strings, one for each of the", length(levels(x)), "levels"), describe(value))
     }

@@ -386,13 +386,16 @@ mask_statistics <- list(
   # Of what ecdf() gives, that of the values that it knows.
   quantile = function(x, ...) {
     is_ecdf <- is.function(x) && !is.primitive(x) && is_traced(environment(x)$sorted)
-    if (is_ecdf) quantile(environment(x)$sorted, ...) else quantile(x, ...)
+    if (is_ecdf) x <- environment(x)$sorted
+    called_from(quote(stats::quantile), parent.frame())(x, ...)
   },
 
   # Of the lists that prcomp() and lm() give.
   predict = function(object, ...) {
     if (is_traced_fit(object)) return(fitted_at(object, ...))
-    if (!is.list(object) || is.object(object) || !holds_tracer(object)) return(predict(object, ...))
+    if (!is.list(object) || is.object(object) || !holds_tracer(object)) {
+      return(called_from(quote(stats::predict), parent.frame())(object, ...))
+    }
     if (!is.null(object$rotation)) return(scores_of(object, ...))
     abort_arg("object", "what `prcomp()` or `lm()` gives", "another list", "Write what it predicts.")
   },

@@ -104,6 +104,18 @@ test_that("lm() is a linear model of traced values", {
   refused(function(d) coef(lm(y ~ x + nowhere, d)), "anvil_error_arg", "nowhere")
 })
 
+test_that("methods of the user's are found", {
+  f <- user(function(x) {
+    predict.line <- function(object, at, ...) object$a * at
+    summary.line <- function(object, ...) object$a + 1
+    quantile.line <- function(x, ...) x$a # nolint: object_name_linter. A method.
+    levels.line <- function(x) x$a - 1
+    line <- structure(list(a = x), class = "line")
+    predict(line, 3) + summary(line) + quantile(line) + levels(line)
+  })
+  expect_equal(as.vector(jit(f)(nv_scalar(2, "f64"))), 12)
+})
+
 test_that("what is known is R's own", {
   own <- list(
     function(x) x * coef(lm(dist ~ speed, cars, subset = speed > 10))[[2]],
