@@ -219,7 +219,8 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
   check_flag("optional", optional)
   label <- deparse1(substitute(x))
   # As data.frame() makes one of vectors that are traced, and R of a data frame with such columns.
-  if (is_traced(x) && ndims(x) == 1L && is.null(row.names)) {
+  if (is_traced(x) && ndims(x) < 2L && is.null(row.names)) {
+    x <- as_flat(x)
     return(structure(
       list(x), names = if (!optional) label, class = "data.frame", row.names = .set_row_names(length(x))
     ))

@@ -177,7 +177,9 @@ rep.int.AnvilValue <- function(x, times, ...) {
 #' @export
 diff.AnvilValue <- function(x, lag = 1L, differences = 1L, ...) {
   check_dots(...)
-  nv_diff(x, lag, differences)
+  out <- nv_diff(x, lag, differences)
+  if (ndims(x) != 1L) return(with_names(out, list(tail(rownames(x), nrow(out)), colnames(x))))
+  with_names(out, list(tail(names(x), length(out))))
 }
 
 #' @rdname base-functions

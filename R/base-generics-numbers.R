@@ -82,8 +82,8 @@ among_branches <- function(test, yes, no) {
     if (!is.numeric(test)) return()
     test <- test != 0
   }
-  if (any(test, na.rm = TRUE) && is.object(yes) && is_value(yes)) return(yes)
-  if (!all(test, na.rm = TRUE) && is.object(no) && is_value(no)) no
+  if (any(test, na.rm = TRUE) && !missing(yes) && is.object(yes) && is_value(yes)) return(yes)
+  if (!all(test, na.rm = TRUE) && !missing(no) && is.object(no) && is_value(no)) no
 }
 
 #' @method ifelse AnvilValue

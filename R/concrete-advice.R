@@ -10,6 +10,11 @@ known_groups <- paste(
   "are: `tapply(x, g, sum)`, `table(g)`, `split(x, g)` and `ave(x, g)` take it."
 )
 
+advice_on_series <- paste(
+  "A program knows no times: subscript the values before `ts()`, as `x[2:4]`, or let `nv_scan()` go over",
+  "them."
+)
+
 steps_of_optimiser <- paste(
   "Call it outside, with the jitted function and its gradient; in a program, use steps with `gradient()` in",
   "`nv_for()` or `nv_while()`."
@@ -31,6 +36,8 @@ instead_of <- c(
   `||` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
   isTRUE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
   isFALSE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
+  window = advice_on_series, lag = advice_on_series, decompose = advice_on_series, stl = advice_on_series,
+  HoltWinters = advice_on_series, arima = advice_on_series,
   stopifnot = "A program cannot stop on a value: check arguments before it runs.",
   ifelse = "Use `nv_ifelse()`.",
   switch = "Use `nv_if()`, or name the argument in `static = ` to trace a function for each value.",
@@ -113,10 +120,7 @@ instead_of <- c(
   unsplit = known_groups,
   `split<-` = known_groups,
   droplevels = "Which levels have elements is not known while tracing: all are kept.",
-  aggregate = paste(
-    "It leaves out groups without elements, and which these are is not known: `tapply(x, g, mean)` has all",
-    "groups of a factor."
-  ),
+  aggregate = known_groups, xtabs = known_groups,
   model.frame = paste(
     "A formula is for R's data: write what it means, such as `cbind(1, x)` or `tapply(y, g, mean)`, or make",
     "the matrix outside of the program, with `nv_model()`."
@@ -124,7 +128,7 @@ instead_of <- c(
   model.matrix = paste(
     "Write its columns, such as `cbind(1, x)`, or make it outside of the program, with `nv_model()`."
   ),
-  rowsum = "Use `nv_segment_sum(x, codes, n)` with codes from 1 to a known number of groups.",
+  rowsum = known_groups,
   tapply = known_groups,
   split = known_groups,
   ave = known_groups,

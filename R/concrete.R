@@ -51,7 +51,9 @@ abort_reading <- function(reader, x) {
     # A masked function reads what cannot hold a traced value; another one is base R's, beyond the mask's
     # reach.
     advice <- if (isTRUE(reader$masked)) {
-      if (any(c("[<-", "[[<-") %in% reader$name)) {
+      if (identical(reader$name, "[")) {
+        advice
+      } else if (any(c("[<-", "[[<-") %in% reader$name)) {
         paste(
           "A list has no element at a place that is not known: assign to a tensor, as `nv_fill()` makes one,",
           "or let `nv_scan()` stack the values."
@@ -262,6 +264,7 @@ holds_tracer <- function(x) {
 # in the code of the function that calls it.
 reading_call <- function(at, statement) {
   parents <- sys.parents()
+  while (evaluates(at)) at <- parents[at]
   line <- line_of(statement)
   call <- NULL
   # What a masked function does, is done by the function of base R's that it stands for.
@@ -288,8 +291,8 @@ reading_call <- function(at, statement) {
   }
   # What this package calls is the user's, wherever it was defined.
   while (
-    at > 0L && is_of_package(sys.function(at)) &&
-    (!is_ours(sys.function(at)) || is_mask_function(sys.function(at)))
+    at > 0L && (calls_own(sys.function(at)) || is_of_package(sys.function(at)) &&
+      (!is_ours(sys.function(at)) || is_mask_function(sys.function(at))))
   ) {
     # It is called by the method below it, and says that the caller of that called it.
     if (identical(sys.function(at), base::NextMethod)) at <- at - 1L
@@ -333,6 +336,30 @@ reading_call <- function(at, statement) {
   }
   reader_of(found, line, if (at > 0L) sys.call(at))
 }
+
+# Functions by which a masked function calls R's own.
+calls_own <- function(f) {
+  isTRUE(attr(f, "calls_own")) ||
+    any(vapply(list(assigned, assigned_in_frame, own_frame_method), identical, NA, f))
+}
+
+# Whether the function of a frame evaluates an expression as its caller wrote it, and so reads nothing itself.
+evaluates <- function(at) {
+  if (at < 1L) return(FALSE)
+  if (isTRUE(attr(sys.function(at), "calls_own"))) return(TRUE)
+  if (!is_of_package(sys.function(at))) return(FALSE)
+  if (is_ours(sys.function(at))) {
+    return(identical(sys.function(at), past_handlers) || any(vapply(
+      mask_conditions, identical, NA, sys.function(at)
+    )))
+  }
+  name_of_call(sys.call(at)) %in% evaluators
+}
+
+evaluators <- c(
+  "tryCatch", "tryCatchList", "tryCatchOne", "doTryCatch", "withCallingHandlers", "try", "suppressWarnings",
+  "suppressMessages", "withRestarts", "withRestartList", "withOneRestart", "doWithOneRestart"
+)
 
 # A reader among these calls of primitives; `call` is shown where it may be more than one.
 reader_of <- function(found, line, call) {

@@ -65,11 +65,19 @@ warn <- function(class, message, ...) {
 # What the user called, see user_frame(); asked for by a function that signals.
 user_call <- function() user_frame(3L)$call
 
+# A call as it can be shown: do.call() writes values into it, of which a traced one has no text.
+without_data <- function(call) {
+  if (!is.call(call)) return(call)
+  is_data <- vapply(as.list(call), function(x) is.object(x) || is.list(x), NA)
+  call[is_data] <- rep(list(quote(...)), sum(is_data))
+  call
+}
+
 # Called by Rust when an op has converted something or may fail: the user's call, its file and its line, as
 # text.
 call_site <- function(x) {
   user <- user_frame(2L)
-  c(deparse1(user$call), place_of_frame(user$at))
+  c(deparse1(without_data(user$call)), place_of_frame(user$at))
 }
 
 # What the user called, and the number of its frame: from the function that asks, up through its callers as

@@ -515,11 +515,12 @@ check_pred <- function(x, name, expected, got = "") {
   if (is_selection(x)) abort_arg(name, expected, paste0(got, describe(x)), advice_on_selections)
   if (is.logical(x) && !is.object(x) && length(x) == 1L) x <- as.vector(x)
   type <- if_it_fails(value_types(x, ""), NULL)
-  if (inherits(x, "AnvilValue") && startsWith(type, "i1[") && length(x) == 1L) {
+  if (inherits(x, "AnvilValue") && isTRUE(startsWith(type %||% "", "i1[")) && length(x) == 1L) {
     return(nv_reshape(x, integer()))
   }
   is_flag <- identical(unname(type), "i1[]") && (is.object(x) || !(is.logical(x) && is.na(x)))
-  if (!is_flag) abort_arg(name, expected, paste0(got, if (inherits(x, "AnvilValue")) type else describe(x)))
+  is_known <- inherits(x, "AnvilValue") && !is.null(type)
+  if (!is_flag) abort_arg(name, expected, paste0(got, if (is_known) type else describe(x)))
   x
 }
 

@@ -198,7 +198,10 @@ columns_of_frame <- function(x) {
     if (given$kind == "integer64") nv_tensor(given$data) else given$data
   })
   rows <- attr(x, "row.names")
-  list(setNames(columns, names(x)), NULL, if (is.character(rows)) rows else length(rows))
+  rows <- if (is.character(rows)) rows else length(rows)
+  ordered <- which(vapply(x, is.ordered, NA), useNames = FALSE)
+  if (length(ordered)) rows <- list(rows, ordered)
+  list(setNames(columns, names(x)), NULL, rows)
 }
 
 # Called by Rust with list(labels, levels): the codes of labels that a factor is compared with, 0 for what is
@@ -213,12 +216,23 @@ codes_of_labels <- function(parts) {
 # print as columns, and what is not as long as the rows stay a list.
 frame_of_columns <- function(parts) {
   rows <- parts[[2L]]
+  # The levels know it, since they stay with what is made of the codes.
+  if (is.list(rows)) {
+    for (i in rows[[2L]]) parts[[1L]][[i]] <- with_order(parts[[1L]][[i]])
+    rows <- rows[[1L]]
+  }
   count <- if (is.character(rows)) length(rows) else rows
   fits <- vapply(parts[[1L]], function(x) !inherits(x, "AnvilTensor") && NROW(x) == count, NA)
   if (!all(fits)) return(parts[[1L]])
   structure(
     parts[[1L]], class = "data.frame", row.names = if (is.character(rows)) rows else .set_row_names(rows)
   )
+}
+
+# Codes of an ordered factor, whose levels say so.
+with_order <- function(x, is_ordered = TRUE) {
+  if (is_ordered && !is.null(attr(x, "levels"))) attr(attr(x, "levels"), "ordered") <- TRUE
+  x
 }
 
 # ---- data frames of traced columns -------------------------------------------------------------------------

@@ -213,7 +213,7 @@ t.AnvilValue <- function(x) {
 #' @export
 is.na.AnvilValue <- function(x) {
   # The code of what is none of the levels of a factor is 0.
-  if (is_traced_factor(x) && !is_inexact(x)) nv_lt(x, 1L) else nv_is_nan(x)
+  if (is_traced_factor(x) && !is_inexact(x)) nv_lt(codes_of(x), 1L) else nv_is_nan(x)
 }
 
 #' @export

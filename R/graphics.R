@@ -32,6 +32,8 @@ draw_elements <- function(generic, x, label, ...) {
   })
   # A value, as do.call() gives one, would be written as code of any length.
   name <- if (is.language(label)) deparse1(label) else "x"
+  # R takes no longer names, nor would a plot show them.
+  if (nchar(name, "bytes") > 1000L) name <- "x"
   frame <- list2env(setNames(list(elements), name), parent = topenv())
   eval(as.call(c(as.name(generic), as.name(name), lapply(others, as_code))), frame)
 }

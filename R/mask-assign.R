@@ -3,6 +3,15 @@
 
 # x[...] <- value, or x[[...]] <- value if it is `one` element.
 assigned <- function(x, value, one, ...) {
+  if (is_traced_factor(x) && (is.character(value) || is.factor(value))) {
+    # Labels are assigned as their codes.
+    codes <- match(as.character(value), levels(x), nomatch = 0L)
+    if (any(codes == 0L)) {
+      unknown <- as.character(value)[codes == 0L][1L]
+      abort_arg("value", "levels of the factor", describe(unknown), "Make it a level first, by `factor()`.")
+    }
+    return(with_order(factor_of(assigned(codes_of(x), codes, one, ...), as.vector(levels(x))), is_ordered(x)))
+  }
   # The methods of ours are called as such: dispatch from compiled code forgets how subscripts are written.
   plain <- function() {
     if (is_selection(x)) {
@@ -24,6 +33,7 @@ assigned <- function(x, value, one, ...) {
     }
     return(from_r_too(x, assign_selection(x, value, ...)))
   }
+  if (is.data.frame(x) && !one) return(assigned_in_frame(x, ..., value = value))
   if (is.object(x)) return(if (is.null(attr(x, "from_r"))) plain() else assigned_in(x, value, one, ...))
   traced <- is_traced(value)
   if (is.list(x)) {

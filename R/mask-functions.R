@@ -47,6 +47,54 @@ simplified <- function(answers, higher = FALSE) {
   from_r(out)
 }
 
+# Whether one of the subscripts is traced, in the arguments of `[`.
+any_traced_subscript <- function(...) {
+  written <- substitute(...())
+  for (i in seq_along(written)[-1L]) {
+    if (is_left_out(written[[i]], ..., at = i)) next
+    if (is_traced(...elt(i)) || is_selection(...elt(i))) return(TRUE)
+  }
+  FALSE
+}
+
+# Elements of R's vectors and arrays at computed places.
+subset_of_known <- function(x, ...) {
+  x <- value_of(as_operand(x))
+  if (!is_traced(x)) x <- .Call(anvil_trace_lift, x, "x")
+  is_matrix <- ...length() == 1L && is_traced(..1) && ndims(..1) == 2L
+  if (is_matrix && !inherits(dtype(..1), "BooleanType")) {
+    # A row of positions for each element, if it has as many columns as there are axes.
+    at <- if (ncol(..1) == ndims(x)) position_of_element(..1, dim(x)) else as_flat(..1)
+    return(from_r(`[.AnvilValue`(as_flat(x), at)))
+  }
+  from_r(`[.AnvilValue`(from_r(x), ...))
+}
+
+# R's own generic, called from the user's frame: R looks for methods where a generic is called.
+called_from <- function(generic, frame) {
+  own <- eval(bquote(function(...) .(generic)(...)))
+  environment(own) <- frame
+  attr(own, "calls_own") <- TRUE
+  own
+}
+
+# What is given for a `FUN.VALUE` of vapply(): of narrower types than that, numbers of its type.
+of_type <- function(x, FUN.VALUE) { # nolint: object_name_linter. As in R.
+  rank <- function(type) match(type, c("logical", "integer", "double"), nomatch = 0L)
+  kind <- dtype(x)
+  given <- if (inherits(kind, "BooleanType")) 1L else if (is_float(kind)) 3L else 2L
+  wanted <- rank(typeof(FUN.VALUE))
+  if (inherits(kind, "ComplexType")) given <- wanted <- if (is.complex(FUN.VALUE)) 4L else 0L
+  if (given > wanted && !is.complex(FUN.VALUE)) {
+    abort_arg(
+      "FUN", paste("a function of results of type", typeof(FUN.VALUE), "as `FUN.VALUE`"),
+      paste("one of", format(kind))
+    )
+  }
+  if (given == wanted || is.complex(FUN.VALUE)) return(x)
+  from_r(with_names_of(nv_promote_to_common(x, vector(typeof(FUN.VALUE), 1L))[[1L]], x))
+}
+
 with_dimnames <- function(x, names) {
   if (!all(vapply(names, is.null, NA))) dimnames(x) <- names
   x
@@ -105,6 +153,18 @@ of_frames <- function(name) {
 }
 
 mask_base <- list(
+  # R looks for a method for what is subscripted alone. That is among `...`, so that it keeps the name that it
+  # has where the subscript is written.
+  `[` = function(...) {
+    if (is_selection(..1)) return(`[.AnvilSelection`(...))
+    if (inherits(..1, "AnvilValue")) return(`[.AnvilValue`(...))
+    if (!is.object(..1)) {
+      if (is_r_vector(..1) && !is.null(..1) && any_traced_subscript(...)) return(subset_of_known(...))
+      return(base::`[`(...))
+    }
+    called_from(quote(base::`[`), parent.frame())(...)
+  },
+
   `[<-` = function(x, ..., value) {
     if (missing(value)) return(with_value_last(sys.call(), parent.frame()))
     assigned(x, value, one = FALSE, ...)
@@ -228,7 +288,7 @@ mask_base <- list(
     }
     # A name of one value is none of the result, other than for sapply().
     if (length(FUN.VALUE) == 1L) answers <- lapply(answers, unname)
-    simplified(answers, !is.null(dim(FUN.VALUE)))
+    of_type(simplified(answers, !is.null(dim(FUN.VALUE))), FUN.VALUE)
   },
 
   mapply = function(FUN, ..., MoreArgs = NULL, SIMPLIFY = TRUE, USE.NAMES = TRUE) {
@@ -405,6 +465,14 @@ mask_parts <- list(
     if (is.function(part)) reached(part, parent.frame()) else part
   }
 )
+
+# The positions in an array of rows, columns and so on, each of which must be one of its axis.
+position_of_element <- function(at, sizes) {
+  if (is_inexact(at)) at <- nv_convert(at, "i32")
+  strides <- cumprod(c(1L, sizes))
+  parts <- lapply(seq_along(sizes), function(k) (checked_codes(at[, k], sizes[k]) - 1L) * strides[k])
+  nv_convert(Reduce(`+`, parts) + 1L, "i32")
+}
 
 # The rows, columns and so on of positions in an array, side by side.
 position_in_array <- function(at, sizes) {

@@ -4,6 +4,9 @@
 
 # nolint start: object_name_linter. Names are those of R.
 
+# Whether a factor that is traced was ordered as a column of a data frame.
+is_ordered <- function(x) isTRUE(attr(levels(x), "ordered"))
+
 is_traced_factor <- function(x) is_traced(x) && !is.null(levels(x))
 
 factor_of <- function(codes, levels) {
@@ -70,7 +73,10 @@ traced_factor <- function(x, levels, labels, ordered) {
     hint <- "A program compares codes: `as.integer(f) < 3`."
     abort_arg("ordered", "FALSE in a traced function", describe(ordered), hint)
   }
-  if (is.null(levels)) abort_concrete("factor()", x)
+  if (is.null(levels)) {
+    if (!inherits(dtype(x), "BooleanType")) abort_concrete("factor()", x)
+    levels <- c(FALSE, TRUE)
+  }
   if (is.null(levels(x))) {
     values <- values_like(x, levels, "levels")
     names <- as.character(levels)
@@ -89,6 +95,12 @@ traced_factor <- function(x, levels, labels, ordered) {
   merged <- match(labels, unique(labels))
   if (anyDuplicated(labels)) codes <- taken_or_none(merged, codes)
   factor_of(codes, unique(labels))
+}
+
+# Logicals as a factor, whose levels are known; anything else as it is.
+with_known_levels <- function(x) {
+  if (!is.null(levels(x)) || !inherits(dtype(x), "BooleanType")) return(x)
+  factor_of(nv_convert(as_flat(x), "i32") + 1L, c("FALSE", "TRUE"))
 }
 
 # Known integers at codes, 0 where the code is.
@@ -111,6 +123,7 @@ interval_codes <- function(x, breaks, right, include.lowest) {
 
 # Whether a grouping, one or a list of several, is traced.
 is_traced_grouping <- function(groups) {
+  if (missing(groups)) return(FALSE)
   if (is.list(groups)) any_traced_in(unclass(groups)) else is_traced(groups)
 }
 
@@ -124,6 +137,7 @@ grouping_of <- function(what, arg, groups, count) {
   of_each <- list()
   for (i in seq_along(groups)) {
     group <- groups[[i]]
+    if (is_traced(group)) group <- with_known_levels(group)
     if (is_selection(group) || is_traced(group) && is.null(levels(group))) abort_concrete(what, group)
     if (length(group) != count) {
       abort_arg(
@@ -131,7 +145,7 @@ grouping_of <- function(what, arg, groups, count) {
       )
     }
     if (is_traced(group)) {
-      of_each[[i]] <- levels(group)
+      of_each[[i]] <- as.vector(levels(group))
       own <- codes_of(group)
     } else {
       group <- as.factor(if (is_value(group)) as_array(group) else group)
@@ -147,6 +161,22 @@ grouping_of <- function(what, arg, groups, count) {
   list(codes = nv_ifelse(known, codes, 0L), levels = of_each, count = stride)
 }
 
+# Selected elements and their groups as all elements, of which those that are not selected are in no group.
+without_selection <- function(what, x, groups) {
+  parts <- vector_parts(x)
+  whole <- function(group) {
+    own <- vector_parts(group)
+    check_same_mask(parts, own)
+    group <- with_known_levels(with_levels(own$values, group))
+    if (is.null(levels(group))) abort_concrete(what, x)
+    factor_of(nv_ifelse(parts$mask, codes_of(group), 0L), levels(group))
+  }
+  groups <- lapply(if (is.list(groups)) unclass(groups) else list(groups), function(group) {
+    if (is_selection(group)) whole(group) else abort_concrete(what, x)
+  })
+  list(values = parts$values, groups = groups)
+}
+
 # The elements, or the rows, of each group.
 in_groups <- function(x, groups) {
   lapply(seq_len(groups$count), function(i) rows_where(x, groups$codes == i))
@@ -154,9 +184,16 @@ in_groups <- function(x, groups) {
 
 # The elements of a vector, or the rows of a matrix or data frame, where a mask holds.
 rows_where <- function(x, mask) {
-  if (is.data.frame(x)) return(frame_rows(lapply(x, rows_where, mask)))
-  if (!is_value(x)) x <- value_of(as_operand(x))
+  if (is.data.frame(x)) return(frame_rows(lapply(unclass(x), rows_where, mask)))
+  if (!is_value(x)) x <- column_value(x)
   if (ndims(x) == 2L) x[mask, , drop = FALSE] else as_flat(x)[mask]
+}
+
+# A column of R's as a value: a factor, and strings as one, knows its levels.
+column_value <- function(x) {
+  if (is.character(x)) x <- factor(x, unique(x))
+  if (!is.factor(x)) return(value_of(as_operand(if (is_operand(x)) x else as.vector(x))))
+  with_order(factor_of(value_of(array(match(x, levels(x), nomatch = 0L))), levels(x)), is.ordered(x))
 }
 
 group_labels <- function(levels, sep = ".", lex.order = FALSE) {
@@ -262,6 +299,28 @@ own_call <- function(name, call, frame) {
 }
 
 mask_groups <- list(
+  levels = function(x) {
+    if (is_traced(x) || is_selection(x)) return(plain_levels(x))
+    called_from(quote(base::levels), parent.frame())(x)
+  },
+
+  `levels<-` = function(x, value) {
+    if (!is_traced_factor(x)) return(called_from(quote(base::`levels<-`), parent.frame())(x, value))
+    if (!is.character(value) || length(value) < length(levels(x))) {
+      abort_arg("value", paste("strings, one for each of the", length(levels(x)), "levels"), describe(value))
+    }
+    # As in R, levels of one name become one.
+    if (anyDuplicated(value)) return(traced_factor(x, levels(x), value, FALSE))
+    with_order(factor_of(codes_of(x), value), is_ordered(x))
+  },
+
+  is.ordered = function(x) (is_traced(x) || is_selection(x)) && is_ordered(x) || is.ordered(x),
+
+  inherits = function(x, what, which = FALSE) {
+    if (!is_traced_factor(x) || !isFALSE(which)) return(base::inherits(x, what, which))
+    inherits(x, what) || any(c("factor", if (is_ordered(x)) "ordered") %in% what)
+  },
+
   factor = function(x = character(), levels, labels = levels, exclude = NA, ordered = is.ordered(x),
                     nmax = NA) {
     if (!is_traced(x)) return(own_call("factor", sys.call(), parent.frame()))
@@ -272,6 +331,7 @@ mask_groups <- list(
 
   as.factor = function(x) {
     if (!is_traced(x)) return(as.factor(x))
+    x <- with_known_levels(x)
     if (is.null(levels(x))) abort_concrete("as.factor()", x)
     x
   },
@@ -408,6 +468,11 @@ mask_groups <- list(
   tapply = function(X, INDEX, FUN = NULL, ..., default = NA, simplify = TRUE) {
     if (is.null(FUN)) return(tapply(X, INDEX, FUN, ..., default = default, simplify = simplify))
     FUN <- reached(match.fun(FUN), parent.frame())
+    if (is_selection(X)) {
+      of_rows <- without_selection("tapply()", X, INDEX)
+      X <- of_rows$values
+      INDEX <- of_rows$groups
+    }
     if (is_traced_grouping(INDEX)) {
       groups <- grouping_of("tapply()", "INDEX", INDEX, length(X))
       x <- as_flat(value_of(as_operand(X)))

@@ -3,8 +3,8 @@
 
 # nolint start: object_name_linter. Names are those of R.
 
-# Least squares as lm.fit() gives them, of columns that are independent: with others the coefficients are not
-# finite, where R leaves some out.
+# Least squares as lm.fit() gives them, of columns that are independent: with others the coefficients are NaN,
+# where R leaves some out.
 least_squares <- function(x, y, w = NULL, offset = NULL) {
   x <- in_columns(real_floats(x))
   y <- real_floats(y)
@@ -21,9 +21,14 @@ least_squares <- function(x, y, w = NULL, offset = NULL) {
     }
     root <- sqrt(if (is_value(w)) as_flat(w) else array(w))
   }
-  f <- qr.AnvilValue(if (is.null(w)) x else x * root)
+  scaled <- if (is.null(w)) x else x * root
+  f <- qr.AnvilValue(scaled)
   weighted <- if (is.null(w)) y else y * root
-  coefficients <- qr.coef.AnvilQr(f, weighted)
+  # R's tolerance: what is left of a column beside those before it.
+  tolerance <- if (dtype(scaled) == "f64") 1e-7 else 1e-6
+  left <- abs(nv_extract_diag(f$r)) > tolerance * sqrt(nv_reduce_sum(scaled^2, axes = 1L))
+  coefficients <- nv_ifelse(nv_reduce_all(left), qr.coef.AnvilQr(f, weighted), NaN)
+  if (!is.null(colnames(given))) colnames(coefficients) <- colnames(given)
   fitted <- product(x, coefficients)
   residuals <- y - if (ndims(y) == 1L) as_flat(fitted) else fitted
   out <- list(

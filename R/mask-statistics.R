@@ -152,6 +152,79 @@ check_known <- function(arg, x) {
   )
 }
 
+# What t.test() computes. `x` and `y` may be selections.
+t_test <- function(x, y = NULL, alternative = c("two.sided", "less", "greater"), mu = 0, paired = FALSE,
+                   var.equal = FALSE, conf.level = 0.95, ..., names = NULL) {
+  check_dots(...)
+  alternative <- chosen("alternative", alternative, c("two.sided", "less", "greater"))
+  check_flag("paired", paired)
+  check_flag("var.equal", var.equal)
+  if (paired) {
+    if (is.null(y) || length(x) != length(y)) abort_arg("y", "as long as `x`", describe(y))
+    x <- x - y
+    y <- NULL
+  }
+  vector <- function(v) if (is_selection(v)) v else as_flat(real_floats(v))
+  x <- vector(x)
+  means <- list(mean(x))
+  n <- number_in(x)
+  of_x <- var(x) / n
+  if (is.null(y)) {
+    df <- n - 1
+    stderr <- sqrt(of_x)
+    names <- if (paired) "mean difference" else "mean of x"
+  } else {
+    y <- vector(y)
+    m <- number_in(y)
+    of_y <- var(y) / m
+    means[[2L]] <- mean(y)
+    names <- names %||% c("mean of x", "mean of y")
+    if (var.equal) {
+      df <- n + m - 2
+      stderr <- sqrt((of_x * n * (n - 1) + of_y * m * (m - 1)) / df * (1 / n + 1 / m))
+    } else {
+      stderr <- sqrt(of_x + of_y)
+      df <- stderr^4 / (of_x^2 / (n - 1) + of_y^2 / (m - 1))
+    }
+  }
+  difference <- if (length(means) == 2L) means[[1L]] - means[[2L]] else means[[1L]]
+  t <- (difference - mu) / stderr
+  df <- value_of(as_operand(df))
+  half <- function(p) qt(p, df) * stderr
+  parts <- switch(
+    alternative,
+    less = list(pt(t, df), -Inf, difference + half(conf.level)),
+    greater = list(pt(t, df, lower.tail = FALSE), difference - half(conf.level), Inf),
+    two.sided = list(
+      2 * pt(-abs(t), df), difference - half((1 + conf.level) / 2),
+      difference + half((1 + conf.level) / 2)
+    )
+  )
+  named <- function(values, names) setNames(joined(lapply(values, as_operand)), names)
+  null <- if (paired) "mean difference" else if (is.null(y)) "mean" else "difference in means"
+  list(
+    statistic = named(list(t), "t"), parameter = named(list(df), "df"), p.value = parts[[1L]],
+    conf.int = joined(parts[2:3]), estimate = named(means, names), null.value = setNames(mu, null),
+    stderr = stderr
+  )
+}
+
+# Scores of principal components.
+scores_of <- function(object, newdata, ...) {
+  check_dots(...)
+  if (missing(newdata)) return(object$x)
+  x <- real_floats(as_matrix_of_values(newdata))
+  check_matrix("newdata", x)
+  names <- rownames(object$rotation)
+  if (!is.null(names) && all(names %in% colnames(x))) x <- x[, names, drop = FALSE]
+  if (ncol(x) != nrow(object$rotation)) {
+    abort_arg("newdata", paste("a matrix of", nrow(object$rotation), "columns"), shown_shape(x))
+  }
+  if (!isFALSE(object$center)) x <- sweep.AnvilValue(x, 2L, object$center)
+  if (!isFALSE(object$scale)) x <- sweep.AnvilValue(x, 2L, object$scale, "/")
+  product(x, object$rotation)
+}
+
 mask_statistics <- list(
   seq_along = function(along.with) {
     if (!is_selection(along.with)) return(seq_along(along.with))
@@ -271,8 +344,10 @@ mask_statistics <- list(
   },
 
   complete.cases = function(...) {
-    if (!any_traced(...)) return(stats::complete.cases(...))
-    Reduce(`&`, lapply(list_dots(...), function(x) {
+    given <- list_dots(...)
+    if (!any_traced(...) && !any(vapply(given, is_traced_frame, NA))) return(stats::complete.cases(...))
+    Reduce(`&`, lapply(given, function(x) {
+      if (is_traced_frame(x)) return(complete_rows(unclass(x)))
       if (is_value(x)) are_complete(x) else stats::complete.cases(x)
     }))
   },
@@ -303,9 +378,48 @@ mask_statistics <- list(
 
   ecdf = function(x) {
     if (!is_traced(x)) return(stats::ecdf(x))
-    x <- nv_sort(as_flat(real_floats(x)))
-    count <- nv_reduce_sum(!nv_is_nan(x))
-    function(v) findInterval.AnvilValue(v, x) / count
+    sorted <- nv_sort(as_flat(real_floats(x)))
+    count <- nv_reduce_sum(!nv_is_nan(sorted))
+    function(v) findInterval.AnvilValue(v, sorted) / count
+  },
+
+  # Of what ecdf() gives, that of the values that it knows.
+  quantile = function(x, ...) {
+    is_ecdf <- is.function(x) && !is.primitive(x) && is_traced(environment(x)$sorted)
+    if (is_ecdf) x <- environment(x)$sorted
+    called_from(quote(stats::quantile), parent.frame())(x, ...)
+  },
+
+  # Of the lists that prcomp() and lm() give.
+  predict = function(object, ...) {
+    if (is_traced_fit(object)) return(fitted_at(object, ...))
+    if (!is.list(object) || is.object(object) || !holds_tracer(object)) {
+      return(called_from(quote(stats::predict), parent.frame())(object, ...))
+    }
+    if (!is.null(object$rotation)) return(scores_of(object, ...))
+    abort_arg("object", "what `prcomp()` or `lm()` gives", "another list", "Write what it predicts.")
+  },
+
+  t.test = function(x, ...) {
+    if (inherits(x, "formula")) {
+      arguments <- list(...)
+      data <- arguments$data %||% if (!any(nzchar(names(arguments)[1L]))) arguments[[1L]]
+      if (!needs_traced(x, data)) return(own_stats_call("t.test", sys.call(), parent.frame()))
+      more <- arguments[!vapply(arguments, identical, NA, data)]
+      sides <- formula_sides(x, data)
+      if (length(sides$right) != 1L || length(levels_of(sides$right[[1L]])) != 2L) {
+        abort_arg("x", "a formula with one factor of two levels on its right side", deparse1(x))
+      }
+      if (is_selection(sides$left)) abort_concrete("t.test()", sides$left)
+      groups <- grouping_of("t.test()", "x", sides$right, length(sides$left))
+      parts <- in_groups(as_flat(value_of(sides$left)), groups)
+      names <- paste("mean in group", groups$levels[[1L]])
+      return(do.call(t_test, c(list(parts[[1L]], parts[[2L]], names = names), more), quote = TRUE))
+    }
+    if (!any_traced(x, ...) && !any_selection(x, ...)) {
+      return(own_stats_call("t.test", sys.call(), parent.frame()))
+    }
+    t_test(x, ...)
   },
 
   spline = function(x, y = NULL, n = 3 * length(x), method = "fmm", xmin = min(x), xmax = max(x), xout,

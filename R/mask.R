@@ -11,6 +11,8 @@
 #' of them. Without a traced value among these, they call base R's own.
 #'
 #' @section What is masked:
+#' * subscripts: `[`. R's vectors and arrays have elements at computed places: `c(10, 20, 30)[g]`,
+#'   `beta[order(x), ]`; names are dropped. A list or strings have none;
 #' * assignment: `[<- [[<- diag<- replace`. An R vector or array that is assigned a traced value becomes a
 #'   traced value: of the dtype that [common_dtype()] gives its numbers, which are ambiguous as those of other
 #'   R data, and the value. A list stays a list. `NULL` and vectors grow as R's do, values are recycled, a
@@ -22,25 +24,40 @@
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does.
 #' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
-#'   ave`. A traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that
-#'   know their levels, as the columns of data frames are. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
-#'   have values for all levels; a group without elements has NaN where R has `NA`. `split(x, g)` and
-#'   `subset()` give [selections], of data frames their columns, which `lm.fit()` takes. What is none of the
-#'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number. What
-#'   leaves out groups without elements, as `aggregate()` and `droplevels()` do, is an error;
+#'   ave rowsum aggregate xtabs`. A traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()`
+#'   at breaks: codes that know their levels, as the columns of data frames are. Logicals are groups with the
+#'   levels `FALSE` and `TRUE`: `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
+#'   have values for all levels; a group without elements has NaN where R has `NA`. `rowsum(x, g)` and
+#'   `aggregate(y ~ g, d, mean)` have rows for all levels, or combinations of levels, where R leaves out those
+#'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
+#'   `subset()` give [selections], of data frames their columns, which `lm()` takes. What is none of the
+#'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number.
+#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1` is an error, `as.integer(f)` are its
+#'   codes. It takes labels, `f[2] <- "a"`, and names, `levels(f) <- c("p", "q")`;
+#' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
+#'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
+#'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
+#'   rows are taken;
+#' * formulas: `model.matrix lm`, and of what `lm()` gives `coef resid fitted predict summary vcov confint
+#'   logLik AIC BIC deviance`. Variables are evaluated as R does, factors by their contrasts. Rows with NaN
+#'   stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are
+#'   NaN. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
 #' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
-#'   ecdf spline splinefun mad complete.cases`. `acf()` and its like take `plot = FALSE` and give a list;
-#'   `spline()` and `splinefun()` take traced values at known points, `max.col()` a way to break ties,
-#'   `p.adjust()` all methods but `"hommel"`;
+#'   ecdf spline splinefun mad complete.cases t.test`, and `quantile()` of what `ecdf()` gives. `acf()` and
+#'   its like take `plot = FALSE` and give a list, as `t.test()` does; `spline()` and `splinefun()` take
+#'   traced values at known points, `max.col()` a way to break ties, `p.adjust()` all methods but `"hommel"`;
 #' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist bw.nrd0
 #'   bw.nrd`. They give lists of what R's give, without classes, for columns that are independent. Components
-#'   of `prcomp()` are unique up to their signs. `dist()` gives distances of which `as.matrix()` makes a
-#'   matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
+#'   of `prcomp()` are unique up to their signs; `predict()` takes them, with new data. `dist()` gives
+#'   distances of which `as.matrix()` makes a matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
 #' * what asks: `seq_along %in% is.vector is.factor which arrayInd`, and `identical`, which is an error where
-#'   it compares a traced value with a number.
+#'   it compares a traced value with a number;
+#' * `tryCatch()` and `try()`: a handler of errors does not take that a function reads a traced value, an
+#'   `anvil_error_concrete`, unless it is one of that class. The program would be what the code does after a
+#'   failure.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].
@@ -77,12 +94,16 @@
 #'   L
 #' })
 #' L(nv_tensor(c(1, 2, 3)))
+#' slope <- jit(function(d) coef(lm(dist ~ speed, d[d$speed > 10, ]))["speed"])
+#' slope(cars)
 #' @seealso [selections] for `x[mask]` with a mask that the program computes, [base-functions] for what the
 #'   functions of R give for tensors
 #' @name masked-functions
 NULL
 
-mask_functions <- c(mask_base, mask_groups, mask_models, mask_statistics)
+mask_functions <- c(
+  mask_base, mask_conditions, mask_formulas, mask_frames, mask_groups, mask_models, mask_statistics
+)
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
 # there are, one for each enclosure.

@@ -4,7 +4,8 @@
 #' With the codes of a factor this is what [rowsum()] and [tapply()] are for R's vectors and matrices.
 #'
 #' `rowsum(x, group)` sums the rows of a matrix, or the elements of a vector, by groups that R knows: a vector
-#' or factor, as in base R. Its rows are named after the groups.
+#' or factor, as in base R. Its rows are named after the groups. In a traced function a factor may be traced:
+#' there is a row for each of its levels, also for those without elements.
 #'
 #' Sums of `f32` are computed in `f64`, those of `c64` in `c128`, and those of `bf16` and `f16` in `f32`, and
 #' rounded once; integers wrap, booleans are counted as `i32`. A segment without elements has the sum 0, the
@@ -94,18 +95,28 @@ rowsum.AnvilValue <- function(x, group, reorder = TRUE, na.rm = FALSE, ...) {
   check_dots(...)
   check_flag("reorder", reorder)
   check_flag("na.rm", na.rm)
-  if (is_traced(group)) abort_concrete("rowsum()", group)
+  if (is_traced(group)) group <- with_known_levels(group)
+  if (is_traced(group) && is.null(levels(group))) abort_concrete("rowsum()", group)
   if (inherits(group, "AnvilTensor")) group <- as_array(group)
   if (!is.atomic(group) || is.null(group)) abort_arg("group", "a vector or factor", describe(group))
+  if (is_traced(group) && !reorder) {
+    abort_arg("reorder", "TRUE for traced groups", "FALSE", "Which group comes first is not known.")
+  }
   if (ndims(x) > 2L) abort_arg("x", "a tensor of at most two axes", paste("one of", ndims(x)))
   if (ndims(x) < 2L) x <- nv_reshape(x, c(length(x), 1L))
   if (length(group) != nrow(x)) {
     abort_arg("group", paste("as long as `x` has rows,", nrow(x)), paste("of length", length(group)))
   }
+  if (na.rm && is_inexact(x)) x <- nv_ifelse(nv_is_nan(x), nv_scalar(0, dtype(x), ambiguous(x)), x)
+  if (is_traced(group)) {
+    # All levels, since which of them have elements is not known.
+    sums <- nv_segment_sum(x, codes_of(group), nlevels(group), mode = "drop")
+    dimnames(sums) <- list(levels(group), colnames(x))
+    return(sums)
+  }
   groups <- unique(as.vector(group))
   if (reorder) groups <- sort(groups, na.last = TRUE, method = "quick")
-  if (na.rm && is_inexact(x)) x <- nv_ifelse(nv_is_nan(x), nv_scalar(0, dtype(x), ambiguous(x)), x)
   sums <- nv_segment_sum(x, match(as.vector(group), groups), length(groups))
-  dimnames(sums) <- list(as.character(groups), NULL)
+  dimnames(sums) <- list(as.character(groups), colnames(x))
   sums
 }

@@ -162,8 +162,8 @@ observations <- function(x, y) c(list(as_operand(x)), if (!is.null(y)) list(as_o
 #' `nv_scale()` subtracts from each column its mean, and divides it by its standard deviation, as [scale()]
 #' does. `nv_normalize()` divides by the norm along axes.
 #'
-#' `scale(x)` of a tensor is `nv_scale()` with `na_rm = TRUE`, as R has it, but without the attributes that R
-#' adds.
+#' `scale(x)` of a tensor is `nv_scale()` with `na_rm = TRUE`, with the names and the attributes
+#' `"scaled:center"` and `"scaled:scale"` that R gives it, which what computes with it does not keep.
 #'
 #' Without `center`, columns are divided by their root mean square, whose sum is divided by the number of
 #' elements less 1, as in R.
@@ -212,8 +212,23 @@ scale.AnvilValue <- function(x, center = TRUE, scale = TRUE) {
     )
   }
   # As in R, a vector is a matrix of one column.
-  if (ndims(x) < 2L) x <- nv_reshape(x, c(length(x), 1L))
-  nv_scale(x, center, scale, na_rm = TRUE)
+  if (ndims(x) < 2L) x <- with_names(nv_reshape(x, c(length(x), 1L)), list(names(x), NULL))
+  out <- with_names(nv_scale(x, center, scale, na_rm = TRUE), dimnames(x))
+  # As R has it, the result knows what was subtracted and what divided by, for new data.
+  # nolint start: object_name_linter. Attributes have the names that they have in R.
+  if (isTRUE(center)) center <- with_names(nv_mean(x, 1L, na_rm = TRUE), list(colnames(x)))
+  if (isTRUE(scale)) scale <- with_names(root_mean_squares(x, center), list(colnames(x)))
+  if (!isFALSE(center)) attr(out, "scaled:center") <- center
+  if (!isFALSE(scale)) attr(out, "scaled:scale") <- scale
+  # nolint end
+  out
+}
+
+# Of the columns, with a sum of squares that is divided by the number of elements less 1.
+root_mean_squares <- function(x, center) {
+  if (!isFALSE(center)) x <- sweep.AnvilValue(x, 2L, center)
+  count <- nv_reduce_sum(!nv_is_nan(x), axes = 1L)
+  sqrt(.External(anvil_op, "reduce_sum", x^2, axes = 1L, drop = TRUE, na_rm = TRUE) / nv_max(count - 1L, 1L))
 }
 
 #' @rdname nv_scale

@@ -338,10 +338,15 @@ checked_rows <- function(x, dims, axis) {
   abort_arg("x", "a selection of rows or columns", format(x), "`X[mask, ]` selects rows.")
 }
 
+# One value for each column of selected rows, with its name.
+of_named_columns <- function(out, x) {
+  if (is_selection(out)) out else with_names(out, list(colnames(selected(x)$values)))
+}
+
 #' @method colSums AnvilSelection
 #' @export
 colSums.AnvilSelection <- function(x, na.rm = FALSE, dims = 1L) {
-  sum(x, axes = checked_rows(x, dims, 1L), na.rm = na.rm)
+  of_named_columns(sum(x, axes = checked_rows(x, dims, 1L), na.rm = na.rm), x)
 }
 
 #' @method rowSums AnvilSelection
@@ -353,7 +358,7 @@ rowSums.AnvilSelection <- function(x, na.rm = FALSE, dims = 1L) {
 #' @method colMeans AnvilSelection
 #' @export
 colMeans.AnvilSelection <- function(x, na.rm = FALSE, dims = 1L) {
-  mean(x, axes = checked_rows(x, dims, 1L), na.rm = na.rm)
+  of_named_columns(mean(x, axes = checked_rows(x, dims, 1L), na.rm = na.rm), x)
 }
 
 #' @method rowMeans AnvilSelection

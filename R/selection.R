@@ -97,6 +97,8 @@ selection <- function(values, mask, axis, named = FALSE) {
   chosen <- nv_ifelse(mask_along(mask, shape(values), axis), values, one_like(values))
   # Codes of a factor stay such.
   attr(chosen, "levels") <- levels(values)
+  # Which rows there are is not known, but all columns are.
+  if (axis == 1L && length(dim(values)) == 2L) chosen <- with_names(chosen, list(NULL, colnames(values)))
   new_selection(chosen, mask, axis, named)
 }
 

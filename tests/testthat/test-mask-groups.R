@@ -229,8 +229,7 @@ test_that("match() looks traced elements up in known ones", {
 test_that("what depends on which groups have elements is refused", {
   refused(function(d) droplevels(d$g), frame, says = "all are kept")
   refused(function(d) factor(d$g), frame, says = "levels(f)")
-  refused(function(d) aggregate(d$y, list(d$g), mean), frame, says = "tapply(x, g, mean)")
-  refused(function(d) aggregate(y ~ g, d, mean), frame, says = "nv_model()")
+  refused(function(d) aggregate(d$y, list(d$y), mean), frame, says = "factor(g, levels = 1:k)")
   refused(function(g) factor(g, levels = 1:3, ordered = TRUE), g, class = "anvil_error_arg", says = "ordered")
   refused(function(d) as.character(d$g), frame, says = "as.integer(f)")
 })
@@ -273,6 +272,59 @@ test_that("segments know the levels of a traced factor", {
   expect_equal(
     plain(jit(user(function(d) nv_segment_sum(d$y, d$g)))(frame)), as.vector(tapply(x, known, sum))
   )
+})
+
+test_that("logicals are groups whose levels are known", {
+  expect_as_r(function(x) tapply(x, x > 1, mean), x)
+  expect_as_r(function(d, x) tapply(x, list(d$g, x > 1), sum, default = 0), frame, x)
+  expect_as_r(function(x) table(x > 1), x)
+  expect_as_r(function(x) ave(x, x > 1), x)
+  expect_as_r(function(x) sapply(split(x, x > 1), sum), x)
+  expect_as_r(function(x) as.integer(factor(x > 1)), x)
+  expect_as_r(function(x) nlevels(as.factor(x > 1)), x)
+  expect_as_r(function(d) c(by(d, d$y > 1, function(s) mean(s$y))), frame)
+  expect_names(function(x) tapply(x, x > 1, mean), x, r = tapply(x, x > 1, mean))
+  # All of one group: the other has NaN.
+  got <- jit(of_user(function(x) tapply(x, x > -9, mean)))(nv_tensor(x, "f64"))
+  expect_identical(is.nan(as.vector(got)), c(TRUE, FALSE))
+})
+
+test_that("factors know their order, and are no numbers", {
+  ordered <- data.frame(
+    y = x, o = factor(c("lo", "hi", "mid", "lo", "hi", "mid"), levels = c("lo", "mid", "hi"), ordered = TRUE)
+  )
+  without <- transform(ordered, o = factor(o, ordered = FALSE))
+  for (d in list(ordered, without)) {
+    expect_as_r(function(d) is.ordered(d$o) + 2 * is.ordered(rev(d$o)), d)
+    expect_as_r(function(d) inherits(d$o, "factor") + 2 * inherits(d$o, "ordered"), d)
+    expect_as_r(function(d) identical(levels(d$o), c("lo", "mid", "hi")), d)
+    expect_as_r(function(d) tapply(d$y, d$o, mean), d)
+    expect_as_r(function(d) coef(lm(y ~ o, d)), d)
+    expect_as_r(function(d) coef(lm(y ~ o, d[d$y > -1, ])), d, tolerance = 1e-6)
+    expect_as_r(function(d) coef(lm(y ~ o, rbind(d, d))), d)
+    expect_as_r(function(d) predict(lm(y ~ o, d), d[2:3, ]), d)
+    expect_as_r(function(d) predict(lm(y ~ o, d), data.frame(o = rev(levels(d$o)))), d)
+  }
+  # One program serves either.
+  f <- jit(of_user(function(d) coef(lm(y ~ o, d))))
+  expect_identical(names(f(without)), c("(Intercept)", "omid", "ohi"))
+  expect_identical(names(f(ordered)), c("(Intercept)", "o.L", "o.Q"))
+  refused(function(d) d$g + 1, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  refused(function(d) 2 * d$g, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  refused(function(d) mean(d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  refused(function(d) sd(-d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  refused(function(d) d$g < 2, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+})
+
+test_that("labels are assigned to factors, and levels renamed", {
+  expect_as_r(function(d) { d$g[d$y > 1] <- "b"; as.integer(d$g) }, frame)
+  expect_as_r(function(d) { g <- d$g; g[2] <- "a"; as.integer(g) }, frame)
+  expect_as_r(function(d) { levels(d$g)[1] <- "z"; (d$g == "z") + nlevels(d$g) }, frame)
+  expect_as_r(function(d) { g <- d$g; levels(g) <- c("p", "q", "q"); as.integer(g) + nlevels(g) }, frame)
+  none <- function(d) { d$g[1] <- "none"; d$g }
+  refused(none, frame, class = "anvil_error_arg", says = "levels of the factor")
+  few <- function(d) { levels(d$g) <- "a"; d$g }
+  refused(few, frame, class = "anvil_error_arg", says = "one for each of the 3")
 })
 
 # nolint end

@@ -133,4 +133,13 @@ test_that("bandwidths are those of stats", {
   expect_match(conditionMessage(error), "bw.nrd0(x)", fixed = TRUE)
 })
 
+test_that("predict() gives the scores of components, also of new data", {
+  expect_as_r(function(m) abs(predict(prcomp(m))), m)
+  expect_as_r(function(m) abs(predict(prcomp(m, scale. = TRUE), m[1:2, ])), m)
+  f <- function(m) predict(prcomp(m), m[, 1:2])
+  expect_error(jit(of_user(f))(nv_tensor(m)), class = "anvil_error_arg", "a matrix of 3 columns")
+  f <- function(m) predict(list(a = m))
+  expect_error(jit(of_user(f))(nv_tensor(m)), class = "anvil_error_arg", "`lm()` gives", fixed = TRUE)
+})
+
 # nolint end

@@ -111,6 +111,7 @@ test_that("interpolation goes through traced values", {
   expect_as_r(function(x) approxfun(1:8, x, yright = 0)(c(2.5, 9)), r)
   expect_as_r(function(x) ecdf(x)(c(0, 1, 20)), r)
   expect_as_r(function(x) ecdf(x)(1), c(r, NaN))
+  expect_as_r(function(x) unname(quantile(ecdf(x), c(0.1, 0.4))), r)
   refused(function(x) spline(x, 1:8)$y, r, "known while tracing")
   refused(function(x) splinefun(1:8, x)(x), r, "known while tracing")
   f <- user(function(x) approx(1:8, x, c(0, 1, 2.5, 8, 9), "constant", f = 0.25, rule = 1:2)$y)

@@ -397,6 +397,46 @@ test_that("thousands of assignments are traced and run", {
   par <- c(0.1, 0.5, 0.2)
   expect_equal(plain(jit(f)(nv_tensor(par, "f64"), nv_tensor(y, "f64"))), f(par, y), tolerance = 1e-12)
 })
+test_that("R's vectors and arrays are subscripted by computed positions", {
+  expect_as_r(function(x) c(5, 6, 7)[order(x)] * x)
+  expect_as_r(function(x) { b <- c(1.5, 2, 3); b[(x > 0) + 1] * x })
+  expect_as_r(function(x) matrix(1:6, 3)[which.max(x), ] * x[1])
+  expect_as_r(function(x) matrix(1:6, 3)[order(x), 2] * x)
+  expect_as_r(function(x) matrix(1:6, 3)[order(x), , drop = FALSE] * x[1])
+  expect_as_r(function(x) matrix(1:6, 3)[order(x)] * x)
+  expect_as_r(function(x) array(1:8, c(2, 2, 2))[which.max(x[1:2]), , 2] * x[1])
+  expect_as_r(function(x) sum((1:3)[x > 0] * x[x > 0]))
+  expect_as_r(function(x) { g <- cut(x, c(-3, 0, 1, 4), labels = FALSE); sum(c(0.1, 0.2, 0.3)[g] * x) })
+  expect_as_r(function(x) { y <- c(a = 1, b = 2); for (i in 1:3) y <- y + y["a"] * x[i]; y })
+  expect_as_r(function(x) matrix(1:6 / 2, 3)[cbind(order(x), c(1, 2, 2))] * x)
+  expect_as_r(function(x) matrix(1:6 / 2, 3)[matrix(order(x), 1)] * x)
+  out_of <- jit(user(function(x) matrix(1:6, 3)[cbind(1, order(x))]))
+  expect_error(out_of(x), class = "anvil_error_index", "out of range")
+  # Whatever else is subscripted, is so by R.
+  expect_as_r(function(x) { l <- list(a = x, b = 2); sum(unlist(l["a"])) })
+  expect_as_r(function(x) nlevels(factor(c("a", "b"))[1, drop = TRUE]) * x)
+  expect_as_r(function(x) as.numeric((as.Date("2024-01-01") + 0:3)[2]) * x)
+  expect_as_r(function(x) { m <- matrix(1:6, 2); x[1] * m[1, , drop = FALSE] + m[, 2][1] })
+  expect_as_r(function(x) sapply(list(x, x^2), "[", 2))
+  expect_as_r(function(x) unlist(Map(`[`, list(x, x), 1:2)))
+  expect_as_r(function(x) {
+    `[.money` <- function(x, i, j) if (missing(i)) unclass(x)[j] else unclass(x)[i] * 100
+    s <- structure(c(1, 2, 3), class = "money")
+    (s[2] + s[, 3]) * x
+  })
+  expect_error(jit(user(function(x) letters[order(x)]))(x), class = "anvil_error_concrete", "no text")
+  beyond <- jit(user(function(x) c(1, 2)[order(x)]))
+  expect_error(beyond(x), class = "anvil_error_index", "out of range")
+})
+
+test_that("vapply() gives the type of FUN.VALUE", {
+  expect_as_r(function(x) vapply(1:3, function(i) x[i] > 0, 0), derived = FALSE)
+  expect_as_r(function(x) vapply(1:3, function(i) x[i] * i, 0))
+  expect_true(is_float(dtype(jit(user(function(x) vapply(1:3, function(i) x[i] > 0, 0)))(x))))
+  wrong <- user(function(x) vapply(1:3, function(i) x[i], 1L))
+  expect_error(jit(wrong)(x), class = "anvil_error_arg", "results of type integer")
+})
+
 # nolint end
 
 test_that("identical() refuses to compare a traced value with a number", {

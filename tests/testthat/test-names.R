@@ -287,6 +287,23 @@ test_that("loops keep the names of the state that the body keeps", {
   expect_no_open_trace()
 })
 
+test_that("differences, scaled columns and sums of rows keep the names that R keeps", {
+  v <- c(a = 3, b = 1, c = 2)
+  m <- matrix(c(1, 2, 6, 4, 5, 9), 3, dimnames = list(letters[1:3], c("p", "q")))
+  g <- factor(c("u", "v", "u"))
+  for (f in list(
+    function(x) diff(x$v), function(x) diff(x$v, lag = 2), function(x) diff(x$m), function(x) scale(x$m),
+    function(x) scale(x$v), function(x) rowsum(x$m, g)
+  )) {
+    want <- f(list(v = v, m = m))
+    x <- list(v = f64(v), m = f64(m))
+    for (got in list(f(x), jit(user_env(f, g = g))(x))) {
+      names <- if (is.null(dim(want))) base::names else function(x) unname(dimnames(x))
+      expect_identical(names(got), names(want), label = deparse1(body(f)))
+    }
+  }
+})
+
 test_that("names do not reach the graph", {
   f <- function(x) exp(x)[["b"]] + sum(rev(x) * 2)
   bare <- function(x) exp(x)[[2L]] + sum(rev(x) * 2)

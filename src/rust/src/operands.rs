@@ -11,13 +11,27 @@ use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::{compares, takes_na};
 use anvil_core::dtype::{DType, Ranked, INEXACT};
+use anvil_core::error::Error;
 use anvil_core::kernels::cast;
 use anvil_core::tensor::Aval;
+
+/// Whether an op is one of R's operators or functions of numbers, which give `NA` for factors, or refuse them.
+fn is_of_numbers(name: &str) -> bool {
+    let operators = matches!(name, "add" | "sub" | "mul" | "div" | "pow" | "mod" | "floor_div" | "negate");
+    let order = matches!(name, "lt" | "le" | "gt" | "ge" | "median");
+    let sums = matches!(name, "reduce_sum" | "reduce_prod" | "mean" | "var" | "sd" | "cumsum");
+    operators || order || sums || matches!(name, "abs" | "sqrt" | "exp" | "log")
+}
 
 /// The operands of what is called `name`, as they are meant.
 pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()> {
     if operands.iter().any(|&x| vector::holds_na(x)) && takes_na(&text(name)) {
         missing_to_nan(operands, scope)?;
+    }
+    let has_levels = operands.iter().any(|&x| value::is_tracer(x) && factor::levels(x).is_some());
+    if has_levels && is_of_numbers(&text(name)) {
+        let expected = "numbers: `as.integer(f)` are the codes of a factor";
+        return Err(Error::arg("operand", expected, "a factor, of which R makes NA").into());
     }
     if let &mut [a, b] = operands {
         // Those of a factor of R's are no labels of a tensor that knows none.

@@ -1,0 +1,425 @@
+# Formulas in a traced function, see mask.R: design matrices, least squares and groups of variables of which
+# some are traced. How many rows there are and which levels factors have is known, which is all that the
+# columns depend on.
+
+# nolint start: object_name_linter. Arguments have the names that they have in base R.
+
+# The variables of a formula, evaluated in a data frame and where the formula was written.
+variables_of <- function(terms, data) {
+  # What R's own I() gives is an object to it.
+  around <- list2env(list(I = function(x) x), parent = environment(terms) %||% parent.frame(2L))
+  code <- attr(terms, "variables")
+  frame <- if (is.null(data)) list() else if (is.environment(data)) as.list(data) else unclass(data)
+  frame <- frame[nzchar(names(frame))]
+  values <- lapply(as.list(code)[-1L], function(variable) by_r("formula", eval(variable, frame, around)))
+  setNames(values, vapply(as.list(code)[-1L], deparse1, ""))
+}
+
+# Whether what a formula needs is traced.
+needs_traced <- function(formula, data) {
+  if (!inherits(formula, "formula")) return(FALSE)
+  if (inherits(data, "AnvilRows") || is.list(data) && holds_tracer(data)) return(TRUE)
+  names <- setdiff(all.vars(formula), names(data))
+  any(vapply(names, function(name) {
+    value <- get0(name, environment(formula))
+    is_traced(value) || is.list(value) && holds_tracer(value)
+  }, NA))
+}
+
+terms_of <- function(formula, data) {
+  if (inherits(formula, "terms")) return(formula)
+  by_r("formula", stats::terms(formula, data = if (is.list(data)) frame_of(lapply(data, function(x) 0), 1L)))
+}
+
+# The columns of a variable: of a factor those of its contrasts, or if it is `full` one for each level.
+columns_of_variable <- function(x, name, full, contrasts) {
+  levels <- levels_of(x)
+  if (is.null(levels)) {
+    if (!is_operand(x)) abort_arg(name, "numbers, logicals or a factor", describe(x))
+    x <- real_floats(x)
+    if (ndims(x) < 2L) return(list(values = nv_reshape(x, c(length(x), 1L)), names = name))
+    if (ncol(x) == 1L) return(list(values = x, names = name))
+    return(list(values = x, names = paste0(name, colnames(x) %||% seq_len(ncol(x)))))
+  }
+  codes <- group_codes(x, levels)
+  if (!full && length(levels) < 2L) {
+    abort_arg(name, "a factor of two levels or more", paste("one of", length(levels)))
+  }
+  ordered <- is.ordered(x) || is_ordered(x)
+  coding <- if (full) diag(length(levels)) else contrasts_of(levels, contrasts, ordered)
+  labels <- if (full) levels else colnames(coding) %||% seq_len(ncol(coding))
+  values <- nv_subset(value_of(rbind(NaN, unname(coding))), codes + 1L, )
+  list(values = nv_reshape(values, c(length(x), length(labels))), names = paste0(name, labels))
+}
+
+plain_levels <- function(x) if (!is.null(levels(x))) as.vector(levels(x))
+
+# What are groups in a formula: factors, strings and logicals.
+levels_of <- function(x) {
+  if (is_traced(x)) return(plain_levels(x) %||% if (inherits(dtype(x), "BooleanType")) c("FALSE", "TRUE"))
+  if (is_value(x)) x <- as_array(x)
+  if (is.factor(x) || is.character(x) || is.logical(x)) levels(as.factor(x))
+}
+
+# The codes of groups, 0 for what is in none.
+group_codes <- function(x, levels) {
+  if (is_traced_factor(x)) return(codes_of(x))
+  if (is_traced(x)) return(nv_convert(as_flat(x), "i32") + 1L)
+  if (is_value(x)) x <- as_array(x)
+  array(match(as.character(x), levels, nomatch = 0L))
+}
+
+contrasts_of <- function(levels, given, ordered) {
+  given <- given %||% getOption("contrasts")[[if (ordered) 2L else 1L]]
+  if (is.character(given)) given <- match.fun(given)
+  if (is.function(given)) given(levels) else as.matrix(given)
+}
+
+# The design matrix of terms, as model.matrix() has it. Rows with NaN stay, which R leaves out.
+design_of <- function(terms, variables, contrasts = NULL, rows = NULL) {
+  factors <- attr(terms, "factors")
+  labels <- attr(terms, "term.labels")
+  response <- attr(terms, "response")
+  count <- NROW(if (length(variables)) variables[[1L]] else rows)
+  is_group <- vapply(variables, function(x) !is.null(levels_of(x)), NA)
+  if (!attr(terms, "intercept") && length(labels)) {
+    # Without an intercept the first factor has all levels.
+    at <- which(factors > 0 & is_group[rownames(factors)], arr.ind = TRUE)
+    of_response <- if (response) factors[response, at[, "col"]] > 0 else logical(nrow(at))
+    at <- at[!of_response, , drop = FALSE]
+    if (nrow(at)) factors[at[1L, , drop = FALSE]] <- 2L
+  }
+  parts <- list()
+  if (attr(terms, "intercept")) {
+    parts <- list(list(values = array(1, c(count, 1L)), names = "(Intercept)", assign = 0L))
+  }
+  for (k in seq_along(labels)) {
+    of_term <- NULL
+    for (name in rownames(factors)[factors[, k] > 0]) {
+      own <- columns_of_variable(variables[[name]], name, factors[name, k] == 2L, contrasts[[name]])
+      if (NROW(own$values) != count) {
+        abort_arg(name, paste("as long as the other variables,", count), paste("of length", NROW(own$values)))
+      }
+      of_term <- if (is.null(of_term)) own else crossed_columns(of_term, own)
+    }
+    parts[[length(parts) + 1L]] <- c(of_term, assign = k)
+  }
+  if (!length(parts)) return(value_of(array(0, c(count, 0L))))
+  out <- do.call(nv_concatenate, c(lapply(parts, `[[`, "values"), axis = 2L))
+  dimnames(out) <- list(rows %||% as.character(seq_len(count)), unlist(lapply(parts, `[[`, "names")))
+  attr(out, "assign") <- unlist(lapply(parts, function(part) rep(part$assign, length(part$names))))
+  if (is_traced(out)) from_r(out) else out
+}
+
+# Products of each column of one with each of another; those of the first come first.
+crossed_columns <- function(a, b) {
+  i <- rep(seq_along(a$names), length(b$names))
+  j <- rep(seq_along(b$names), each = length(a$names))
+  columns <- function(x, at) nv_subset(value_of(x), , array(at))
+  list(values = columns(a$values, i) * columns(b$values, j), names = paste(a$names[i], b$names[j], sep = ":"))
+}
+
+row_names_of <- function(data) if (is.data.frame(data)) as.character(attr(data, "row.names"))
+
+# What is left of `~`, and the variables of its right side by name.
+formula_sides <- function(formula, data) {
+  if (length(formula) == 3L && identical(formula[[2L]], quote(.))) {
+    left <- setdiff(names(data), all.vars(formula[[3L]]))
+    formula[[2L]] <- as.call(c(quote(cbind), lapply(left, as.name)))
+  }
+  terms <- terms_of(formula, data)
+  variables <- variables_of(terms, data)
+  response <- attr(terms, "response")
+  if (!response) abort_arg("formula", "one with a left side, such as `y ~ g`", deparse1(formula))
+  list(left = variables[[response]], name = names(variables)[response], right = variables[-response])
+}
+
+# ---- linear models -----------------------------------------------------------------------------------------
+
+is_traced_fit <- function(x) inherits(x, "lm") && is_traced(x$coefficients)
+
+linear_model <- function(formula, data, w, call, contrasts = NULL) {
+  terms <- terms_of(formula, data)
+  variables <- variables_of(terms, data)
+  response <- attr(terms, "response")
+  if (!response) abort_arg("formula", "one with a left side, such as `y ~ x`", "one without")
+  offset <- attr(terms, "offset")
+  rows <- NULL
+  if (any_selection_in(variables)) {
+    if (!is.null(w) || length(offset)) abort_arg("data", "all rows beside weights or an offset", "some rows")
+    rows <- selected(Find(is_selection, variables))
+    variables <- lapply(variables, function(v) if (is_selection(v)) selected(v)$values else v)
+  }
+  y <- variables[[response]]
+  right <- stats::delete.response(terms)
+  labels <- row_names_of(data) %||% as.character(seq_len(NROW(y)))
+  variables <- variables[-response]
+  x <- design_of(right, variables, contrasts, labels)
+  if (is.null(rows)) {
+    offset <- if (length(offset)) Reduce(`+`, variables[offset - 1L])
+    fit <- least_squares(x, y, w, offset)
+    for (name in c("residuals", "fitted.values")) {
+      if (ndims(fit[[name]]) == 1L) names(fit[[name]]) <- labels
+    }
+  } else {
+    of_rows <- function(v) selection(v, rows$mask, 1L)
+    fit <- least_squares_of_rows(of_rows(x), of_rows(y))
+  }
+  fit <- with_coefficient_names(fit, colnames(x))
+  groups <- Filter(function(x) length(levels_of(x)), variables)
+  about <- list(xlevels = lapply(groups, levels_of), call = call, terms = terms)
+  ordered <- vapply(groups, function(x) is.ordered(x) || is_ordered(x), NA)
+  structure(c(fit, about), class = "lm", design = x, contrasts = contrasts, ordered = ordered)
+}
+
+check_one_response <- function(fit) {
+  if (ndims(fit$coefficients) == 1L) return(invisible())
+  abort_arg("object", "a model of one response", paste("one of", ncol(fit$coefficients)))
+}
+
+elements_of <- function(x) if (is_selection(x)) x else as_flat(x)
+
+number_in <- function(x) if (is_selection(x)) selected_count(selected(x)) else length(x)
+
+# What summary() computes of a linear model.
+summary_of_fit <- function(fit, ...) {
+  check_dots(...)
+  check_one_response(fit)
+  w <- fit$weights %||% 1
+  intercept <- attr(fit$terms, "intercept")
+  of_fit <- elements_of(fit$fitted.values)
+  centre <- if (intercept) sum(w * of_fit) / (if (identical(w, 1)) number_in(of_fit) else sum(w)) else 0
+  explained <- sum(w * (of_fit - centre)^2)
+  left <- sum(w * elements_of(fit$residuals)^2)
+  variance <- left / fit$df.residual
+  inverse <- chol2inv(fit$qr$qr)
+  names <- names(fit$coefficients)
+  dimnames(inverse) <- list(names, names)
+  errors <- sqrt(nv_extract_diag(inverse) * variance)
+  t <- fit$coefficients / errors
+  coefficients <- cbind(fit$coefficients, errors, t, 2 * pt(abs(t), fit$df.residual, lower.tail = FALSE))
+  dimnames(coefficients) <- list(names, c("Estimate", "Std. Error", "t value", "Pr(>|t|)"))
+  r_squared <- explained / (explained + left)
+  count <- fit$df.residual + fit$rank - intercept
+  f <- list((explained / (fit$rank - intercept)) / variance, fit$rank - intercept, fit$df.residual)
+  list(
+    residuals = fit$residuals, coefficients = coefficients, sigma = sqrt(variance),
+    df = mask_base$c(fit$rank, fit$df.residual, fit$rank), r.squared = r_squared,
+    adj.r.squared = 1 - (1 - r_squared) * (count / fit$df.residual),
+    fstatistic = setNames(joined(f), c("value", "numdf", "dendf")),
+    cov.unscaled = inverse
+  )
+}
+
+# Without an intercept and with weights of 0, R counts other rows.
+log_likelihood <- function(fit) {
+  check_one_response(fit)
+  n <- number_in(fit$residuals)
+  w <- fit$weights %||% 1
+  logs <- if (identical(w, 1)) 0 else sum(log(w))
+  (logs - n * (log(2 * pi) + 1 - log(n) + log(sum(w * elements_of(fit$residuals)^2)))) / 2
+}
+
+# What a linear model gives for new data.
+fitted_at <- function(object, newdata, ...) {
+  check_dots(...)
+  if (missing(newdata)) return(object$fitted.values)
+  terms <- stats::delete.response(object$terms)
+  if (length(attr(terms, "offset"))) {
+    abort_arg("object", "a model without an offset for new data", "one with an offset")
+  }
+  variables <- variables_of(terms, newdata)
+  # R computes these as they were of the first data.
+  of_all <- vapply(as.list(attr(terms, "variables"))[-1L], function(code) {
+    any(c("scale", "poly", "ns", "bs") %in% all.names(code))
+  }, NA)
+  if (any(of_all)) {
+    abort_arg(
+      "object", "a model whose terms depend on one row each, for new data",
+      paste0("one with `", names(variables)[of_all][1L], "`"),
+      "Compute its columns before: `d$z <- scale(d$x)`."
+    )
+  }
+  for (name in names(object$xlevels)) {
+    ordered <- attr(object, "ordered")[[name]]
+    variables[[name]] <- with_levels_of_fit(name, variables[[name]], object$xlevels[[name]], ordered)
+  }
+  x <- design_of(terms, variables, attr(object, "contrasts"), row_names_of(newdata))
+  out <- product(x, object$coefficients)
+  with_names(as_flat(out), list(rownames(x)))
+}
+
+# Groups of new data with the levels that the model knows.
+with_levels_of_fit <- function(name, x, levels, ordered) {
+  if (is_traced_factor(x)) return(with_order(traced_factor(x, levels, NULL, FALSE), ordered))
+  if (is_traced(x)) return(x)
+  text <- as.character(if (is_value(x)) as_array(x) else x)
+  unknown <- setdiff(text, c(levels, NA))
+  if (length(unknown)) {
+    expected <- paste0("data in which `", name, "` has the levels of the model")
+    abort_arg("newdata", expected, describe(unknown[1L]))
+  }
+  factor(text, levels, ordered = ordered)
+}
+
+# ---- groups of rows ----------------------------------------------------------------------------------------
+
+# A data frame with a row for each combination of levels, as aggregate() makes it: the groups, then the
+# answers for each column. Those of a group without elements, which R leaves out, are NaN.
+aggregated <- function(columns, groups, FUN, ..., of_formula = FALSE) {
+  check_columns_to_group(columns)
+  if (any_selection_in(columns)) {
+    of_rows <- without_selection("aggregate()", columns[[1L]], groups)
+    groups <- setNames(of_rows$groups, names(groups))
+    columns <- lapply(columns, function(x) if (is_selection(x)) vector_parts(x)$values else x)
+  }
+  for (g in groups) if (is_traced(g) && is.null(levels_of(g))) abort_concrete("aggregate()", g)
+  of_rows <- grouping_of("aggregate()", "by", groups, NROW(columns[[1L]]))
+  # As R has it, of a formula no row with a missing value is in a group.
+  if (of_formula) of_rows$codes <- nv_ifelse(complete_rows(columns), of_rows$codes, 0L)
+  grid <- expand.grid(of_rows$levels, KEEP.OUT.ATTRS = FALSE)
+  names(grid) <- names(groups)
+  # As R has them, what is no factor is of the type that it was.
+  for (i in seq_along(grid)) {
+    g <- groups[[i]]
+    type <- if (is_traced_factor(g)) "factor" else if (is_traced(g)) "logical" else class(as.vector(g))
+    if (is.factor(g)) type <- "factor"
+    if (type != "factor") grid[[i]] <- as.vector(as.character(grid[[i]]), type)
+  }
+  answers <- lapply(columns, function(x) {
+    x <- as_flat(value_of(as_operand(x)))
+    answers <- if (!...length()) by_segments(FUN, x, of_rows)
+    answers <- answers %||% lapply(in_groups(x, of_rows), FUN, ...)
+    if (is.list(answers) && all(lengths(answers) == length(answers[[1L]])) && length(answers[[1L]]) > 1L) {
+      return(nv_transpose(simplified(answers)))
+    }
+    unname(as_flat(answers_of_groups(answers, of_rows, NA, TRUE)))
+  })
+  frame_of(c(as.list(grid), answers), nrow(grid))
+}
+
+check_columns_to_group <- function(columns) {
+  for (name in names(columns)) {
+    x <- columns[[name]]
+    if ((is_operand(x) || is_selection(x)) && is.null(levels(x))) next
+    abort_arg(name, "numbers", if (is.null(levels(x))) describe(x) else "a factor")
+  }
+}
+
+mask_formulas <- list(
+  model.matrix = function(object, data = environment(object), contrasts.arg = NULL, xlev = NULL, ...) {
+    if (is_traced_fit(object)) return(attr(object, "design"))
+    if (!needs_traced(object, if (!missing(data)) data)) {
+      return(own_stats_call("model.matrix", sys.call(), parent.frame()))
+    }
+    if (missing(data)) data <- NULL
+    terms <- terms_of(object, data)
+    # The left side is no part of it.
+    if (attr(terms, "response")) terms <- stats::delete.response(terms)
+    variables <- variables_of(terms, data)
+    if (any_selection_in(variables)) abort_concrete("model.matrix()", Find(is_selection, variables))
+    design_of(terms, variables, contrasts.arg, row_names_of(data))
+  },
+
+  lm = function(formula, data, subset, weights, na.action, method = "qr", ...) {
+    given <- if (!missing(data)) data
+    w <- if (!missing(weights)) eval(substitute(weights), unclass(given), parent.frame())
+    if (!needs_traced(formula, given) && !is_traced(w)) {
+      return(own_stats_call("lm", sys.call(), parent.frame()))
+    }
+    check_dots(..., .known = c("model", "x", "y", "qr", "singular.ok", "contrasts"))
+    if (!missing(subset)) {
+      abort_arg("subset", "left out in a traced function", "given", "Fit to `subset(data, condition)`.")
+    }
+    call <- sys.call()
+    linear_model(formula, given, w, match.call(call = call), list(...)$contrasts)
+  },
+
+  summary = function(object, ...) {
+    if (is_traced_fit(object)) return(summary_of_fit(object, ...))
+    called_from(quote(base::summary), parent.frame())(object, ...)
+  },
+
+  vcov = function(object, ...) {
+    if (!is_traced_fit(object)) return(called_from(quote(stats::vcov), parent.frame())(object, ...))
+    about <- summary_of_fit(object, ...)
+    about$sigma^2 * about$cov.unscaled
+  },
+
+  confint = function(object, parm, level = 0.95, ...) {
+    if (!is_traced_fit(object)) return(own_stats_call("confint", sys.call(), parent.frame()))
+    about <- summary_of_fit(object, ...)$coefficients
+    ends <- c((1 - level) / 2, 1 - (1 - level) / 2)
+    out <- about[, 1L] + outer(about[, 2L], qt(ends, object$df.residual))
+    dimnames(out) <- list(rownames(about), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
+    if (missing(parm)) out else out[parm, , drop = FALSE]
+  },
+
+  logLik = function(object, ...) {
+    if (is_traced_fit(object)) return(log_likelihood(object))
+    called_from(quote(stats::logLik), parent.frame())(object, ...)
+  },
+
+  AIC = function(object, ..., k = 2) {
+    if (!is_traced_fit(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
+    check_dots(...)
+    k * (object$rank + 1) - 2 * log_likelihood(object)
+  },
+
+  BIC = function(object, ...) {
+    if (!is_traced_fit(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
+    check_dots(...)
+    log(number_in(object$residuals)) * (object$rank + 1) - 2 * log_likelihood(object)
+  },
+
+  xtabs = function(formula = ~., data, ...) {
+    if (missing(data)) data <- NULL
+    if (!needs_traced(formula, data)) return(own_stats_call("xtabs", sys.call(), parent.frame()))
+    check_dots(...)
+    terms <- terms_of(formula, data)
+    variables <- variables_of(terms, data)
+    response <- attr(terms, "response")
+    right <- if (response) variables[-response] else variables
+    if (!response) return(do.call(mask_groups$table, right, quote = TRUE))
+    groups <- grouping_of("xtabs()", "formula", right, length(variables[[response]]))
+    numbers <- as_flat(value_of(as_operand(variables[[response]])))
+    groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
+    sums <- by_segments(sum, numbers, groups)
+    answers_of_groups(sums, groups, 0, TRUE)
+  },
+
+  aggregate = function(x, by, FUN, ..., data) {
+    if (missing(x)) return(own_stats_call("aggregate", sys.call(), parent.frame()))
+    if (inherits(x, "formula")) {
+      if (!missing(data) && missing(FUN)) FUN <- by
+      if (missing(data)) data <- by
+      if (!needs_traced(x, data)) return(own_stats_call("aggregate", sys.call(), parent.frame()))
+      FUN <- reached(match.fun(FUN), parent.frame())
+      sides <- formula_sides(x, data)
+      left <- sides$left
+      if (!is_selection(left) && length(dim(left)) == 2L) {
+        names <- colnames(left) %||% paste0("V", seq_len(ncol(left)))
+        left <- lapply(setNames(seq_along(names), names), function(k) left[, k])
+      } else {
+        left <- setNames(list(left), sides$name)
+      }
+      return(aggregated(left, sides$right, FUN, ..., of_formula = TRUE))
+    }
+    traced <- is_traced(x) || is_traced_frame(x) || !missing(by) && is_traced_grouping(by)
+    if (!traced) return(own_stats_call("aggregate", sys.call(), parent.frame()))
+    FUN <- reached(match.fun(FUN), parent.frame())
+    if (!is.list(by)) abort_arg("by", "a list of groups", describe(by))
+    names <- names(by) %||% character(length(by))
+    names[!nzchar(names)] <- paste0("Group.", seq_along(by))[!nzchar(names)]
+    columns <- if (is.data.frame(x)) as.list(x) else list(x = x)
+    aggregated(columns, setNames(unclass(by), names), FUN, ...)
+  }
+)
+
+# R's own function with the call as it was written.
+own_stats_call <- function(name, call, frame) {
+  call[[1L]] <- call("::", quote(stats), as.name(name))
+  eval(call, frame)
+}
+
+# nolint end

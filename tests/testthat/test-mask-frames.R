@@ -1,0 +1,137 @@
+# Data frames of traced columns: their rows, comparisons and joins give what R's give.
+
+d <- data.frame(
+  y = c(2.1, 3.4, 1.9, 5.6, 4.4, 3.8, 2.7, 6.1), x = c(1, 2, 0.5, 4, 3.1, 2.2, 1.4, 4.6),
+  f = factor(c("u", "v", "u", "w", "v", "w", "u", "v"), levels = c("u", "v", "w")),
+  b = c(TRUE, FALSE, TRUE, TRUE, FALSE, FALSE, TRUE, FALSE), s = rep(c("p", "q"), 4)
+)
+numbers <- d[1:2]
+
+plain <- function(x) {
+  if (is.list(x) && !inherits(x, "AnvilValue")) return(lapply(unclass(x), plain))
+  if (inherits(x, "AnvilValue")) x <- as_array(x)
+  sizes <- dim(x)
+  x <- as.double(x)
+  if (length(sizes) > 1L) array(x, sizes) else x
+}
+
+expect_as_r <- function(f, data = d) {
+  withr::local_options(anvil.default_float = "f64")
+  expect_equal(plain(jit(user(f))(data)), plain(f(data)), tolerance = 1e-10, label = deparse1(body(f)))
+}
+
+test_that("rows where a computed mask holds are a selection of each column", {
+  expect_as_r(function(d) { e <- d[d$y > 3, ]; mean(e$x) })
+  expect_as_r(function(d) { e <- d[d$y > 3 & d$x > 1, c("x", "y")]; sum(e$x * e$y) })
+  expect_as_r(function(d) nrow(d[d$f == "u", ]))
+  expect_as_r(function(d) colMeans(d[d$b, c("x", "y")]))
+  expect_as_r(function(d) sapply(d[d$b, c("x", "y")], mean))
+  expect_as_r(function(d) mean(d[d$y > 3, "x"]))
+  expect_as_r(function(d) { e <- d[which(d$y > 3), ]; sum(e$s == "q") })
+  expect_as_r(function(d) { e <- d[d$b, ]; tapply(e$y, e$f, sum) })
+  expect_as_r(function(d) { e <- subset(d, x > 1); tapply(e$y, list(e$f, e$b), mean) })
+  got <- jit(user(function(d) colMeans(d[d$b, c("x", "y")])))(d)
+  expect_identical(names(got), c("x", "y"))
+  short <- user(function(d, m) sum(d[m > 0, ]$x))
+  expect_error(jit(short)(d, nv_tensor(c(1, 2))), class = "anvil_error_arg", "as long as there are rows, 8")
+})
+
+test_that("rows without missing values are a selection", {
+  holes <- d
+  holes$y[3] <- NA
+  holes$f[2] <- NA
+  expect_as_r(function(d) mean(na.omit(d)$y), holes)
+  expect_as_r(function(d) nrow(na.omit(d)), holes)
+  expect_as_r(function(d) mean(d[complete.cases(d[1:2]), ]$y), holes)
+  expect_as_r(function(d) sum(complete.cases(d)), holes)
+  expect_as_r(function(d) { d <- d[!is.na(d$y), ]; mean(d$y) }, holes)
+})
+
+test_that("rows at computed positions are a data frame", {
+  expect_as_r(function(d) { d <- d[order(d$x), ]; cumsum(d$y) })
+  expect_as_r(function(d) d[order(d$x, decreasing = TRUE), ][1:3, "y"])
+  expect_as_r(function(d) { e <- d[order(d$x), ]; (e$f == "u") + (e$s == "p") })
+  expect_as_r(function(d) d[which.max(d$y), c("x", "y")]$x)
+  expect_as_r(function(d) nrow(d[order(d$x), ]))
+  # What is known is R's own.
+  expect_as_r(function(d) d[c(TRUE, FALSE), ]$x)
+  expect_as_r(function(d) d[-1, 2])
+  expect_as_r(function(d) dim(d[, c("x", "y")]))
+  expect_as_r(function(d) length(d[]))
+  expect_as_r(function(d) length(d["x"]))
+  expect_as_r(function(d) d[2, "x", drop = FALSE]$x)
+})
+
+test_that("rows and columns are assigned", {
+  expect_as_r(function(d) { d[d$y > 3, "x"] <- 0; d$x })
+  expect_as_r(function(d) { d[d$y > 3, c("x", "y")] <- 0; d$x + d$y })
+  expect_as_r(function(d) { d$z <- 0; d[d$b, "z"] <- d$x[d$b]; d$z })
+  expect_as_r(function(d) { d[d$x > 2, "f"] <- "u"; d$f == "u" })
+  expect_as_r(function(d) { d[d > 3] <- 3; d$x }, numbers)
+  expect_as_r(function(d) { d[d$x > 1, ]$y <- 0; d$y })
+  expect_as_r(function(d) { d[1:2] <- scale(d[1:2]); d$y })
+  expect_as_r(function(d) { d[c("x", "y")] <- lapply(d[c("x", "y")], function(v) v / max(v)); d$y })
+  expect_as_r(function(d) { d[3, "y"] <- 50; d[["x"]][2] <- 1; d$y + d$x })
+  wrong <- user(function(d) { d[1:2] <- cbind(d$x, d$y, d$x); d })
+  expect_error(jit(wrong)(d), class = "anvil_error_arg", "a matrix of 2 columns")
+  known <- user(function(d) { d[order(d$x), 9] <- 1; d })
+  expect_error(jit(known)(d), class = "anvil_error_arg", "columns from 1 to 5")
+})
+
+test_that("comparisons of data frames are matrices", {
+  expect_as_r(function(d) d > 2, numbers)
+  expect_as_r(function(d) d == d, numbers)
+  expect_as_r(function(d) !(d > 2), numbers)
+  expect_as_r(function(d) 2 >= d, numbers)
+  expect_as_r(function(d) d < 1:8, numbers)
+  expect_as_r(function(d) sum(d * 2 + 1), numbers)
+  expect_identical(colnames(jit(user(function(d) d > 2))(numbers)), c("y", "x"))
+})
+
+test_that("data frames are bound by rows, and stacked", {
+  expect_as_r(function(d) rbind(d, d)$y)
+  expect_as_r(function(d) do.call(rbind, list(d, d, d))$x)
+  expect_as_r(function(d) rbind(d[1:2, ], d[5:6, ])$x)
+  expect_as_r(function(d) { e <- rbind(d[c("x", "f")], d[2:3, c("f", "x")]); tapply(e$x, e$f, sum) })
+  expect_as_r(function(d) {
+    e <- rbind(d, data.frame(y = 1, x = 2, f = "z", b = TRUE, s = "r"))
+    c(sum(e$x), sum(e$f == "z"), sum(e$s == "r"), nlevels(e$f))
+  })
+  expect_as_r(function(d) rbind(d, list(9, 8))$y, numbers)
+  expect_as_r(function(d) rbind(a = d$x, b = d$y))
+  expect_as_r(function(d) stack(d[c("x", "y")])$values)
+  expect_as_r(function(d) { e <- stack(d[c("x", "y")]); tapply(e$values, e$ind, mean) })
+  refused <- function(f, class, says) {
+    e <- expect_error(jit(user(f))(d), class = class)
+    expect_match(conditionMessage(e), says, fixed = TRUE)
+  }
+  refused(function(d) rbind(d, d[1:2]), "anvil_error_arg", "data frames of 5 columns")
+  refused(function(d) rbind(d[d$b, ], d[!d$b, ]), "anvil_error_concrete", "does not take a selection")
+  refused(function(d) { names(d)[1] <- "z"; rbind(d, data.frame(y = 1, x = 2, f = "u", b = TRUE, s = "p")) },
+          "anvil_error_arg", "a column `z`")
+})
+
+test_that("data.frame() takes traced numbers, which are repeated", {
+  expect_as_r(function(d) { e <- data.frame(a = d$x[1], b = d$x[2]); e$a + e$b })
+  expect_as_r(function(d) { e <- data.frame(i = 1:3, a = sum(d$x)); e$a + e$i })
+  expect_as_r(function(d) {
+    total <- sum(d$x)
+    e <- data.frame(d, total, m = cbind(1:8, d$y))
+    e$total + e$m.2
+  })
+  expect_as_r(function(d) { d$z <- mean(d$x); d[["v"]] <- sum(d$y); d$z - d$v + d$x })
+  expect_as_r(function(d) { e <- transform(d, z = x - mean(x), v = max(y)); e$z * e$v })
+  expect_as_r(function(d) do.call(rbind, lapply(1:3, function(i) data.frame(i = i, m = d$x[i])))$m)
+  expect_as_r(function(d) do.call(rbind, lapply(list(list(x = d$x[1]), list(x = 2)), as.data.frame))$x)
+})
+
+test_that("rowsum() has all levels of a traced factor", {
+  expect_as_r(function(d) rowsum(d$y, d$f))
+  expect_as_r(function(d) rowsum(d[c("y", "x")], d$f))
+  expect_as_r(function(d) rowsum(d$y, d$b))
+  expect_as_r(function(d) rowsum(as.matrix(d[c("y", "x")]), d$f))
+  got <- jit(user(function(d) rowsum(cbind(d$y, v = d$x), d$f)))(d)
+  expect_identical(dimnames(got), list(c("u", "v", "w"), c("", "v")))
+  first <- user(function(d) rowsum(d$y, d$f, reorder = FALSE))
+  expect_error(jit(first)(d), class = "anvil_error_arg", "Which group comes first")
+})
