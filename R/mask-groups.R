@@ -32,11 +32,26 @@ codes_among <- function(x, values) {
   if (!count) return(nv_fill(0L, length(x)))
   if (inherits(dtype(x), "BooleanType")) x <- nv_convert(x, "i32")
   if (is.logical(values)) values <- as.integer(values)
+  if (is_run(values) && (is_inexact(x) || inherits(dtype(x), "IntegerType"))) {
+    return(codes_in_run(x, as.integer(values[1L]), count))
+  }
   order <- order(values)
   sorted <- array(values[order])
   at <- nv_clamp(1L, nv_search_sorted(sorted, x, side = "left") + 1L, count)
   is_one <- nv_eq(nv_subset(value_of(sorted), at), x)
   nv_ifelse(is_one, if (is.unsorted(order)) nv_subset(value_of(array(order)), at) else at, 0L)
+}
+
+# Whether values are whole numbers that follow one another, as `1:k`.
+is_run <- function(values) {
+  is.numeric(values) && all(abs(range(values)) <= .Machine$integer.max) && values[1L] == trunc(values[1L]) &&
+    all(diff(values) == 1)
+}
+
+# Codes of elements among `count` such values from the first one on: nothing is looked up.
+codes_in_run <- function(x, first, count) {
+  at <- nv_convert(nv_clamp(first, x, first + (count - 1L)), "i32")
+  nv_ifelse(nv_eq(at, x), if (first == 1L) at else at - (first - 1L), 0L)
 }
 
 # The first positions of elements among traced ones, as match() has them.

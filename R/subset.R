@@ -108,9 +108,12 @@ positions_of_rows <- function(given) {
   sizes <- given[[2L]]
   at <- 1L
   inside <- TRUE
+  is_float <- is_inexact(given[[1L]])
   for (axis in seq_along(sizes)) {
     one <- rows[, axis]
     inside <- inside & one >= 1L & one <= sizes[axis]
+    # What is no whole number is no position.
+    if (is_float) inside <- inside & one == given[[1L]][, axis]
     at <- at + (one - 1L) * as.integer(prod(sizes[seq_len(axis - 1L)]))
   }
   nv_ifelse(inside, at, 0L)

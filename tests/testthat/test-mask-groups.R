@@ -61,6 +61,12 @@ test_that("factor() of traced elements with known levels are codes", {
   expect_as_r(function(d) as.integer(as.factor(d$g)), frame)
   expect_as_r(function(g) factor(g, levels = 1:3, labels = c("a", "b", "c")) == "b", g)
   expect_as_r(function(g) nlevels(factor(g, levels = 0:5)), g)
+  # Levels that follow one another are not looked up.
+  for (h in list(c(-1, 2.5, 1, NaN, 0, Inf, -2, 3e9), c(-1L, 1L, 0L, .Machine$integer.max, -5L))) {
+    expect_as_r(function(h) tabulate(factor(h, levels = -1:1), 3L), h)
+    expect_as_r(function(h) is.na(factor(h, levels = -1:1)), h)
+    expect_as_r(function(h) is.na(factor(h, levels = c(0, 1))), h)
+  }
   seen <- new.env()
   f <- user_env(function(g) { seen$levels <- levels(factor(g, levels = 1:3, labels = "k")); g }, seen = seen)
   jit(f)(nv_tensor(g))

@@ -20,8 +20,11 @@ test_that("a donated input is counted once, and so is a captured tensor", {
   expect_identical(memory_plan(jit(function(x) x * 2, donate = "x"), x)$outputs, 0)
   expect_identical(memory_plan(jit(function(x) x * 2), x)$outputs, 4000)
   expect_identical(memory_plan(function(x) x, x)$outputs, 0)
-  k <- nv_fill(1, 1000)
+  k <- nv_tensor(1:1000, "f32")
   expect_gte(memory_plan(function(x) x * k + k, x)$constants, 4000)
+  # Of one whose elements are all the same, the program has one.
+  k <- nv_fill(1, 1000)
+  expect_identical(memory_plan(function(x) x * k + k, x)$constants, 0)
 })
 
 test_that("loops hold what they carry twice", {

@@ -63,6 +63,14 @@ test_that("masks of the same shape and matrices of positions select elements, as
   }
   expect_error(x[matrix(c(TRUE, NA), 2, 3)], class = "anvil_error_index", "NA")
   expect_identical(shape(x[matrix(integer(), 0, 2)]), 0L)
+  # Positions that are computed as floats.
+  places <- jit(function(x, h) x[cbind(1:2, h)])
+  h <- nv_tensor(c(3, 1), "f64")
+  expect_identical(as.vector(as_array(places(x, h))), as_array(x)[cbind(1:2, c(3, 1))])
+  expect_identical(as.vector(as_array(places(x, nv_convert(h, "f32")))), as_array(x)[cbind(1:2, c(3, 1))])
+  for (bad in list(c(0, 1), c(4, 1), c(1.5, 1), c(NaN, 1), c(-1, 1), c(Inf, 1))) {
+    expect_error(places(x, nv_tensor(bad, "f64")), class = "anvil_error_index")
+  }
   loss <- function(x) sum(x[cbind(1:2, c(3, 1))]^2)
   slope <- gradient(loss)(nv_tensor(matrix(1:6, 2), "f64"))$x
   expect_identical(as_array(slope), rbind(c(0, 0, 10), c(4, 0, 0)))

@@ -52,13 +52,19 @@ pub fn masks_elements(x: SEXP, shape: &Shape, subscripts: &[SEXP]) -> Outcome<bo
     Ok(whole && (aval.shape == *shape || is_vector(x, shape)?))
 }
 
-/// Whether a subscript is a matrix of integers that a program computes, with a column for each axis.
+/// Whether a subscript is a matrix of positions that a program computes, with a column for each axis: integers, or floats
+/// that tell all positions apart, which are truncated as in R.
 pub fn are_computed_rows(i: SEXP, shape: &Shape) -> Outcome<bool> {
     if !value::is_tracer(i) {
         return Ok(false);
     }
     let (_, aval, _) = trace::own_value(i)?;
-    Ok(aval.dtype.is_integer() && aval.shape.rank() == 2 && aval.shape[1] == shape.rank())
+    let is_exact = match aval.dtype {
+        DType::F64 => true,
+        DType::F32 => shape.iter().all(|&size| size <= 1 << 24),
+        dtype => dtype.is_integer(),
+    };
+    Ok(is_exact && aval.shape.rank() == 2 && aval.shape[1] == shape.rank())
 }
 
 /// The elements, in R's order, that a mask of this shape selects, or a matrix with a row of positions for each;

@@ -17,7 +17,7 @@ use anvil_core::error::{Error, Result};
 use anvil_core::graph::{Def, Value};
 use anvil_core::kernels::cast;
 use anvil_core::ops::layout::Order;
-use anvil_core::ops::{Builder, Convert, Graph, Op, Reshape};
+use anvil_core::ops::{BroadcastInDim, Builder, Convert, Graph, Op, Reshape};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Aval, Literal};
 use std::cell::{Cell, RefCell};
@@ -411,14 +411,25 @@ pub fn new_vector(at: &[i32], scope: &Scope) -> Outcome {
     new_tensor(&aval, cast::bytes(at), scope)
 }
 
-/// Captures a tensor: a scalar becomes a literal, another tensor a constant, once for each vector of R.
-/// Constants belong to the outermost trace of nested ones.
+/// Captures a tensor: a scalar becomes a literal, and one whose elements are all the same a literal that is repeated, of
+/// which a program knows more than of a constant; another tensor a constant, once for each vector of R. Constants belong to
+/// the outermost trace of nested ones.
 fn capture(trace: &Trace, tensor: &Tensor) -> Outcome<Value> {
+    /// Elements that are looked at, at most.
+    const FEW: usize = 1 << 16;
     let aval = tensor.aval();
-    if aval.shape.rank() == 0 {
-        let bytes = tensor.bytes()?;
-        let literal = Literal::from_bytes(aval.dtype, bytes.as_slice());
-        return Ok(trace.builder().literal(literal, aval.ambiguous));
+    if (1..=FEW).contains(&aval.shape.size()) {
+        let (bytes, width) = (tensor.bytes()?, aval.dtype.bytes());
+        let all = bytes.as_slice();
+        if all[width..] == all[..all.len() - width] {
+            let literal = Literal::from_bytes(aval.dtype, &all[..width]);
+            let mut builder = trace.builder();
+            let one = builder.literal(literal, aval.ambiguous);
+            if aval.shape.rank() == 0 {
+                return Ok(one);
+            }
+            return Ok(builder.node1(BroadcastInDim { shape: aval.shape, axes: vec![] }, &[one])?);
+        }
     }
     let (depth, ..) = root()?;
     Ok(lift_from(depth, captured_at_root(tensor)?))

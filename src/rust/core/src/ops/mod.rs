@@ -17,6 +17,7 @@ pub mod contract;
 pub mod control;
 pub mod convert;
 pub mod convolution;
+mod cost;
 pub mod create;
 pub mod cumulative;
 pub mod custom;
