@@ -24,7 +24,7 @@ test_that("a donated input is counted once, and so is a captured tensor", {
   expect_gte(memory_plan(function(x) x * k + k, x)$constants, 4000)
   # Of one whose elements are all the same, the program has one.
   k <- nv_fill(1, 1000)
-  expect_identical(memory_plan(function(x) x * k + k, x)$constants, 0)
+  expect_lt(memory_plan(function(x) x * k + k, x)$constants, 100)
 })
 
 test_that("loops hold what they carry twice", {

@@ -43,9 +43,9 @@ pub struct Trace {
     nested: bool,
     /// Captured vectors of R by address; the handle keeps them alive. A nested trace has none of its own.
     captured: RefCell<HashMap<usize, Value>>,
-    /// Captured vectors of R by type and bytes, short ones: code that is written twice, such as `g %in% c(1, 3)`, makes
-    /// equal vectors, of which equal nodes are made.
-    vectors: RefCell<HashMap<(Aval, Vec<u8>), Value>>,
+    /// Constants by type and bytes, short ones: code that is written twice, such as `g %in% c(1, 3)`, makes equal vectors, of
+    /// which equal nodes are made.
+    constants: RefCell<HashMap<(Aval, Vec<u8>), Value>>,
     /// Values of the outer trace that it uses, each with the input that stands for it.
     outer: RefCell<Outer>,
 }
@@ -78,7 +78,7 @@ pub fn open(name: SEXP, nested: SEXP, scope: &Scope) -> Outcome {
         open: Cell::new(true),
         nested: value::flag_of(nested).unwrap_or(false) && depth() > 0,
         captured: RefCell::default(),
-        vectors: RefCell::default(),
+        constants: RefCell::default(),
         outer: RefCell::default(),
     });
     let handle = handle::new(trace.clone(), nil(), scope)?;
@@ -335,21 +335,18 @@ pub fn operand(trace: &Trace, x: SEXP, scope: &Scope) -> Outcome<Value> {
     widened(&mut trace.builder(), value, ranked)
 }
 
-/// Captures a vector or array of R's, once for equal ones that are short.
+/// Captures a vector or array of R's.
 fn capture_vector(aval: Aval, bytes: &[u8], trace: &Trace, scope: &Scope) -> Outcome<Value> {
-    /// Bytes of vectors that are compared, at most.
-    const SHORT: usize = 1024;
-    if bytes.len() > SHORT {
-        return capture(trace, &Tensor::read(new_tensor(&aval, bytes, scope)?)?);
-    }
     let (depth, root, _) = root()?;
-    let key = (aval, bytes.to_vec());
-    if let Some(&value) = root.vectors.borrow().get(&key) {
-        return Ok(lift_from(depth, value));
+    if bytes.len() <= SHORT {
+        let key = (aval, bytes.to_vec());
+        let known = root.constants.borrow().get(&key).copied();
+        return match known {
+            Some(value) => Ok(lift_from(depth, value)),
+            None => capture(trace, &Tensor::read(new_tensor(&key.0, bytes, scope)?)?),
+        };
     }
-    let value = captured_at_root(&Tensor::read(new_tensor(&key.0, bytes, scope)?)?)?;
-    root.vectors.borrow_mut().insert(key, value);
-    Ok(lift_from(depth, value))
+    capture(trace, &Tensor::read(new_tensor(&aval, bytes, scope)?)?)
 }
 
 /// The type of an R number or array as R stores it: an integer that is `i64?` by default is one of 32 bits.
@@ -412,8 +409,8 @@ pub fn new_vector(at: &[i32], scope: &Scope) -> Outcome {
 }
 
 /// Captures a tensor: a scalar becomes a literal, and one whose elements are all the same a literal that is repeated, of
-/// which a program knows more than of a constant; another tensor a constant, once for each vector of R. Constants belong to
-/// the outermost trace of nested ones.
+/// which a program knows more than of a constant; another tensor a constant. Constants belong to the outermost trace of
+/// nested ones.
 fn capture(trace: &Trace, tensor: &Tensor) -> Outcome<Value> {
     /// Elements that are looked at, at most.
     const FEW: usize = 1 << 16;
@@ -435,7 +432,10 @@ fn capture(trace: &Trace, tensor: &Tensor) -> Outcome<Value> {
     Ok(lift_from(depth, captured_at_root(tensor)?))
 }
 
-/// The constant of the outermost trace that a tensor is.
+/// Bytes of constants that are compared with others, at most.
+const SHORT: usize = 1 << 14;
+
+/// The constant of the outermost trace that a tensor is: one for all equal ones that are short.
 fn captured_at_root(tensor: &Tensor) -> Outcome<Value> {
     let (_, root, handle) = root()?;
     let (key, aval) = (tensor.object as usize, tensor.aval());
@@ -443,8 +443,18 @@ fn captured_at_root(tensor: &Tensor) -> Outcome<Value> {
     if let Some(value) = known.filter(|&v| *root.builder.borrow().graph().aval(v) == aval) {
         return Ok(value);
     }
+    let short = match aval.bytes() <= SHORT {
+        true => Some((aval.clone(), tensor.bytes()?.as_slice().to_vec())),
+        false => None,
+    };
+    // It is not kept alive for that, so that its address says nothing.
+    let equal = short.as_ref().and_then(|key| root.constants.borrow().get(key).copied());
+    if let Some(equal) = equal {
+        return Ok(equal);
+    }
     hold(handle, tensor.object, nil())?;
     let value = root.builder().constant(aval);
+    root.constants.borrow_mut().extend(short.map(|key| (key, value)));
     root.captured.borrow_mut().insert(key, value);
     Ok(value)
 }

@@ -271,6 +271,9 @@ impl<'a> Lowering<'a> {
 
     /// A loop along slices, which are in memory.
     fn scan(&mut self, op: &'a Scan, node: &'a Node) -> Option<Vec<Held>> {
+        if op.length == 0 {
+            return None;
+        }
         let (state, rest) = node.operands.split_at(op.carried);
         let (sliced, captured) = rest.split_at(op.sliced);
         let mut first = self.elements_of_all(state)?;
