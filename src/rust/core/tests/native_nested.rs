@@ -153,6 +153,28 @@ fn loops_in_loops_in_loops() {
     native(&["f64[]"], &["f64[]"], &[], body, "%2, %2", &["f64[]"]);
 }
 
+/// Slices of a dtype that native code does not have, and more iterations than can be counted in a time.
+#[test]
+fn loops_that_are_not_native() {
+    let body = "%1: f64[] = add(%x0, %x1)
+         %2: f64[] = scan [length = 20, reverse = FALSE, checkpoint = FALSE] (%1, %x2)
+           body(%s: f64[], %t: f16[]):
+             %1: f64[] = convert [dtype = f64, ambiguous = FALSE] (%t)
+             %2: f64[] = sub(%1, %s)
+             gives (%2)";
+    assert!(!scans(&["f64[]"], &["f64[]"], &["f16[20]"], body, "%2, %1", &["f64[]"]));
+    // Only compiled.
+    let mut body = "%1: f64[] = sub(%s, 1:f64)".to_string();
+    for _ in 0..3 {
+        body = format!(
+            "%1: f64[] = scan [length = 2000000000, reverse = FALSE, checkpoint = FALSE] (%s)\nbody(%s: f64[]):\n{body}\ngives (%1)"
+        );
+    }
+    let text =
+        format!("<AnvilGraph>\n  Inputs:\n    %s: f64[]\n  Body:\n{body}\n  Outputs:\n    %1: f64[]\n");
+    Executable::compile(&Graph::parse(&text).unwrap(), &[]).unwrap();
+}
+
 /// Windows at positions that an inner loop computes: some are out of range, so that the iteration is run in another
 /// way, from its start, or fails.
 #[test]

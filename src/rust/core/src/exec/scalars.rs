@@ -148,15 +148,17 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
     let reads = to.looped.reads.iter().filter(|(_, place)| place.moves).count();
     let divides =
         |step: &&Step| matches!(step, Step::Op(op) if matches!(op.op, native::Op::Div | native::Op::Sqrt));
-    let apart = APART * (to.looped.steps.len() + reads + to.formulas + to.repeated)
+    let calls = CALL * to.calls.len();
+    let apart = APART * (to.looped.steps.len() + reads + to.formulas)
         + DIVISION * to.looped.steps.iter().filter(divides).count()
-        + CALL * to.calls.len();
+        + calls;
+    let apart = apart.saturating_add(to.repeated.saturating_mul(APART));
     if to.longest > NARROW && apart > plan {
         return None;
     }
-    let steps = to.looped.steps.len() + to.repeated;
-    let (scratch, work) = (to.scratch, steps + 100 * to.calls.len() + 1);
-    let picoseconds = STEP * steps + FORMULA * to.formulas + CALL * to.calls.len();
+    let steps = to.repeated.saturating_add(to.looped.steps.len());
+    let (scratch, work) = (to.scratch, steps.saturating_add(100 * to.calls.len() + 1));
+    let picoseconds = steps.saturating_mul(STEP).saturating_add(FORMULA * to.formulas + calls);
     to.ask();
     to.looped.arguments.push((scratch, true));
     Some(Scalars { code: NativeLoop::new(to.looped, to.calls)?, scratch, work, picoseconds })

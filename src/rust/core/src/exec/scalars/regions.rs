@@ -1,7 +1,7 @@
 //! Branches and loops within the body of a loop. Of short branches both are computed, and the iterations of short loops
 //! follow one another, without a jump. A longer branch is a loop of at most one iteration.
 
-use super::{Held, Lowering, Node, MAX_ELEMENTS, MAX_STEPS};
+use super::{is_native, Held, Lowering, Node, MAX_ELEMENTS, MAX_STEPS};
 use crate::dtype::{Bool, DType};
 use crate::exec::vm::native::loops::{Call, Step, Window};
 use crate::exec::vm::native::{self, Origin};
@@ -370,6 +370,9 @@ struct Slices {
 impl Slices {
     /// Those of a loop, of this type, which begin at a byte of an argument.
     fn new(op: &Scan, aval: &Aval, (argument, base): (usize, i32)) -> Option<Slices> {
+        if !is_native(aval.dtype) {
+            return None;
+        }
         let (size, width) = (aval.shape.size(), aval.dtype.bytes());
         let at = |slice, element| i32::try_from(place(op, slice, element, size) * width).ok();
         let offsets = (0..size).map(|i| at(0, i)?.checked_add(base)).collect::<Option<_>>()?;
