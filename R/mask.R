@@ -32,8 +32,8 @@
 #'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
 #'   `subset()` give [selections], of data frames their columns, which `lm()` takes. What is none of the
 #'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number.
-#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1` is an error, `as.integer(f)` are its
-#'   codes. It takes labels, `f[2] <- "a"`, and names, `levels(f) <- c("p", "q")`;
+#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1` and `max(f)` are errors,
+#'   `as.integer(f)` are its codes. It takes labels, `f[2] <- "a"`, and names, `levels(f) <- c("p", "q")`;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
 #'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed

@@ -320,6 +320,20 @@ test_that("factors know their order, and are no numbers", {
   refused(function(d) mean(d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
   refused(function(d) sd(-d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
   refused(function(d) d$g < 2, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  # Ordered ones too, of which R gives labels.
+  for (d in list(ordered, without)) {
+    functions <- list(
+      max, min, range, round, signif, trunc, floor, cummax, cummin, cumprod, exp, sin, log1p, gamma, sign,
+      quantile, IQR, fivenum, diff, crossprod, `!`, function(f) pmax(f, f), function(f) pmin(f, 2L),
+      function(f) max(f, 1), function(f) range(f, 2), function(f) round(f, 1), function(f) f & TRUE,
+      function(f) outer(f, 1:2), function(f) f %/% 2L, any, all
+    )
+    for (f in functions) {
+      e <- expect_error(jit(function(d) f(d$o))(d), class = "anvil_error_arg")
+      expect_match(conditionMessage(e), "`as.integer(f)`", fixed = TRUE)
+    }
+  }
+  expect_as_r(function(d) max(as.integer(d$o)) + order(d$o) + is.na(d$o) + which.max(d$o), ordered)
 })
 
 test_that("labels are assigned to factors, and levels renamed", {
