@@ -230,6 +230,12 @@ test_that("match() looks traced elements up in known ones", {
   expect_as_r(function(y) match(y, rev(y)), y)
   expect_as_r(function(x) is.element(7, x), x)
   expect_as_r(function(d) outer(d$g, c("c", "x", "a"), "=="), frame)
+  # What has no match is told how to ask.
+  says <- "`match(.., nomatch = 0L)`"
+  refused(function(y) match(y, c(6, 4, 2)), y, class = "anvil_error_index", says = says)
+  refused(function(y) c(3, 1, 2)[match(y, c(6, 4, 2))], y, class = "anvil_error_index", says = says)
+  refused(function(d) match(d$g, c("b", "c")), frame, class = "anvil_error_index", says = says)
+  refused(function(y) match(y, rev(y)[1:2]), y, class = "anvil_error_index", says = "`x %in% table`")
 })
 
 test_that("what depends on which groups have elements is refused", {
