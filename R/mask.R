@@ -42,6 +42,11 @@
 #'   logLik AIC BIC deviance`. Variables are evaluated as R does, factors by their contrasts. Rows with NaN
 #'   stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are
 #'   NaN. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
+#' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
+#'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
+#'   `glm()` gives the same functions, but for `confint()`. The fit takes R's steps, as many as `control`
+#'   says. Where R stops with an error, such as for a response below 0 of `poisson()`, all is NaN; where it
+#'   warns that the steps did not converge, `fit$converged` is `FALSE`;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
@@ -102,7 +107,7 @@
 NULL
 
 mask_functions <- c(
-  mask_base, mask_conditions, mask_formulas, mask_frames, mask_groups, mask_models, mask_statistics
+  mask_base, mask_conditions, mask_formulas, mask_frames, mask_glm, mask_groups, mask_models, mask_statistics
 )
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
