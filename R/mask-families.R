@@ -100,7 +100,7 @@ family_of <- function(family, frame) {
     found <- if (inherits(family, "family")) paste0("`", family$family, "()`") else describe(family)
     abort_arg(
       "family", paste0(paste0("`", families, "()`", collapse = ", "), " in a traced function"), found,
-      "Maximize the likelihood with `nv_optim()`, or fit before the traced function."
+      "Fit outside of the traced function, or follow the `gradient()` of its log-likelihood."
     )
   }
   links <- names(glm_links)

@@ -9,6 +9,7 @@
 generalized <- function(x, y, w, offset, family, control, intercept, start = NULL) {
   link <- glm_links[[family$link]]
   of <- glm_families[[family$family]]
+  if (holds_tracer(as.list(control))) abort_concrete("glm.control()", Find(is_traced, as.list(control)))
   control <- by_r("control", do.call(stats::glm.control, as.list(control)), "as for `glm.control()`")
   rows <- NROW(y)
   if (is.factor(y) || is_traced_factor(y)) {
@@ -34,8 +35,8 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   y <- unname(parts[[2L]])
   w <- unname(parts[[3L]])
   offset <- unname(parts[[4L]])
-  is_taken <- nv_reduce_all(of$takes(y)) & nv_reduce_all(nv_ge(w, 0))
   if (family$family == "binomial") y <- nv_ifelse(nv_eq(w, 0), 0, y)
+  is_taken <- nv_reduce_all(of$takes(y)) & nv_reduce_all(nv_ge(w, 0))
   if (!is.null(trials)) w <- w * nv_convert(trials, dtype(w))
 
   is_valid <- function(eta) {
@@ -206,6 +207,7 @@ mask_glm <- list(
       hint <- "Give the rows that are left out weights of 0: `weights = as.numeric(condition)`."
       abort_arg("subset", "left out in a traced function", "given", hint)
     }
+    if (!identical(method, "glm.fit")) abort_arg("method", "\"glm.fit\"", describe(method))
     from <- c(start = !is.null(start), etastart = !missing(etastart), mustart = !missing(mustart))
     for (name in names(from)[from]) {
       abort_arg(name, "left out in a traced function", "given", "Starting values are those of R.")

@@ -115,5 +115,8 @@ test_that("where R stops, all is NaN, and what is not taken is an error", {
   refused(function(d) confint(glm(am ~ wt, binomial, d)), "sqrt(diag(vcov(fit)))")
   refused(function(d) predict(glm(am ~ wt, binomial, d), type = "terms"), "`type`")
   refused(function(d) coef(glm(am ~ wt, binomial, d, maxit = -1)), "`glm.control()`")
+  refused(function(d) glm(am ~ wt, binomial, d, method = "model.frame")[[1]], "`method`")
+  traced_epsilon <- function(d) coef(glm(am ~ wt, binomial, d, epsilon = d$wt[1]))
+  expect_error(jit(user(traced_epsilon))(mtcars), "glm.control", class = "anvil_error_concrete")
   refused(function(d) predict(glm(am ~ wt + offset(cyl), binomial, d), d), "offset")
 })
