@@ -62,7 +62,7 @@ abort_reading <- function(reader, x) {
         "A traced value is a number: use it with numbers, or in a list."
       }
     } else {
-      where <- if (any(reader$name %in% c(names(mask_models), names(mask_statistics)))) {
+      where <- if (any(reader$name %in% c(names(mask_glm), names(mask_models), names(mask_statistics)))) {
         "By its name alone, without that of its package, it takes traced values, see `?masked-functions`."
       } else {
         "`?masked-functions` says where R code works as it stands."

@@ -428,62 +428,6 @@ with_objects <- function(types, others = NULL) {
   c(shown, types)
 }
 
-check_state <- function(before, after) {
-  was <- value_types(before, "state")
-  is <- value_types(after, "state")
-  check_same_types(
-    was, is, "The state of a loop must keep its structure and types.",
-    function(was, is) {
-      if (is.null(is)) return(paste(was, "is gone"))
-      if (is.null(was)) paste(is, "is new") else paste(was, "became", is)
-    },
-    state_hint(before, was, is)
-  )
-  check_state_names(before, after, names(was))
-  after
-}
-
-# The body is traced once, with the names that the state begins with: were they others after it, they would be
-# wrong in the iterations that follow.
-check_state_names <- function(before, after, paths) {
-  named <- function(x) lapply(unlist_leaves(x), axis_names)
-  was <- named(before)
-  is <- named(after)
-  differs <- which(!vapply(is, is.null, NA) & !vapply(was, is.null, NA) & !mapply(identical, was, is))
-  if (!length(differs)) return()
-  shown <- function(names) toString(unlist(names), 60L)
-  at <- differs[1L]
-  abort(
-    "anvil_error_structure",
-    paste0(
-      "The state of a loop must keep the names of its elements.\nx ", paths[at], ": ", shown(was[[at]]),
-      " became ", shown(is[[at]]), ".\ni Use `unname()` on the state that it begins with, or gives."
-    ),
-    path = paths[at], before = was[[at]], after = is[[at]]
-  )
-}
-
-# The state after a loop. It has the names that it began with if the body gives them too.
-keep_names <- function(init, after, made) {
-  restore(init, named_alike(made, unlist_leaves(init), unlist_leaves(after)))
-}
-
-# An R number begins with the default dtype, whatever the body computes with.
-state_hint <- function(before, was, is) {
-  if (!identical(names(was), names(is)) && identical(unname(was), unname(is))) {
-    return("Give its parts by the names that they begin with, as in `list(a = , b = )`.")
-  }
-  if (identical(names(was), names(is))) {
-    of_r <- vapply(unlist_leaves(before), ambiguous, NA)
-    changed <- which(was != is & of_r & endsWith(was, "[]") & endsWith(is, "[]"))
-    if (length(changed)) {
-      dtype <- sub("\\[.*", "", is[[changed[1L]]])
-      return(paste0("Begin with a value of known dtype, `nv_scalar(.., dtype = \"", dtype, "\")`."))
-    }
-  }
-  "Convert it in the body, or begin with the type that it becomes."
-}
-
 # Checks that types by path are equal; the error shows those that differ, as `side_by_side` formats them.
 check_same_types <- function(before, after, rule, side_by_side, hint) {
   if (identical(before, after)) return()

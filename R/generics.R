@@ -153,6 +153,8 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   if (...length() > 1L && any_selection(...)) {
     return(summary_of_selections(.Generic, list(...), list(na.rm = na.rm, axes = axes, drop = drop)))
   }
+  # That of the first is what R looks for a method of.
+  if (...length() > 1L) check_no_factor(..1)
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
   # widest.
   values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
@@ -174,6 +176,12 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
     range = nv_stack(reduce("reduce_min", nv_min), reduce("reduce_max", nv_max)),
     unsupported(.Generic)
   )
+}
+
+check_no_factor <- function(x) {
+  if (!is_traced_factor(x)) return(invisible())
+  expected <- "numbers: `as.integer(f)` are the codes of a factor"
+  abort_arg("x", expected, "a factor, which R refuses or makes NA")
 }
 
 # range() that leaves out what is not finite: NaN, which `na.rm` leaves out.

@@ -69,3 +69,76 @@ match_parts <- function(f, arg, parts, takes) {
 
 # Traces what a loop runs many times, see trace_region().
 trace_body <- function(f, args, name, finish) noting_draws(name, trace_region(f, args, name, finish))
+
+# ---- the state after a repetition ----
+
+check_state <- function(before, after) {
+  was <- value_types(before, "state")
+  is <- value_types(after, "state")
+  check_same_types(
+    was, is, "The state of a loop must keep its structure and types.",
+    function(was, is) {
+      if (is.null(is)) return(paste(was, "is gone"))
+      if (is.null(was)) paste(is, "is new") else paste(was, "became", is)
+    },
+    state_hint(before, was, is)
+  )
+  check_state_names(before, after, names(was))
+  after
+}
+
+# The body is traced once, with the names that the state begins with: were they others after it, they would be
+# wrong in the iterations that follow.
+check_state_names <- function(before, after, paths) {
+  named <- function(x) lapply(unlist_leaves(x), axis_names)
+  was <- named(before)
+  is <- named(after)
+  differs <- which(!vapply(is, is.null, NA) & !vapply(was, is.null, NA) & !mapply(identical, was, is))
+  if (!length(differs)) return()
+  shown <- function(names) toString(unlist(names), 60L)
+  at <- differs[1L]
+  abort(
+    "anvil_error_structure",
+    paste0(
+      "The state of a loop must keep the names of its elements.\nx ", paths[at], ": ", shown(was[[at]]),
+      " became ", shown(is[[at]]), ".\ni Use `unname()` on the state that it begins with, or gives."
+    ),
+    path = paths[at], before = was[[at]], after = is[[at]]
+  )
+}
+
+# The state after a loop. It has the names that it began with if the body gives them too.
+keep_names <- function(init, after, made) {
+  restore(init, named_alike(made, unlist_leaves(init), unlist_leaves(after)))
+}
+
+# What to write where the state changes. An R number begins with the default dtype, whatever the body computes
+# with.
+state_hint <- function(before, was, is) {
+  other <- "Convert it in the body, or begin with the type that it becomes."
+  if (!identical(names(was), names(is))) {
+    if (!identical(unname(was), unname(is))) return(other)
+    return("Give its parts by the names that they begin with, as in `list(a = , b = )`.")
+  }
+  leaves <- vapply(unlist_leaves(before), ambiguous, NA)
+  shape_in <- function(types) sub("^[^[]*", "", types)
+  axes <- function(types) lengths(regmatches(types, gregexpr("[0-9]+", shape_in(types))))
+  at <- which(axes(is) < axes(was))
+  if (length(at)) {
+    return(paste0(
+      "If `ifelse()` makes `", names(was)[at[1L]],
+      "`: it has the shape of its test, `nv_if(test, a, b)` has that of `a` and `b`."
+    ))
+  }
+  at <- which(was != is & leaves & shape_in(was) == shape_in(is))
+  if (!length(at)) return(other)
+  at <- at[1L]
+  dtype <- sub("\\[.*", "", is[[at]])
+  if (shape_in(is[[at]]) == "[]") {
+    return(paste0("Begin with a value of known dtype, `nv_scalar(.., dtype = \"", dtype, "\")`."))
+  }
+  paste0(
+    "Begin with `", names(was)[at], "` of known dtype, `nv_tensor(.., dtype = \"", dtype,
+    "\")`, or of that of a traced vector `x`, `.. + 0 * x[1]`."
+  )
+}

@@ -166,10 +166,17 @@ linear_model <- function(formula, data, w, call, contrasts = NULL) {
     fit <- least_squares_of_rows(of_rows(x), of_rows(y))
   }
   fit <- with_coefficient_names(fit, colnames(x))
+  about <- about_model(variables, call, terms)
+  structure(
+    c(fit, about$parts), class = "lm", design = x, contrasts = contrasts, ordered = about$ordered
+  )
+}
+
+# What a model knows of its formula, and which of the groups in it are ordered.
+about_model <- function(variables, call, terms) {
   groups <- Filter(function(x) length(levels_of(x)), variables)
-  about <- list(xlevels = lapply(groups, levels_of), call = call, terms = terms)
-  ordered <- vapply(groups, function(x) is.ordered(x) || is_ordered(x), NA)
-  structure(c(fit, about), class = "lm", design = x, contrasts = contrasts, ordered = ordered)
+  parts <- list(xlevels = lapply(groups, levels_of), call = call, terms = terms)
+  list(parts = parts, ordered = vapply(groups, function(x) is.ordered(x) || is_ordered(x), NA))
 }
 
 check_one_response <- function(fit) {
@@ -211,8 +218,14 @@ summary_of_fit <- function(fit, ...) {
   )
 }
 
+# How many parameters a model has, its dispersion among them.
+parameters_of <- function(fit) {
+  fit$rank + (!is_traced_glm(fit) || glm_families[[fit$family$family]]$spread)
+}
+
 # Without an intercept and with weights of 0, R counts other rows.
 log_likelihood <- function(fit) {
+  if (is_traced_glm(fit)) return(parameters_of(fit) - fit$aic / 2)
   check_one_response(fit)
   n <- number_in(fit$residuals)
   w <- fit$weights %||% 1
@@ -336,18 +349,24 @@ mask_formulas <- list(
   },
 
   summary = function(object, ...) {
+    if (is_traced_glm(object)) return(summary_of_glm(object, ...))
     if (is_traced_fit(object)) return(summary_of_fit(object, ...))
     called_from(quote(base::summary), parent.frame())(object, ...)
   },
 
   vcov = function(object, ...) {
     if (!is_traced_fit(object)) return(called_from(quote(stats::vcov), parent.frame())(object, ...))
+    if (is_traced_glm(object)) return(summary_of_glm(object, ...)$cov.scaled)
     about <- summary_of_fit(object, ...)
     about$sigma^2 * about$cov.unscaled
   },
 
   confint = function(object, parm, level = 0.95, ...) {
     if (!is_traced_fit(object)) return(own_stats_call("confint", sys.call(), parent.frame()))
+    if (is_traced_glm(object)) {
+      hint <- "R's are of the likelihood. Write `coef(fit)` and multiples of `sqrt(diag(vcov(fit)))`."
+      abort_arg("object", "what `lm()` gives", "what `glm()` gives", hint)
+    }
     about <- summary_of_fit(object, ...)$coefficients
     ends <- c((1 - level) / 2, 1 - (1 - level) / 2)
     out <- about[, 1L] + outer(about[, 2L], qt(ends, object$df.residual))
@@ -363,13 +382,13 @@ mask_formulas <- list(
   AIC = function(object, ..., k = 2) {
     if (!is_traced_fit(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
     check_dots(...)
-    k * (object$rank + 1) - 2 * log_likelihood(object)
+    k * parameters_of(object) - 2 * log_likelihood(object)
   },
 
   BIC = function(object, ...) {
     if (!is_traced_fit(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
     check_dots(...)
-    log(number_in(object$residuals)) * (object$rank + 1) - 2 * log_likelihood(object)
+    log(number_in(object$residuals)) * parameters_of(object) - 2 * log_likelihood(object)
   },
 
   xtabs = function(formula = ~., data, ...) {

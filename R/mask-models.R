@@ -5,7 +5,7 @@
 
 # Least squares as lm.fit() gives them, of columns that are independent: with others the coefficients are NaN,
 # where R leaves some out.
-least_squares <- function(x, y, w = NULL, offset = NULL) {
+least_squares <- function(x, y, w = NULL, offset = NULL, tolerance = 1e-7) {
   x <- in_columns(real_floats(x))
   y <- real_floats(y)
   if (ndims(y) == 2L && ncol(y) == 1L) y <- as_flat(y)
@@ -25,7 +25,7 @@ least_squares <- function(x, y, w = NULL, offset = NULL) {
   f <- qr.AnvilValue(scaled)
   weighted <- if (is.null(w)) y else y * root
   # R's tolerance: what is left of a column beside those before it.
-  tolerance <- if (dtype(scaled) == "f64") 1e-7 else 1e-6
+  if (dtype(scaled) != "f64") tolerance <- 1e-6
   left <- abs(nv_extract_diag(f$r)) > tolerance * sqrt(nv_reduce_sum(scaled^2, axes = 1L))
   coefficients <- nv_ifelse(nv_reduce_all(left), qr.coef.AnvilQr(f, weighted), NaN)
   if (!is.null(colnames(given))) colnames(coefficients) <- colnames(given)

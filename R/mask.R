@@ -32,8 +32,8 @@
 #'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
 #'   `subset()` give [selections], of data frames their columns, which `lm()` takes. What is none of the
 #'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number.
-#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1` is an error, `as.integer(f)` are its
-#'   codes. It takes labels, `f[2] <- "a"`, and names, `levels(f) <- c("p", "q")`;
+#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1` and `max(f)` are errors,
+#'   `as.integer(f)` are its codes. It takes labels, `f[2] <- "a"`, and names, `levels(f) <- c("p", "q")`;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
 #'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
@@ -42,6 +42,11 @@
 #'   logLik AIC BIC deviance`. Variables are evaluated as R does, factors by their contrasts. Rows with NaN
 #'   stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are
 #'   NaN. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
+#' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
+#'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
+#'   `glm()` gives the same functions, but for `confint()`. The fit takes R's steps, as many as `control`
+#'   says. Where R stops with an error, such as for a response below 0 of `poisson()`, all is NaN; where it
+#'   warns that the steps did not converge, `fit$converged` is `FALSE`;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
@@ -102,7 +107,7 @@
 NULL
 
 mask_functions <- c(
-  mask_base, mask_conditions, mask_formulas, mask_frames, mask_groups, mask_models, mask_statistics
+  mask_base, mask_conditions, mask_formulas, mask_frames, mask_glm, mask_groups, mask_models, mask_statistics
 )
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that

@@ -92,10 +92,10 @@ nv_model <- function(
 as_numbers <- function(x) if (!is.null(x)) as.double(x)
 
 # The value of an expression in which R's own error is one about an argument.
-by_r <- function(arg, expr) {
+by_r <- function(arg, expr, expected = "one that R makes a model frame of") {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "anvil_error") || is_time_limit(e)) stop(e)
-    abort_arg(arg, "one that R makes a model frame of", "this", paste("R says:", conditionMessage(e)))
+    abort_arg(arg, expected, "this", paste("R says:", conditionMessage(e)))
   })
 }
 

@@ -56,6 +56,7 @@ trunc.AnvilValue <- function(x, ...) {
 signif.AnvilValue <- function(x, digits = 6) {
   digits <- max(known_digits(digits), 1)
   # What has no order is refused by the op, and more digits than that no double has.
+  if (is_traced_factor(x)) return(nv_round(x))
   if (inherits(dtype(x), c("ComplexType", "BooleanType"))) return(nv_round(x))
   if (digits > 22) return(x)
   rounded <- round_digits(nv_convert(x, "f64"), digits)

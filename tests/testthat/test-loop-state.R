@@ -161,4 +161,15 @@ test_that("a state that begins with an R number and gets another dtype is told h
   other <- "Convert it in the body, or begin with the type that it becomes."
   expect_identical(hint(nv_for(3L, nv_scalar(0, dtype = "f32"), \(k, s) s + x[k])), other)
   expect_identical(hint(nv_for(3L, 0, \(k, s) s + x)), other)
+  # An array of R's begins with the default dtype too, and is named.
+  of_array <- hint(nv_for(3L, list(m = matrix(0, 3, 2), k = 0L), \(i, m, k) list(m = m + x[1], k = k)))
+  expect_match(of_array, "`state$m` of known dtype, `nv_tensor(.., dtype = \"f64\")`", fixed = TRUE)
+  expect_match(of_array, "`.. + 0 * x[1]`", fixed = TRUE)
+  expect_elements(nv_for(3L, c(0, 1) + 0 * x[1], \(k, s) s + x[k]), c(6, 7), "f64[2]")
+  # What has lost axes may be of ifelse(), which has the shape of its test.
+  of_test <- hint(nv_for(3L, list(b = x), \(i, b) list(b = ifelse(nv_scalar(1) > 0.1, b + 1, b))))
+  expect_match(of_test, "`nv_if(test, a, b)`", fixed = TRUE)
+  expect_match(of_test, "`state$b`", fixed = TRUE)
+  kept <- nv_for(3L, list(b = x), \(i, b) list(b = nv_if(nv_scalar(1) > 0.1, b + 1, b)))
+  expect_elements(kept$b, c(6, 4, 5), "f64[3]")
 })

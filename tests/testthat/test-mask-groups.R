@@ -230,6 +230,12 @@ test_that("match() looks traced elements up in known ones", {
   expect_as_r(function(y) match(y, rev(y)), y)
   expect_as_r(function(x) is.element(7, x), x)
   expect_as_r(function(d) outer(d$g, c("c", "x", "a"), "=="), frame)
+  # What has no match is told how to ask.
+  says <- "`match(.., nomatch = 0L)`"
+  refused(function(y) match(y, c(6, 4, 2)), y, class = "anvil_error_index", says = says)
+  refused(function(y) c(3, 1, 2)[match(y, c(6, 4, 2))], y, class = "anvil_error_index", says = says)
+  refused(function(d) match(d$g, c("b", "c")), frame, class = "anvil_error_index", says = says)
+  refused(function(y) match(y, rev(y)[1:2]), y, class = "anvil_error_index", says = "`x %in% table`")
 })
 
 test_that("what depends on which groups have elements is refused", {
@@ -320,6 +326,20 @@ test_that("factors know their order, and are no numbers", {
   refused(function(d) mean(d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
   refused(function(d) sd(-d$g), frame, class = "anvil_error_arg", says = "`as.integer(f)`")
   refused(function(d) d$g < 2, frame, class = "anvil_error_arg", says = "`as.integer(f)`")
+  # Ordered ones too, of which R gives labels.
+  for (d in list(ordered, without)) {
+    functions <- list(
+      max, min, range, round, signif, trunc, floor, cummax, cummin, cumprod, exp, sin, log1p, gamma, sign,
+      quantile, IQR, fivenum, diff, crossprod, `!`, function(f) pmax(f, f), function(f) pmin(f, 2L),
+      function(f) max(f, 1), function(f) range(f, 2), function(f) round(f, 1), function(f) f & TRUE,
+      function(f) outer(f, 1:2), function(f) f %/% 2L, any, all
+    )
+    for (f in functions) {
+      e <- expect_error(jit(function(d) f(d$o))(d), class = "anvil_error_arg")
+      expect_match(conditionMessage(e), "`as.integer(f)`", fixed = TRUE)
+    }
+  }
+  expect_as_r(function(d) max(as.integer(d$o)) + order(d$o) + is.na(d$o) + which.max(d$o), ordered)
 })
 
 test_that("labels are assigned to factors, and levels renamed", {

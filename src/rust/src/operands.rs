@@ -9,7 +9,7 @@ use crate::trace;
 use crate::tracer;
 use crate::value::{self, Tensor};
 use crate::vector;
-use anvil_core::apply::{compares, takes_na};
+use anvil_core::apply::{compares, is_elementwise, takes_na};
 use anvil_core::dtype::{DType, Ranked, INEXACT};
 use anvil_core::error::Error;
 use anvil_core::kernels::cast;
@@ -17,10 +17,16 @@ use anvil_core::tensor::Aval;
 
 /// Whether an op is one of R's operators or functions of numbers, which give `NA` for factors, or refuse them.
 fn is_of_numbers(name: &str) -> bool {
-    let operators = matches!(name, "add" | "sub" | "mul" | "div" | "pow" | "mod" | "floor_div" | "negate");
-    let order = matches!(name, "lt" | "le" | "gt" | "ge" | "median");
-    let sums = matches!(name, "reduce_sum" | "reduce_prod" | "mean" | "var" | "sd" | "cumsum");
-    operators || order || sums || matches!(name, "abs" | "sqrt" | "exp" | "log")
+    // What only moves or names elements, or asks which they are.
+    const OF_ANY: [&str; 9] =
+        ["eq", "ne", "is_nan", "is_finite", "is_infinite", "select", "convert", "identity", "stop_gradient"];
+    let sums =
+        matches!(name, "reduce_sum" | "reduce_prod" | "reduce_squares" | "mean" | "var" | "sd" | "median");
+    let ends = matches!(name, "reduce_max" | "reduce_min" | "reduce_any" | "reduce_all" | "quantile");
+    let along = matches!(name, "cumsum" | "cumprod" | "cummax" | "cummin" | "cumlogsumexp" | "diff");
+    let products =
+        matches!(name, "crossprod" | "tcrossprod" | "matrix_product" | "outer" | "kronecker" | "cov" | "cor");
+    sums || ends || along || products || (is_elementwise(name) && !OF_ANY.contains(&name))
 }
 
 /// The operands of what is called `name`, as they are meant.
@@ -31,7 +37,7 @@ pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()>
     let has_levels = operands.iter().any(|&x| value::is_tracer(x) && factor::levels(x).is_some());
     if has_levels && is_of_numbers(&text(name)) {
         let expected = "numbers: `as.integer(f)` are the codes of a factor";
-        return Err(Error::arg("operand", expected, "a factor, of which R makes NA").into());
+        return Err(Error::arg("operand", expected, "a factor, which R refuses or makes NA").into());
     }
     if let &mut [a, b] = operands {
         // Those of a factor of R's are no labels of a tensor that knows none.

@@ -115,7 +115,7 @@ pub enum Error {
     IndexOutOfBounds { index: String, axis: Axis, size: usize },
     /// A position that a program computed, and that a value does not have: of an element, or of the start of
     /// a window. `call` says where the program reads or writes there, if it is known.
-    #[error("Index {value} is out of range for axis {axis} of size {size}{}.{}\ni {}", in_call(.call), starts(*.size, *.window), other_modes(*.value))]
+    #[error("Index {value} is out of range for axis {axis} of size {size}{}.{}\ni {}", in_call(.call), starts(*.size, *.window), other_modes(*.value, .call))]
     IndexOutOfRange { value: i64, axis: Axis, size: usize, window: usize, call: String },
     /// More subscripts than axes, or not the number that is needed.
     #[error("Subscripts for {} were given, but shape {shape} has {}.\ni {hint}", axes(*.got), .shape.rank())]
@@ -490,8 +490,10 @@ fn fitting(value: &Shape, subset: &Shape) -> &'static str {
 }
 
 /// What to do about a position that is out of range.
-fn other_modes(value: i64) -> &'static str {
-    if value < 0 {
+fn other_modes(value: i64, call: &str) -> &'static str {
+    if value == 0 && call.starts_with("`match(") {
+        "An element without a match has no position: `match(.., nomatch = 0L)` gives 0 for it, `x %in% table` says which have one."
+    } else if value < 0 {
         "A position in a tensor counts from 1. In a traced function `x[-i]` with one such `i` leaves that one out; of several, `nv_which(!nv_isin(seq_along(x), i), size = n)` has the positions of the n others."
     } else {
         "The argument `mode` of `nv_subset()` and its like chooses otherwise: \"clip\" moves an index to the nearest, \"drop\" leaves it out."
