@@ -175,7 +175,7 @@ instead_of <- c(
   optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
   optimise = "Use a number of steps in `nv_for()`, or `nv_while()`.",
   optim = steps_of_optimiser, optimHess = "Use `hessian()`.", nlm = steps_of_optimiser,
-  nlminb = steps_of_optimiser, nls = steps_of_optimiser, glm.fit = steps_of_optimiser,
+  nlminb = steps_of_optimiser, nls = steps_of_optimiser,
   kmeans = paste(
     "A number of steps in `nv_for()`, or `nv_while()` until nothing changes: the nearest centre of each row,",
     "then `nv_segment_mean(x, codes, k)`."

@@ -71,7 +71,7 @@ test_that("a program does not keep its arguments, a jitted function keeps its co
   # A hundred vectors of 8 kB each, which are R's own: R counts them at once. Larger ones are in blocks of
   # anvil's, whose bytes R is told of in sums (src/rust/src/large.rs), so that its count depends on what ran
   # before.
-  hundred <- function(value) lapply(1:100, function(i) nv_tensor(value + seq_len(1e3), "f64"))
+  hundred <- function(value) lapply(1:100, function(i) nv_tensor(value + i + seq_len(1e3), "f64"))
   total <- function(x) Reduce(`+`, lapply(x, sum))
   f <- jit(total)
   f(hundred(0))
