@@ -49,6 +49,8 @@ simplified <- function(answers, higher = FALSE) {
 
 # Whether one of the subscripts is traced, in the arguments of `[`.
 any_traced_subscript <- function(...) {
+  # One subscript, as most have, is looked at without its text: a loop of R takes thousands.
+  if (...length() == 2L) return(!missing(..2) && inherits(..2, c("AnvilTracer", "AnvilSelection")))
   written <- substitute(...())
   for (i in seq_along(written)[-1L]) {
     if (is_left_out(written[[i]], ..., at = i)) next
@@ -156,12 +158,13 @@ mask_base <- list(
   # R looks for a method for what is subscripted alone. That is among `...`, so that it keeps the name that it
   # has where the subscript is written.
   `[` = function(...) {
-    if (is_selection(..1)) return(`[.AnvilSelection`(...))
-    if (inherits(..1, "AnvilValue")) return(`[.AnvilValue`(...))
-    if (!is.object(..1)) {
-      if (is_r_vector(..1) && !is.null(..1) && any_traced_subscript(...)) return(subset_of_known(...))
-      return(base::`[`(...))
+    x <- ..1
+    if (!is.object(x)) {
+      is_vector <- is.numeric(x) || is.logical(x) || is.complex(x)
+      return(if (is_vector && any_traced_subscript(...)) subset_of_known(...) else `[`(...))
     }
+    if (inherits(x, "AnvilSelection")) return(`[.AnvilSelection`(...))
+    if (inherits(x, "AnvilValue")) return(`[.AnvilValue`(...))
     called_from(quote(base::`[`), parent.frame())(...)
   },
 
