@@ -47,9 +47,8 @@ simplified <- function(answers, higher = FALSE) {
   from_r(out)
 }
 
-# Whether one of the subscripts is traced, in the arguments of `[`.
+# Whether one of the subscripts of `[` is traced. One alone needs no text: a loop of R takes thousands.
 any_traced_subscript <- function(...) {
-  # One subscript, as most have, is looked at without its text: a loop of R takes thousands.
   if (...length() == 2L) return(!missing(..2) && inherits(..2, c("AnvilTracer", "AnvilSelection")))
   written <- substitute(...())
   for (i in seq_along(written)[-1L]) {

@@ -53,7 +53,7 @@ pub fn masks_elements(x: SEXP, shape: &Shape, subscripts: &[SEXP]) -> Outcome<bo
 }
 
 /// Whether a subscript is a matrix of positions that a program computes, with a column for each axis: integers, or floats
-/// that tell all positions apart, which are truncated as in R.
+/// that tell all positions apart; those that are no whole numbers are positions of nothing.
 pub fn are_computed_rows(i: SEXP, shape: &Shape) -> Outcome<bool> {
     if !value::is_tracer(i) {
         return Ok(false);
