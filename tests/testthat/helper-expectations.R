@@ -35,3 +35,12 @@ is_wide <- function(x) {
   if (inherits(x, "AnvilTensor")) return(attr(x, "dtype") %in% c("i64", "ui64"))
   is.list(x) && any(vapply(unclass(x), is_wide, NA))
 }
+
+# The numbers of a value of R's or of the package's, or of those in a list, with the sizes of several axes.
+plain_numbers <- function(x) {
+  if (is.list(x) && !inherits(x, "AnvilValue")) return(lapply(unclass(x), plain_numbers))
+  if (inherits(x, "AnvilValue")) x <- as_array(x)
+  sizes <- dim(x)
+  x <- as.double(x)
+  if (length(sizes) > 1L) array(x, sizes) else x
+}

@@ -7,17 +7,10 @@ d <- data.frame(
 )
 numbers <- d[1:2]
 
-plain <- function(x) {
-  if (is.list(x) && !inherits(x, "AnvilValue")) return(lapply(unclass(x), plain))
-  if (inherits(x, "AnvilValue")) x <- as_array(x)
-  sizes <- dim(x)
-  x <- as.double(x)
-  if (length(sizes) > 1L) array(x, sizes) else x
-}
-
 expect_as_r <- function(f, data = d) {
   withr::local_options(anvil.default_float = "f64")
-  expect_equal(plain(jit(user(f))(data)), plain(f(data)), tolerance = 1e-10, label = deparse1(body(f)))
+  got <- plain_numbers(jit(user(f))(data))
+  expect_equal(got, plain_numbers(f(data)), tolerance = 1e-10, label = deparse1(body(f)))
 }
 
 test_that("rows where a computed mask holds are a selection of each column", {
