@@ -20,6 +20,7 @@ use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
 use std::collections::HashMap;
 use std::sync::Arc;
+use vectors::Vectors;
 
 mod factors;
 mod folds;
@@ -27,6 +28,7 @@ mod memory;
 mod order;
 mod products;
 mod regions;
+mod vectors;
 
 /// Elements of a value that is replaced, at most.
 const MAX_ELEMENTS: usize = SHORT;
@@ -116,46 +118,17 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
     if !native::is_here() || body.nodes().len() > MAX_STEPS || roles.last && sliced {
         return None;
     }
-    let mut to = Lowering {
-        body,
-        held: vec![None; body.values().count()],
-        looped: Loop { reverse: roles.reverse, length: roles.length, ..Loop::default() },
-        literals: HashMap::new(),
-        known: HashMap::new(),
-        lying: vec![],
-        calls: vec![],
-        scratch: 0,
-        formulas: 0,
-        longest: 0,
-        repeated: 0,
-        jumps: vec![],
-        depth: 0,
-        carried: roles.carried,
-        written: Written { versions: vec![0; body.inputs().len()], first: None, made: vec![] },
-        scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
+    let with = Lowering::of(body, roles, true);
+    let without = || Lowering::of(body, roles, false);
+    let mut to = match with {
+        Some(with) if !with.vectors.any() => with,
+        Some(with) => without().filter(|without| without.apart() <= with.apart()).unwrap_or(with),
+        None => without()?,
     };
-    to.looped.chain.width = 8;
-    to.inputs(roles)?;
-    for number in 0..body.nodes().len() {
-        to.node(number)?;
-        if to.looped.steps.len() > MAX_STEPS {
-            return None;
-        }
-    }
-    to.outputs(roles)?;
-    to.looped.prune();
-    order::order(&mut to.looped);
-    let reads = to.looped.reads.iter().filter(|(_, place)| place.moves).count();
-    let divides =
-        |step: &&Step| matches!(step, Step::Op(op) if matches!(op.op, native::Op::Div | native::Op::Sqrt));
-    let calls = CALL * to.calls.len();
-    let apart = APART * (to.looped.steps.len() + reads + to.formulas)
-        + DIVISION * to.looped.steps.iter().filter(divides).count()
-        + calls;
-    let apart = apart.saturating_add(to.repeated.saturating_mul(APART));
-    if to.longest > NARROW && apart > plan {
+    if to.longest > NARROW && to.apart() > plan {
         return None;
     }
+    let calls = CALL * to.calls.len();
     let steps = to.repeated.saturating_add(to.looped.steps.len());
     let (scratch, work) = (to.scratch, steps.saturating_add(100 * to.calls.len() + 1));
     let picoseconds = steps.saturating_mul(STEP).saturating_add(FORMULA * to.formulas + calls);
@@ -192,6 +165,7 @@ struct Lowering<'a> {
     written: Written,
     /// The number of the argument that is scratch memory: the last one.
     scratch_argument: usize,
+    vectors: Vectors,
 }
 
 /// What was written to arguments.
@@ -212,6 +186,66 @@ impl Written {
 }
 
 impl<'a> Lowering<'a> {
+    /// The body of a loop, with vectors or without; `None` if it has no native code.
+    fn of(body: &'a Graph, roles: &Roles, vectors: bool) -> Option<Lowering<'a>> {
+        let mut to = Lowering {
+            body,
+            held: vec![None; body.values().count()],
+            looped: Loop { reverse: roles.reverse, length: roles.length, ..Loop::default() },
+            literals: HashMap::new(),
+            known: HashMap::new(),
+            lying: vec![],
+            calls: vec![],
+            scratch: 0,
+            formulas: 0,
+            longest: 0,
+            repeated: 0,
+            jumps: vec![],
+            depth: 0,
+            carried: roles.carried,
+            written: Written { versions: vec![0; body.inputs().len()], first: None, made: vec![] },
+            scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
+            vectors: Vectors::new(vectors),
+        };
+        to.looped.chain.width = 8;
+        to.inputs(roles)?;
+        for number in 0..body.nodes().len() {
+            to.node(number)?;
+            if to.steps() > MAX_STEPS {
+                return None;
+            }
+        }
+        to.outputs(roles)?;
+        to.looped.prune();
+        order::order(&mut to.looped);
+        Some(to)
+    }
+
+    /// Steps so far, but for those that take elements out of vectors.
+    fn steps(&self) -> usize {
+        self.looped.steps.len() - self.vectors.lanes
+    }
+
+    /// About how long an iteration takes, in picoseconds, as it compares with the estimate of a plan.
+    fn apart(&self) -> usize {
+        let reads = self.looped.reads.iter().filter(|(_, place)| place.moves).count();
+        let (mut work, mut divisions) = (reads + self.formulas, 0);
+        for step in &self.looped.steps {
+            let Step::Op(MicroOp { op, operands, .. }) = step else {
+                work += 1;
+                continue;
+            };
+            work += match op {
+                native::Op::Join(_) if operands.iter().all(|&v| self.known_literal(v).is_some()) => 0,
+                native::Op::Join(_) if operands.iter().any(|v| *v != operands[0]) => operands.len() + 1,
+                _ => 1,
+            };
+            divisions += usize::from(matches!(op, native::Op::Div | native::Op::Sqrt));
+        }
+        let once = APART * work + DIVISION * divisions + CALL * self.calls.len();
+        once.saturating_add(self.repeated.saturating_mul(APART))
+    }
+
     fn chain(&mut self) -> &mut Chain {
         &mut self.looped.chain
     }
@@ -258,7 +292,9 @@ impl<'a> Lowering<'a> {
         let elements = (0..aval.shape.size()).map(|i| {
             let offset = i32::try_from(start + i * apart).ok()?;
             let element = self.element(aval.dtype, Origin::Made);
-            self.looped.reads.push((element, Place { argument, offset, moves }));
+            let place = Place { argument, offset, moves };
+            self.looped.reads.push((element, place));
+            self.is_placed(element, place);
             Some(element)
         });
         Some(Held::Elements(elements.collect::<Option<_>>()?))
@@ -271,11 +307,15 @@ impl<'a> Lowering<'a> {
             let short = is_native(aval.dtype) && size <= MAX_ELEMENTS && !self.is_in_memory(argument, input);
             let held = if argument < roles.carried {
                 self.looped.arguments.push((aval.bytes(), true));
-                if !short {
-                    self.held[input.index()] = Some(Held::Whole(argument, 0));
-                    continue;
-                }
-                Held::Elements(self.elements_of(&aval))
+                let (held, vectors) = match short {
+                    true => {
+                        let (elements, vectors) = self.carried(&aval);
+                        (Held::Elements(elements), vectors)
+                    }
+                    false => (Held::Whole(argument, 0), vec![]),
+                };
+                self.vectors.carried.push(vectors);
+                held
             } else if argument < roles.carried + roles.sliced {
                 if !is_native(aval.dtype) || size > MAX_ELEMENTS {
                     return None;
@@ -395,19 +435,20 @@ impl<'a> Lowering<'a> {
             (native::Op::Function(_) | native::Op::Function2(_), 0) => CALLED,
             (_, steps) => steps,
         };
-        let steps = steps * result.shape.size();
-        self.formulas += steps;
-        if self.formulas > MAX_FORMULAS {
-            return None;
-        }
-        let mut each = |i: usize| {
-            let operands: Vec<usize> = operands.iter().map(|x| x[i]).collect();
-            if let Some(known) = operands.iter().map(|&v| self.known_literal(v)).collect::<Option<Vec<_>>>() {
-                return self.literal(on_literals(&node.op, &known, result.dtype));
+        let each = |to: &mut Self, operands: &[usize]| {
+            if let Some(known) = operands.iter().map(|&v| to.known_literal(v)).collect::<Option<Vec<_>>>() {
+                return Some(to.literal(on_literals(&node.op, &known, result.dtype)));
             }
-            self.op(op, operands, result.dtype)
+            to.formulas += steps;
+            (to.formulas <= MAX_FORMULAS).then(|| to.op(op, operands.to_vec(), result.dtype))
         };
-        Some((0..result.shape.size()).map(&mut each).collect())
+        let lines = (0..result.shape.size()).map(|i| operands.iter().map(|x| x[i]).collect::<Vec<_>>());
+        let to_other = |to| from[0] != DType::I1 && (from[0], to) != (DType::I32, DType::F32);
+        if matches!(op, native::Op::Convert(to) if to_other(to)) {
+            // There are no such instructions on vectors.
+            return lines.map(|line| each(self, &line)).collect();
+        }
+        self.alike(result, &lines.collect::<Vec<_>>(), each)
     }
 
     /// An op on elements: one that was done before, or a new one.
@@ -417,6 +458,7 @@ impl<'a> Lowering<'a> {
             return known;
         }
         let result = self.element(dtype, Origin::Made);
+        self.made_of(&operands, result);
         self.looped.steps.push(Step::Op(MicroOp { op, operands: operands.clone(), result }));
         self.known.entry(operands).or_default().push((op, result));
         result
@@ -469,12 +511,8 @@ impl<'a> Lowering<'a> {
 
     /// Stores the elements of a value in the scratch memory, and returns the place of the first.
     fn stored(&mut self, aval: &Aval, elements: &[usize]) -> Option<usize> {
-        let (at, width) = (self.place(aval.bytes()), aval.dtype.bytes());
-        for (i, &element) in elements.iter().enumerate() {
-            let offset = i32::try_from(at + i * width).ok()?;
-            let place = Place { argument: self.scratch_argument, offset, moves: false };
-            self.looped.steps.push(Step::Store(element, place));
-        }
+        let at = self.place(aval.bytes());
+        self.store_all(aval, elements, at)?;
         Some(at)
     }
 
@@ -529,7 +567,8 @@ impl<'a> Lowering<'a> {
                 }
             }
             let (from, to) = (self.elements(from)?, self.elements(to)?);
-            for (i, (&value, &next)) in from.iter().zip(&*to).enumerate() {
+            let vectors = std::mem::take(&mut self.vectors.carried[argument]);
+            for (i, [value, next]) in self.pairs(&vectors, &from, &to) {
                 let place = Place { argument, offset: (i * width) as i32, moves: false };
                 self.looped.carried.push(Carried { value, next, place });
             }

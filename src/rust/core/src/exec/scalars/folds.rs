@@ -38,7 +38,12 @@ impl Lowering<'_> {
             }
             lines[to].push(element);
         }
-        lines.into_iter().map(|line| self.fold(fold, from.dtype, &line)).collect()
+        let converts = from.dtype == DType::F32 && matches!(fold, Fold::Sum | Fold::Prod | Fold::Squares);
+        if converts {
+            // There are half as many doubles in a vector.
+            return lines.iter().map(|line| self.fold(fold, from.dtype, line)).collect();
+        }
+        self.alike(result, &lines, |to, line| to.fold(fold, from.dtype, line))
     }
 
     /// Elements as those of the dtype that they are accumulated in, which is double precision for sums and products of

@@ -39,23 +39,26 @@ impl Lowering<'_> {
         let (one, batches) = (vec![(0, 0)], batch.as_slice());
         let (first, last) = if op.batch_last { (&one[..], batches) } else { (batches, &one[..]) };
         let zero = self.literal(Literal::new(0.0).convert(result.dtype));
-        let mut made = Vec::with_capacity(result.shape.size());
+        let mut lines = Vec::with_capacity(result.shape.size());
         for (after, &column) in
             last.iter().flat_map(|after| columns.iter().map(move |column| (after, column)))
         {
             for (before, &row) in rows.iter().flat_map(|row| first.iter().map(move |before| (before, row))) {
                 let (left, right) = (after.0 + before.0 + row, after.1 + before.1 + column);
-                made.push(terms.iter().fold(zero, |sum, &(l, r)| {
-                    let mut operands = vec![lhs[left + l], rhs[right + r]];
-                    if is_vector {
-                        let product = self.op(native::Op::Mul, operands, result.dtype);
-                        return self.op(native::Op::Add, vec![sum, product], result.dtype);
-                    }
-                    operands.push(sum);
-                    self.op(native::Op::Step(Operation::MulAdd), operands, result.dtype)
-                }));
+                let factors = terms.iter().flat_map(|&(l, r)| [lhs[left + l], rhs[right + r]]);
+                lines.push(factors.collect());
             }
         }
-        Some(made.into())
+        self.alike(result, &lines, |to, line| {
+            Some(line.chunks(2).fold(zero, |sum, factors| {
+                let mut operands = factors.to_vec();
+                if is_vector {
+                    let product = to.op(native::Op::Mul, operands, result.dtype);
+                    return to.op(native::Op::Add, vec![sum, product], result.dtype);
+                }
+                operands.push(sum);
+                to.op(native::Op::Step(Operation::MulAdd), operands, result.dtype)
+            }))
+        })
     }
 }

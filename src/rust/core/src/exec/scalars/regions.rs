@@ -1,12 +1,14 @@
 //! Branches and loops within the body of a loop. Of short branches both are computed, and the iterations of short loops
 //! follow one another, without a jump. A longer branch is a loop of at most one iteration.
 
+use super::vectors::Parts;
 use super::{is_native, Held, Lowering, Node, MAX_ELEMENTS, MAX_STEPS};
 use crate::dtype::{Bool, DType};
+use crate::exec::vm::native;
 use crate::exec::vm::native::loops::{Call, Step, Window};
-use crate::exec::vm::native::{self, Origin};
 use crate::graph::{Def, Value};
 use crate::ops::{Control, DynamicSlice, Gather, Graph, If, Scan, While};
+use crate::shape::Shape;
 use crate::stop;
 use crate::tensor::{Aval, Literal, View, ViewMut};
 use std::sync::Arc;
@@ -32,6 +34,7 @@ struct Before {
     formulas: usize,
     repeated: usize,
     lying: usize,
+    lanes: usize,
     first: Option<usize>,
 }
 
@@ -82,6 +85,7 @@ impl<'a> Lowering<'a> {
             formulas: self.formulas,
             repeated: self.repeated,
             lying: self.lying.len(),
+            lanes: self.vectors.lanes,
             first: self.written.first,
         }
     }
@@ -93,7 +97,7 @@ impl<'a> Lowering<'a> {
         }
         self.looped.steps.truncate(before.steps);
         self.calls.truncate(before.calls);
-        (self.formulas, self.repeated) = (before.formulas, before.repeated);
+        (self.formulas, self.repeated, self.vectors.lanes) = (before.formulas, before.repeated, before.lanes);
         self.forget(before);
         Some(())
     }
@@ -105,6 +109,7 @@ impl<'a> Lowering<'a> {
             !made.is_empty()
         });
         self.lying.truncate(before.lying);
+        self.vectors.forget(before.values);
     }
 
     /// The outputs of a region for these inputs.
@@ -117,7 +122,7 @@ impl<'a> Lowering<'a> {
         self.depth += 1;
         let mut nodes = 0..graph.nodes().len();
         // Loops in loops have as many steps as the product of their lengths.
-        let fits = nodes.all(|number| self.node(number).is_some() && self.looped.steps.len() <= MAX_STEPS);
+        let fits = nodes.all(|number| self.node(number).is_some() && self.steps() <= MAX_STEPS);
         let made = if fits { graph.outputs().iter().map(|&v| self.elements(v)).collect() } else { None };
         self.depth -= 1;
         (self.body, self.held) = (body, held);
@@ -134,7 +139,7 @@ impl<'a> Lowering<'a> {
 
     /// Both branches, and of each element the one that the condition chooses.
     fn branches(&mut self, op: &'a If, node: &'a Node) -> Option<State> {
-        let work = |to: &Self| to.looped.steps.len() + to.formulas;
+        let work = |to: &Self| to.steps() + to.formulas;
         let (before, calls) = (work(self), self.calls.len());
         let (condition, inputs) = node.operands.split_first()?;
         let condition = self.elements(*condition)?[0];
@@ -145,14 +150,13 @@ impl<'a> Lowering<'a> {
         if work(self) - before > MAX_BRANCHES || self.calls.len() > calls {
             return None;
         }
-        let types: Vec<DType> = node.results.iter().map(|&v| self.body.aval(v).dtype).collect();
+        let types: Vec<Aval> = node.results.iter().map(|&v| self.body.aval(v).clone()).collect();
         let results = yes.iter().zip(&no).zip(types);
-        let mut choose = |(&yes, &no): (&usize, &usize), dtype| self.chosen(condition, [yes, no], dtype);
-        Some(
-            results
-                .map(|((yes, no), dtype)| yes.iter().zip(&**no).map(|pair| choose(pair, dtype)).collect())
-                .collect(),
-        )
+        let mut chosen = |((yes, no), aval): ((&Arc<[usize]>, &Arc<[usize]>), Aval)| {
+            let lines: Vec<_> = yes.iter().zip(&**no).map(|(&yes, &no)| vec![condition, yes, no]).collect();
+            self.alike(&aval, &lines, |to, line| Some(to.chosen(line[0], [line[1], line[2]], aval.dtype)))
+        };
+        results.map(&mut chosen).collect()
     }
 
     /// An element, or another one, by a condition.
@@ -209,27 +213,48 @@ impl<'a> Lowering<'a> {
     /// of the next iteration of those of this one, and says whether there is one.
     fn repeat(
         &mut self,
+        types: &[Aval],
         first: &[Arc<[usize]>],
         test: usize,
         times: usize,
         body: impl FnOnce(&mut Self, &State) -> Option<(State, Option<usize>)>,
     ) -> Option<State> {
-        let values = &self.looped.chain.values;
-        let types: Vec<Vec<DType>> =
-            first.iter().map(|x| x.iter().map(|&v| values[v].dtype).collect()).collect();
-        let mut new = |dtypes: &Vec<DType>| dtypes.iter().map(|&d| self.element(d, Origin::Made)).collect();
-        let state: State = types.iter().map(&mut new).collect();
-        let each = |state: &State| state.iter().flat_map(|x| x.to_vec()).collect::<Vec<usize>>();
-        let pairs = each(&state).into_iter().zip(first.iter().flat_map(|x| x.to_vec())).collect();
+        let begins = self.looped.steps.len();
+        let (state, vectors): (State, Vec<Parts>) = types.iter().map(|aval| self.carried(aval)).unzip();
+        let taken = self.looped.steps.split_off(begins);
+        let mut pairs = vec![];
+        for ((vectors, state), first) in vectors.iter().zip(&state).zip(first) {
+            pairs.extend(self.pairs(vectors, state, first).into_iter().map(|(_, [v, first])| (v, first)));
+        }
         self.looped.steps.push(Step::Begin(pairs, test));
+        self.looped.steps.extend(taken);
         let before = self.before();
         let (next, again) = body(self, &state)?;
-        self.looped.steps.push(Step::End(each(&next), again));
+        let mut ends = vec![];
+        for ((vectors, state), next) in vectors.iter().zip(&state).zip(&next) {
+            ends.extend(self.pairs(vectors, state, next).into_iter().map(|(_, [_, next])| next));
+        }
+        self.looped.steps.push(Step::End(ends, again));
         self.forget(&before);
-        let done = self.looped.steps.len() - before.steps + self.formulas - before.formulas + self.repeated
-            - before.repeated;
+        let done = self.looped.steps.len() - before.steps - (self.vectors.lanes - before.lanes)
+            + (self.formulas - before.formulas)
+            + (self.repeated - before.repeated);
         self.repeated = self.repeated.saturating_add(done.saturating_mul(times - 1));
-        Some(state)
+        // Elements that were taken out in the loop are not there after it.
+        let values = state.into_iter().zip(&vectors).zip(types);
+        Some(
+            values
+                .map(
+                    |((state, vectors), aval)| {
+                        if vectors.is_empty() {
+                            state
+                        } else {
+                            self.parts(vectors, aval)
+                        }
+                    },
+                )
+                .collect(),
+        )
     }
 
     /// The branch that the condition chooses.
@@ -246,7 +271,7 @@ impl<'a> Lowering<'a> {
         };
         let mut state: State = types.iter().map(&mut zeros).collect();
         for ((branch, inputs), test) in op.branches.iter().zip(sides).zip([condition, other]) {
-            state = self.repeat(&state, test, 1, |to, _| Some((to.region(branch, inputs)?, None)))?;
+            state = self.repeat(&types, &state, test, 1, |to, _| Some((to.region(branch, inputs)?, None)))?;
         }
         Some(state)
     }
@@ -262,7 +287,8 @@ impl<'a> Lowering<'a> {
             state.iter().cloned().map(Held::Elements).chain(rest.iter().cloned()).collect::<Vec<_>>()
         };
         let test = self.region(&op.cond, with(&first, &for_cond))?[0][0];
-        self.repeat(&first, test, 1, |to, state| {
+        let types = types_of(&op.body, op.carried);
+        self.repeat(&types, &first, test, 1, |to, state| {
             let next = to.region(&op.body, with(state, &for_body))?;
             let again = to.region(&op.cond, with(&next, &for_cond))?[0][0];
             Some((next, Some(again)))
@@ -302,7 +328,9 @@ impl<'a> Lowering<'a> {
         let yes = self.literal(Literal::new(Bool::TRUE));
         let begin = self.literal(if op.reverse { last? } else { zero? });
         first.push(Arc::new([begin]));
-        let mut state = self.repeat(&first, yes, op.length, |to, state| {
+        let mut types = types_of(&op.body, op.carried);
+        types.push(Aval::known(DType::I32, Shape::scalar()));
+        let mut state = self.repeat(&types, &first, yes, op.length, |to, state| {
             let (index, state) = state.split_last()?;
             let index = index[0];
             let mut inputs: Vec<Held> = state.iter().cloned().map(Held::Elements).collect();
@@ -353,6 +381,11 @@ impl<'a> Lowering<'a> {
         }
         Some(())
     }
+}
+
+/// The types of the first inputs of the body of a loop, which it carries.
+fn types_of(body: &Graph, carried: usize) -> Vec<Aval> {
+    body.inputs()[..carried].iter().map(|&v| body.aval(v).clone()).collect()
 }
 
 /// Slices along which a loop runs, in memory.

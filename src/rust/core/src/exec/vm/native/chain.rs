@@ -89,6 +89,10 @@ pub enum Op {
     NotStep(Operation),
     /// Leaves the steps if a mask is true of any element; makes nothing. Whether it is a mask of doubles.
     Guard(bool),
+    /// A vector of the operands, which are elements of so many bytes: of loops, as is the next one.
+    Join(u8),
+    /// The element in this lane of a vector of elements of so many bytes.
+    Lane(u8, u8),
 }
 
 /// The origin of a value of a chain.
@@ -131,6 +135,17 @@ pub struct MicroOp {
     pub operands: Vec<usize>,
     /// Its result.
     pub result: usize,
+}
+
+impl MicroOp {
+    /// Whether its result is a vector, in a loop whose vectors are these.
+    pub fn is_vector(&self, is_vector: impl Fn(usize) -> bool) -> bool {
+        match self.op {
+            Op::Join(_) => true,
+            Op::Lane(..) => false,
+            _ => self.operands.iter().any(|&v| is_vector(v)),
+        }
+    }
 }
 
 /// Ops on elements of one width.

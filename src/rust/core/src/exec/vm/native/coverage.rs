@@ -11,7 +11,7 @@ pub fn has(op: Op, dtype: DType) -> bool {
     let integer = is_integer(dtype);
     match op {
         Op::Function(_) | Op::Function2(_) => float && formula(op, dtype).is_some(),
-        Op::Step(_) | Op::NotStep(_) | Op::Guard(_) => false,
+        Op::Step(_) | Op::NotStep(_) | Op::Guard(_) | Op::Join(_) | Op::Lane(..) => false,
         Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,
         Op::Sub | Op::Negate => float || integer,
         Op::Clamp | Op::Sign | Op::IsNan | Op::IsFinite | Op::IsInfinite => float,

@@ -20,6 +20,7 @@ use super::machine::{
 use super::uses::Uses;
 use crate::dtype::DType;
 use crate::tensor::Literal;
+use rustc_hash::FxHashMap;
 
 /// Registers for vectors, at most.
 pub(super) const REGISTERS: usize = 32;
@@ -40,6 +41,8 @@ pub(super) enum Location {
     Placed(Place),
     /// A whole vector on the stack, with that number.
     Stack(usize),
+    /// One element of a vector on the stack: the number of the vector, and the bytes before the element and of it.
+    Lane(usize, i32, usize),
     /// In the pool of literals.
     Literal(usize),
 }
@@ -95,6 +98,10 @@ pub(super) struct Emitter<'c> {
     pub(super) stack: usize,
     pub(super) most: usize,
     pub(super) lanes: Lanes,
+    /// For each value of a loop, whether it is a vector.
+    pub(super) vectors: Vec<bool>,
+    /// The slots of vectors of which there are elements, beside those that they have anyway.
+    pub(super) laid: FxHashMap<usize, usize>,
     /// Bytes of a vector: those of a literal, or on x86-64 64.
     pub(super) vector: usize,
     /// For each mask register, the value in it.
@@ -235,6 +242,8 @@ impl<'c> Emitter<'c> {
             stack: 0,
             most: 0,
             lanes: Lanes::All,
+            vectors: vec![],
+            laid: FxHashMap::default(),
             vector: LITERAL,
             masks: [None; MASKS],
             refused: false,
@@ -398,7 +407,8 @@ impl<'c> Emitter<'c> {
                 let dtype = self.chain.values[v].dtype;
                 self.load(to, self.elements(base, behind, dtype.bytes()), dtype);
             }
-            (None, Location::Placed(place)) => self.load_placed(to, place, self.chain.values[v].dtype),
+            (None, Location::Placed(place)) => self.load_placed(to, place, v),
+            (None, Location::Lane(slot, behind, bytes)) => self.load_lane(to, slot, behind, bytes, v),
             _ => unreachable!("a value is somewhere"),
         }
         self.held[to as usize] = Some(v);

@@ -63,13 +63,14 @@ pub fn expand(chain: &Chain) -> Expanded {
     Expanded { chain: to.chain, upper, careful, careful_upper: to.upper }
 }
 
-/// What tells a step from others: its operation or the complement, its operands, and the half that it is on.
-type Key = (Operation, bool, [usize; 3], bool);
+/// What tells a step from others: its operation or the complement, its operands, whether it is on the upper half, and whether
+/// it is on vectors of a loop.
+type Key = (Operation, bool, [usize; 3], (bool, bool));
 
-fn key((operation, complement): (Operation, bool), operands: &[usize], upper: bool) -> Key {
+fn key((operation, complement): (Operation, bool), operands: &[usize], lanes: (bool, bool)) -> Key {
     let mut all = [usize::MAX; 3];
     all[..operands.len()].copy_from_slice(operands);
-    (operation, complement, all, upper)
+    (operation, complement, all, lanes)
 }
 
 /// An expansion under way.
@@ -79,6 +80,8 @@ pub struct Expansion {
     /// Masks that are known: they have no steps.
     pub(super) decided: FxHashMap<usize, bool>,
     upper: Vec<bool>,
+    /// Whether ops that are added are on vectors, of a loop that has elements, too.
+    pub of_vectors: bool,
     /// Results of steps.
     known: FxHashMap<Key, usize>,
     literals: FxHashMap<(bool, u64), usize>,
@@ -94,6 +97,7 @@ impl Expansion {
         Expansion {
             chain: chain.without_ops(),
             upper: vec![],
+            of_vectors: false,
             known: FxHashMap::with_capacity_and_hasher(8 * chain.ops.len(), Default::default()),
             literals: FxHashMap::default(),
             decided: FxHashMap::default(),
@@ -117,13 +121,24 @@ impl Expansion {
         if masks.is_empty() {
             return None;
         }
-        self.chain.ops.retain(|micro| !matches!(micro.op, Op::Guard(_)));
+        let made = std::mem::take(&mut self.chain.ops).into_iter().zip(std::mem::take(&mut self.upper));
+        (self.chain.ops, self.upper) = made.filter(|(micro, _)| !matches!(micro.op, Op::Guard(_))).unzip();
         let last = self.chain.ops.iter().rfind(|made| made.result == micro.result);
         if let Some(MicroOp { op: Op::Step(operation), operands, .. }) = last {
-            self.known.remove(&key((*operation, false), operands, false));
+            self.known.remove(&key((*operation, false), operands, (false, self.of_vectors)));
         }
         let either = (Operation::Either, false);
         masks.into_iter().reduce(|x, y| self.step(either, &[x, y], DType::I1, false, None))
+    }
+
+    /// Forgets which steps there are: of a loop that ends, they are not there after it.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// The ops that were added since the last time, and which are on the upper half of vectors.
+    pub fn taken(&mut self) -> (Vec<MicroOp>, Vec<bool>) {
+        (std::mem::take(&mut self.chain.ops), std::mem::take(&mut self.upper))
     }
 
     pub(super) fn push(&mut self, micro: MicroOp, upper: bool) {
@@ -354,7 +369,7 @@ impl Expansion {
         if let Some(folded) = self.folded((operation, complement), operands) {
             return self.named(folded, dtype, upper, result);
         }
-        let key = key((operation, complement), operands, upper);
+        let key = key((operation, complement), operands, (upper, self.of_vectors));
         if let (Some(&known), None) = (self.known.get(&key), result) {
             return known;
         }

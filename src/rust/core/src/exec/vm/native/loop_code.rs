@@ -5,31 +5,16 @@ use super::chain::{Chain, MicroOp, Op, Origin};
 use super::coverage::is_integer;
 use super::emit::{Emitter, Lanes, Location, REGISTERS};
 use super::expansion::Expansion;
-use super::loops::{Loop, Place, Step, Window, LEAST};
-use super::machine::{
-    Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, LOADED, NARROW_REGISTERS, ROOM, STORE,
-};
+use super::loop_values::ADDRESSED;
+use super::loops::{Loop, Step, Window};
+use super::machine::{Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, NARROW_REGISTERS, ROOM, STORE};
 use super::uses::Uses;
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
+use rustc_hash::FxHashSet;
 
 /// Carried elements that have a register, at most: the others are for the body.
 const MAX_PINNED: usize = 6;
-
-/// Arguments whose address has a register: the other general registers compute addresses.
-const ADDRESSED: usize = LEAST;
-
-/// Bytes of a mask in a loop, whatever it is made of.
-const MASK: usize = 8;
-
-/// Bytes of an element in a register.
-fn width(dtype: DType) -> usize {
-    if dtype == DType::I1 {
-        MASK
-    } else {
-        dtype.bytes()
-    }
-}
 
 /// Whether a loop may have an op on operands of this dtype.
 pub fn has(op: Op, dtype: DType) -> bool {
@@ -56,7 +41,7 @@ fn converts(from: DType, to: DType) -> bool {
 /// The code of a loop, which calls `function` with one of the `sites`; with products as [`expanded`] has them.
 /// `None` if it is too long for the processor's jumps, or its stack for the system.
 pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Option<Vec<u8>> {
-    let (chain, steps) = expanded(looped, tiny);
+    let Expanded { chain, steps, upper, vectors } = expanded(looped, tiny);
     let mut reads = vec![];
     for (at, step) in steps.iter().enumerate() {
         step.reads(&mut |v| reads.push((at, v)));
@@ -68,7 +53,8 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
     let uses = Uses::of(chain.values.len(), end + 1, reads.into_iter());
     let mut emitter = Emitter::new(&chain, uses);
     emitter.lanes = Lanes::One;
-    emitter.upper = vec![false; end];
+    emitter.upper = upper;
+    emitter.vectors = (0..chain.values.len()).map(|v| vectors.contains(&v)).collect();
     let (exits, escapes, rare, levels) = (vec![], vec![], vec![], vec![]);
     LoopEmitter {
         emitter,
@@ -90,28 +76,52 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
 /// of floats are fused with -0, which changes none: on AMD's Zen 5 a product that is a subnormal number, or of
 /// one, takes 1 to 3 cycles more and holds others up, a fused one takes 4 cycles whatever its numbers are (20 ns
 /// an iteration became 15 where a state of two numbers had died away).
-fn expanded(looped: &Loop, tiny: bool) -> (Chain, Vec<Step>) {
+fn expanded(looped: &Loop, tiny: bool) -> Expanded {
     let mut expansion = Expansion::of(&looped.chain);
-    let mut steps = vec![];
+    let (mut steps, mut upper) = (vec![], vec![]);
+    let mut vectors = looped.vectors.clone();
     for step in &looped.steps {
         match step {
             Step::Op(op) => {
+                let is_vector = op.is_vector(|v| vectors.contains(&v));
+                expansion.of_vectors = is_vector;
+                let is_single = looped.chain.values[op.result].dtype == DType::F32;
+                expansion.chain.width = if is_vector && is_single { 4 } else { 8 };
                 expansion.op(op);
                 let mask = expansion.guarded(op);
-                let mut ops = std::mem::take(&mut expansion.chain.ops);
+                let (mut ops, mut halves) = expansion.taken();
+                vectors.extend(ops.iter().map(|op| op.result).filter(|_| is_vector));
                 for op in ops.iter_mut().filter(|micro| tiny && micro.op == Op::Step(Operation::Mul)) {
                     let is_double = expansion.chain.values[op.result].dtype == DType::F64;
                     let sign = if is_double { (-0f64).to_bits() } else { u64::from((-0f32).to_bits()) };
                     op.op = Op::Step(Operation::MulAdd);
                     op.operands.push(expansion.literal(is_double, sign));
                 }
+                halves.resize(ops.len() + usize::from(mask.is_some()), false);
                 steps.extend(ops.into_iter().map(Step::Op));
                 steps.extend(mask.map(|mask| Step::Instead(mask, op.clone())));
+                upper.extend(halves);
             }
-            other => steps.push(other.clone()),
+            other => {
+                if matches!(other, Step::End(..)) {
+                    expansion.forget();
+                }
+                steps.push(other.clone());
+                upper.push(false);
+            }
         }
     }
-    (expansion.chain, steps)
+    Expanded { chain: expansion.chain, steps, upper, vectors }
+}
+
+/// The elements and steps of a loop.
+struct Expanded {
+    chain: Chain,
+    steps: Vec<Step>,
+    /// For each step, whether it is on the upper half of vectors, of singles that are computed as doubles.
+    upper: Vec<bool>,
+    /// The values that are vectors.
+    vectors: FxHashSet<usize>,
 }
 
 pub(super) struct LoopEmitter<'a> {
@@ -211,8 +221,8 @@ impl LoopEmitter<'_> {
             e.locked = [false; REGISTERS];
             e.held = [None; REGISTERS];
             let register = e.take();
-            e.load_placed(register, carried.place, e.chain.values[v].dtype);
-            e.store_slot(register, slot);
+            e.load_placed(register, carried.place, v);
+            e.store_slot(register, slot, v);
         }
         e.room = self.looped.carried.len();
         self.saved = e.room + ROOM;
@@ -243,7 +253,7 @@ impl LoopEmitter<'_> {
         self.emitter.held = [None; REGISTERS];
         self.emitter.pinned = level.registers.len();
         for (i, (&v, &register)) in level.carried.iter().zip(&level.registers).enumerate() {
-            self.emitter.load_slot(register, level.slot + i);
+            self.emitter.load_slot(register, level.slot + i, v);
             self.emitter.held[register as usize] = Some(v);
         }
     }
@@ -251,8 +261,8 @@ impl LoopEmitter<'_> {
     /// Writes what has a register to its slot.
     pub(super) fn unpin(&mut self) {
         let level = self.levels.last().expect("a loop has begun");
-        for (i, &register) in level.registers.iter().enumerate() {
-            self.emitter.store_slot(register, level.slot + i);
+        for (i, (&v, &register)) in level.carried.iter().zip(&level.registers).enumerate() {
+            self.emitter.store_slot(register, level.slot + i, v);
         }
     }
 
@@ -272,7 +282,21 @@ impl LoopEmitter<'_> {
             self.emitter.at = at;
             match step {
                 Step::Instead(mask, op) => self.instead(at, *mask, op),
+                Step::Op(op) if self.emitter.upper[at] && !self.emitter.is_vector(op.result) => {}
+                Step::Op(MicroOp { op: Op::Lane(lane, bytes), operands, result }) => {
+                    let is_carried = self.levels.iter().any(|level| level.carried.contains(&operands[0]));
+                    self.emitter.lane(operands[0], (*lane, *bytes), *result, is_carried);
+                    self.emitter.free_after(at);
+                }
+                Step::Op(MicroOp { op: Op::Join(bytes), operands, result }) => {
+                    let register = self.emitter.join(operands, usize::from(*bytes), *result);
+                    self.emitter.free_after(at);
+                    if let Some(register) = register {
+                        self.emitter.held[register as usize] = Some(*result);
+                    }
+                }
                 Step::Op(op) => {
+                    self.emitter.of(op.result);
                     let is_called = matches!(op.op, Op::Function(_) | Op::Function2(_));
                     if is_called {
                         self.unpin();
@@ -310,6 +334,7 @@ impl LoopEmitter<'_> {
     /// Goes to a call of the kernel if a mask is true.
     fn instead(&mut self, at: usize, mask: usize, op: &MicroOp) {
         let e = &mut self.emitter;
+        e.of(op.result);
         let result = e.register(op.result);
         e.guard(mask, true);
         let jump = e.exits.pop().expect("a guard jumps");
@@ -325,35 +350,33 @@ impl LoopEmitter<'_> {
         for Rare { jump, back, op, held: [before, after], result, locations } in self.rare.drain(..) {
             e.assembler.land(jump);
             let dtype = e.chain.values[op.result].dtype;
+            e.of(op.result);
             let is_kept = |&r: &usize| after[r].is_some() && r != usize::from(result);
             let kept: Vec<usize> = (0..NARROW_REGISTERS).filter(is_kept).collect();
-            kept.iter().for_each(|&r| e.store_slot(r as u8, saved + r));
+            kept.iter().for_each(|&r| e.whole(STORE, r as u8, e.slot(saved + r)));
             let first = saved + NARROW_REGISTERS;
             let mut far = vec![];
             for (i, &v) in op.operands.iter().enumerate() {
                 match before.iter().position(|&held| held == Some(v)) {
-                    Some(register) => e.store_slot(register as u8, first + i),
+                    Some(register) => e.whole(STORE, register as u8, e.slot(first + i)),
                     None => far.push((v, i)),
                 }
             }
             for (v, i) in far {
                 e.locations[v] = locations[i];
-                match (e.in_memory(v), locations[i]) {
-                    (Some(source), _) => e.load_from(result, source, dtype == DType::F64),
-                    (None, Location::Placed(place)) => e.load_placed(result, place, dtype),
-                    _ => unreachable!("an operand is somewhere"),
-                }
-                e.store_slot(result, first + i);
+                e.fetch(result, v);
+                e.whole(STORE, result, e.slot(first + i));
             }
             let slots: Vec<i32> = (0..=op.operands.len()).map(|i| e.slot(first + i)).collect();
             let call = calls::of(op.op, dtype == DType::F64).expect("a function has a kernel");
             let (room, made) = (e.slot(e.room), slots[op.operands.len()]);
-            e.call_kernel(&call, &slots, 1, room, room);
+            let count = if e.long() { LITERAL / dtype.bytes() } else { 1 };
+            e.call_kernel(&call, &slots, count, room, room);
             e.load_made(result, made, dtype == DType::F64);
             if let Some(&Location::Stack(slot)) = locations.last() {
-                e.store_slot(result, slot);
+                e.whole(STORE, result, e.slot(slot));
             }
-            kept.iter().for_each(|&r| e.load_slot(r as u8, saved + r));
+            kept.iter().for_each(|&r| e.whole(LOAD, r as u8, e.slot(saved + r)));
             e.assembler.jump_to(back);
         }
     }
@@ -361,6 +384,7 @@ impl LoopEmitter<'_> {
     /// Moves a number to the register of positions.
     pub(super) fn number(&mut self, v: usize) {
         self.emitter.locked = [false; REGISTERS];
+        self.emitter.of(v);
         let register = self.emitter.register(v);
         match self.emitter.chain.values[v].dtype.bytes() {
             8 => self.emitter.assembler.long_position(register),
@@ -386,10 +410,7 @@ impl LoopEmitter<'_> {
         self.address(put);
         for &(v, offset) in &put.elements {
             self.emitter.locked = [false; REGISTERS];
-            let dtype = self.emitter.chain.values[v].dtype;
-            let register = self.emitter.register(v);
-            self.emitter.width = width(dtype);
-            self.emitter.store(register, Source::At { base: COMPUTED, offset }, dtype, false);
+            self.emitter.put_away(v, Source::At { base: COMPUTED, offset });
         }
         self.emitter.free_after(at);
     }
@@ -402,10 +423,8 @@ impl LoopEmitter<'_> {
                 continue;
             }
             self.emitter.locked = [false; REGISTERS];
-            let dtype = self.emitter.chain.values[v].dtype;
             let to = self.emitter.take();
-            self.emitter.width = width(dtype);
-            self.emitter.load(to, Source::At { base: COMPUTED, offset }, dtype);
+            self.emitter.bring(to, Source::At { base: COMPUTED, offset }, v);
             self.emitter.held[to as usize] = Some(v);
             self.emitter.locations[v] = Location::Nowhere;
         }
@@ -450,6 +469,7 @@ impl LoopEmitter<'_> {
         let e = &mut self.emitter;
         if let Some(test) = test {
             e.locked = [false; REGISTERS];
+            e.of(test);
             let register = e.register(test);
             e.assembler.position(register);
         }
@@ -460,19 +480,22 @@ impl LoopEmitter<'_> {
         let mut copies = vec![None; level.carried.len()];
         for &(i, next) in moves.iter().filter(|(_, next)| level.carried.contains(next)) {
             e.locked = [false; REGISTERS];
+            e.of(next);
             let register = e.register(next);
             let slot = e.new_slot();
-            e.store_slot(register, slot);
+            e.store_slot(register, slot, next);
             copies[i] = Some(slot);
         }
         for &(i, next) in &moves {
             e.locked = [false; REGISTERS];
+            let v = level.carried[i];
+            e.of(v);
             match (copies[i], level.registers.get(i)) {
-                (Some(slot), Some(&to)) => e.load_slot(to, slot),
+                (Some(slot), Some(&to)) => e.load_slot(to, slot, v),
                 (Some(slot), None) => {
                     let register = e.take();
-                    e.load_slot(register, slot);
-                    e.store_slot(register, level.slot + i);
+                    e.load_slot(register, slot, v);
+                    e.store_slot(register, level.slot + i, v);
                 }
                 (None, Some(&to)) => {
                     let register = e.register(next);
@@ -480,7 +503,7 @@ impl LoopEmitter<'_> {
                 }
                 (None, None) => {
                     let register = e.register(next);
-                    e.store_slot(register, level.slot + i);
+                    e.store_slot(register, level.slot + i, v);
                 }
             }
         }
@@ -494,74 +517,5 @@ impl LoopEmitter<'_> {
             self.emitter.locked = [false; REGISTERS];
             self.emitter.store_placed(carried.value, carried.place);
         }
-    }
-}
-
-impl Emitter<'_> {
-    /// Emits an op on one element; returns the register of its result. Masks are of the same width for all.
-    fn element(&mut self, at: usize, op: &MicroOp) -> u8 {
-        let of = |v: usize| self.chain.values[v].dtype;
-        let dtype = of(*op.operands.last().expect("an op has operands"));
-        if let Op::Convert(to) = op.op {
-            if dtype != DType::I1 {
-                return self.converted(op.operands[0], dtype, to);
-            }
-            self.width = width(to);
-            return self.select(at, op);
-        }
-        self.width = width(dtype);
-        let register = self.select(at, op);
-        if of(op.result) == DType::I1 && dtype != DType::I1 && self.width < MASK {
-            self.widen_mask(register);
-        }
-        register
-    }
-
-    /// A new slot of the stack.
-    pub(super) fn new_slot(&mut self) -> usize {
-        self.stack += 1;
-        self.most = self.most.max(self.stack);
-        self.stack - 1
-    }
-
-    pub(super) fn store_slot(&mut self, from: u8, slot: usize) {
-        self.op(STORE, from, 0, Source::Stack((LITERAL * slot) as i32));
-    }
-
-    pub(super) fn load_slot(&mut self, to: u8, slot: usize) {
-        self.op(LOAD, to, 0, Source::Stack((LITERAL * slot) as i32));
-    }
-
-    /// A register with the address of an argument.
-    fn base(&mut self, argument: usize) -> u8 {
-        if argument < ADDRESSED {
-            return ADDRESSES[argument];
-        }
-        self.assembler.address(LOADED, argument);
-        LOADED
-    }
-
-    fn source_of(&mut self, place: Place, dtype: DType) -> Source {
-        let base = self.base(place.argument);
-        match place.moves {
-            true => Source::Element { base, scale: dtype.bytes() as u8, offset: place.offset },
-            false => Source::At { base, offset: place.offset },
-        }
-    }
-
-    /// Loads an element of a loop.
-    pub(super) fn load_placed(&mut self, to: u8, place: Place, dtype: DType) {
-        let source = self.source_of(place, dtype);
-        let width = std::mem::replace(&mut self.width, width(dtype));
-        self.load(to, source, dtype);
-        self.width = width;
-    }
-
-    fn store_placed(&mut self, v: usize, place: Place) {
-        let dtype = self.chain.values[v].dtype;
-        let register = self.register(v);
-        let source = self.source_of(place, dtype);
-        self.width = width(dtype);
-        self.store(register, source, dtype, false);
     }
 }

@@ -1,6 +1,6 @@
 //! Native code for loops on few numbers: a whole loop is one function, whose state stays in registers.
 //!
-//! The values of a [`Loop`] are single elements. What a loop carries is in registers, as far as there are
+//! The values of a [`Loop`] are single elements, or vectors of elements, as many as fill a register. What a loop carries is in registers, as far as there are
 //! some, else on the stack; other elements are read from memory, at places that are fixed or move on with
 //! each iteration. Instructions are those of [chains](super::chain) on one lane. A function leaves the loop
 //! early, with the state as it was at the start of an iteration, where an iteration needs what it has not: the
@@ -8,12 +8,13 @@
 
 use super::chain::{Chain, MicroOp};
 use crate::tensor::{Aval, Layout, View, ViewMut};
+use rustc_hash::FxHashSet;
 use std::fmt;
 
 /// Arguments of a call, at least: their addresses are loaded in advance.
 pub const LEAST: usize = 8;
 
-/// An element in the buffer of an argument.
+/// An element in the buffer of an argument, or the first one of a vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Number of the argument.
@@ -121,6 +122,8 @@ pub struct Loop {
     pub arguments: Vec<(usize, bool)>,
     /// Iterations for which places that move have elements.
     pub length: usize,
+    /// The values that are vectors, beside those that ops make of vectors.
+    pub vectors: FxHashSet<usize>,
     /// The function that asks whether the user stops the loop, and of how many iterations of the loops within
     /// those of this one it is called once; if there are such loops.
     pub asks: Option<(usize, i32)>,

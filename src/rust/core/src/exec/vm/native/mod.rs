@@ -27,6 +27,8 @@ mod expansion;
 mod folding;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod loop_code;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod loop_values;
 pub mod loops;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod machine;
@@ -103,6 +105,9 @@ mod code {
             LITERAL / width
         }
     }
+
+    /// Bytes of a vector in a loop.
+    pub const LOOP_VECTOR: usize = LITERAL;
 
     /// Whether a chain may have non-temporal stores. Those in runs begin where all its results are aligned.
     fn stores_past(chain: &Chain) -> bool {
@@ -219,6 +224,9 @@ mod code {
         1
     }
 
+    /// Bytes of a vector in a loop.
+    pub const LOOP_VECTOR: usize = 16;
+
     /// Steps of an op on this dtype, if it is a function; else 0.
     pub fn steps(_op: Op, _dtype: DType) -> usize {
         0
@@ -260,7 +268,7 @@ mod code {
     }
 }
 
-pub use code::{can_run, compile, has, is_here, lanes, loop_has, steps, Native};
+pub use code::{can_run, compile, has, is_here, lanes, loop_has, steps, Native, LOOP_VECTOR};
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests;

@@ -11,14 +11,17 @@ impl LoopEmitter<'_> {
     pub(super) fn begin(&mut self, at: usize, carried: &[(usize, usize)], test: usize) {
         self.unpin();
         self.spill_all();
+        // What is laid in the loop is not where that has no iteration.
+        self.emitter.laid.clear();
         let first = self.emitter.stack;
         for _ in carried {
             self.emitter.new_slot();
         }
-        for (i, &(_, v)) in carried.iter().enumerate() {
+        for (i, &(v, from)) in carried.iter().enumerate() {
             self.emitter.locked = [false; REGISTERS];
-            let register = self.emitter.register(v);
-            self.emitter.store_slot(register, first + i);
+            self.emitter.of(v);
+            let register = self.emitter.register(from);
+            self.emitter.store_slot(register, first + i, v);
         }
         self.number(test);
         let none = self.emitter.assembler.if_zero(true);
@@ -40,6 +43,7 @@ impl LoopEmitter<'_> {
             self.emitter.assembler.land(done);
         }
         self.unpin();
+        self.emitter.laid.clear();
         let none = self.levels.pop().and_then(|level| level.none);
         self.emitter.assembler.land(none.expect("only a loop within another ends here"));
         self.reload();

@@ -108,6 +108,36 @@ impl Emitter<'_> {
         self.assembler.call(call.function, call.kernel, slots, count, room);
     }
 
+    /// Repeats an element of so many bytes in all lanes.
+    pub fn repeated(&mut self, to: u8, from: Source, bytes: usize) {
+        let from = self.loaded(from, bytes);
+        self.op(repeat(bytes), to, 0, Source::Register(from));
+    }
+
+    /// A vector of these elements of so many bytes.
+    pub fn joined(&mut self, elements: &[usize], bytes: usize) -> u8 {
+        let first = self.register(elements[0]);
+        let to = self.take();
+        self.op(LOAD, to, 0, Source::Register(first));
+        for (lane, &v) in elements.iter().enumerate().skip(1) {
+            let from = self.element_source(v);
+            let from = self.loaded(from, bytes);
+            self.op(insert(bytes, lane), to, 0, Source::Register(from));
+        }
+        to
+    }
+
+    /// The register of an element, which is loaded if it is in memory.
+    fn loaded(&mut self, from: Source, bytes: usize) -> u8 {
+        match from {
+            Source::Register(register) => register,
+            from => {
+                self.assembler.load(bytes, SCRATCH, from);
+                SCRATCH
+            }
+        }
+    }
+
     /// Makes a mask of one element one of 8 bytes.
     pub fn widen_mask(&mut self, register: u8) {
         self.extend(register, register, self.width, 8, true);

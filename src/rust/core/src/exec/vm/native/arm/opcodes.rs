@@ -77,6 +77,16 @@ pub const WIDEN_UPPER: Vector = One(0x4E61_7800);
 pub const SINGLES: Vector = One(0x0E61_6800);
 pub const SINGLES_UPPER: Vector = One(0x4E61_6800);
 
+/// Repeats the first element, of so many bytes.
+pub fn repeat(bytes: usize) -> Vector {
+    One(0x4E00_0400 | (bytes as u32) << 16)
+}
+
+/// Puts the first element, of so many bytes, into a lane.
+pub fn insert(bytes: usize, lane: usize) -> Vector {
+    One(0x6E00_0400 | ((2 * lane + 1) * bytes) as u32 * (1 << 16))
+}
+
 /// Shifts elements of so many bits by a number.
 pub fn shift_left(bits: u32, by: u32) -> Vector {
     One(0x4F00_5400 | (bits + by) << 16)

@@ -66,6 +66,7 @@ impl Emitter<'_> {
             }
             Op::IsNan | Op::IsFinite | Op::IsInfinite => unreachable!("these are of floats, in steps"),
             Op::Guard(_) => unreachable!("it makes nothing"),
+            Op::Join(_) | Op::Lane(..) => unreachable!("loops have code for these"),
         }
     }
 

@@ -187,6 +187,42 @@ impl Emitter<'_> {
         }
     }
 
+    /// Repeats an element of so many bytes in all lanes.
+    pub fn repeated(&mut self, to: u8, from: Source, bytes: usize) {
+        self.assembler.vector(vector(1, 2, if bytes == 8 { 0x19 } else { 0x18 }), true, to, 0, from, None);
+    }
+
+    /// A vector of these elements of so many bytes.
+    pub fn joined(&mut self, elements: &[usize], bytes: usize) -> u8 {
+        let (lower, upper) = elements.split_at(elements.len() / 2);
+        let to = self.half(lower, bytes);
+        let other = self.half(upper, bytes);
+        self.assembler.vector(vector(1, 3, 0x18), true, to, to, Source::Register(other), Some(1));
+        to
+    }
+
+    fn half(&mut self, elements: &[usize], bytes: usize) -> u8 {
+        const PAIR: Vector = vector(1, 1, 0x14);
+        const UPPER_FROM_MEMORY: Vector = vector(1, 1, 0x16);
+        const INSERT: Vector = vector(1, 3, 0x21);
+        let locked = self.locked;
+        let mut first = self.register(elements[0]);
+        let to = self.take();
+        for (lane, &v) in elements.iter().enumerate().skip(1) {
+            match self.element_source(v) {
+                from if bytes == 4 => {
+                    self.assembler.vector(INSERT, false, to, first, from, Some((lane as u8) << 4));
+                }
+                from @ Source::Register(_) => self.assembler.vector(PAIR, false, to, first, from, None),
+                from => self.assembler.vector(UPPER_FROM_MEMORY, false, to, first, from, None),
+            }
+            first = to;
+        }
+        self.locked = locked;
+        self.locked[to as usize] = true;
+        to
+    }
+
     /// Makes a mask of one element one of 8 bytes.
     pub fn widen_mask(&mut self, register: u8) {
         let extend = [0x22, 0x24, 0x25][self.size()];

@@ -26,6 +26,9 @@ impl Emitter<'_> {
     pub fn load_from(&mut self, to: u8, source: Source, is_long: bool) {
         if self.is_wide() && matches!(source, Source::Literal(_)) {
             self.repeat(to, source, is_long, 0);
+        } else if matches!(source, Source::Literal(_)) {
+            // Of a loop in which it is read on vectors, too.
+            self.assembler.vector(LOAD, true, to, 0, source, None);
         } else {
             self.op(LOAD, to, 0, source);
         }
