@@ -51,6 +51,11 @@ impl Body {
         match rng.below(14) {
             0..=2 => self.add(dtype, &format!("{}({x}, {y})", rng.choose(&["add", "sub", "mul"]))),
             3 => self.add(dtype, &format!("{}({x}, {y})", rng.choose(&["max", "min"]))),
+            4 if !float => {
+                let literal = *rng.choose(&["3:i32", "8:i32", "-5:i32", "10007:i32"]);
+                let divisor = if rng.one_in(3) { y } else { self.spread(dtype, literal) };
+                self.add(dtype, &format!("{}({x}, {divisor})", rng.choose(&["mod", "floor_div"])));
+            }
             4 if float => self.add(dtype, &format!("div({x}, {y})")),
             5 | 6 if float => {
                 let f =

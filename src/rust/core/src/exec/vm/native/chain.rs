@@ -89,6 +89,13 @@ pub enum Op {
     NotStep(Operation),
     /// Leaves the steps if a mask is true of any element; makes nothing. Whether it is a mask of doubles.
     Guard(bool),
+    /// The upper 4 bytes of the product of two integers of 4 bytes without a sign, shifted to the right by so many bits.
+    High(u8),
+    /// Integers of 4 bytes as doubles: of a half of vectors.
+    Doubles,
+    /// Whole numbers, which are doubles, of the lower and of the upper half, as integers of 4 bytes; what has none, or is NaN,
+    /// becomes the smallest, or anything.
+    Integers,
     /// A vector of the operands, which are elements of so many bytes: of loops, as is the next one.
     Join(u8),
     /// The element in this lane of a vector of elements of so many bytes.

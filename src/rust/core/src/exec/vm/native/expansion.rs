@@ -4,6 +4,7 @@
 //! element there is no upper half.
 
 use super::chain::{Chain, MicroOp, Op, Origin, Value};
+use super::quotients::quotient;
 use crate::dtype::DType;
 use crate::kernels::math::formula::{Formula, Operation, Step};
 use crate::tensor::Literal;
@@ -25,6 +26,7 @@ pub struct Expanded {
 /// The formula of an op on operands of this dtype, if it is a function that has one.
 pub fn formula(op: Op, dtype: DType) -> Option<&'static Formula> {
     match op {
+        _ if !matches!(dtype, DType::F32 | DType::F64) => None,
         Op::Function(kernel) => kernel.formula(dtype == DType::F64),
         Op::Function2(kernel) => kernel.formula(dtype == DType::F64),
         _ => None,
@@ -34,6 +36,7 @@ pub fn formula(op: Op, dtype: DType) -> Option<&'static Formula> {
 /// As [`formula`], the total one.
 fn total_formula(op: Op, dtype: DType) -> Option<&'static Formula> {
     match op {
+        _ if !matches!(dtype, DType::F32 | DType::F64) => None,
         Op::Function(kernel) => kernel.total_formula(dtype == DType::F64),
         Op::Function2(kernel) => kernel.total_formula(dtype == DType::F64),
         _ => None,
@@ -49,7 +52,7 @@ pub fn expand(chain: &Chain) -> Expanded {
     chain.ops.iter().for_each(|micro| to.op(micro));
     let (ops, upper) = (std::mem::take(&mut to.chain.ops), std::mem::take(&mut to.upper));
     if !to.masks.is_empty() {
-        to.known.clear();
+        to.forget();
         let total = |micro: &MicroOp| total_formula(micro.op, chain.values[micro.result].dtype);
         let steps: usize = chain.ops.iter().filter_map(total).map(|formula| formula.steps.len()).sum();
         for micro in &chain.ops {
@@ -85,6 +88,10 @@ pub struct Expansion {
     /// Results of steps.
     known: FxHashMap<Key, usize>,
     literals: FxHashMap<(bool, u64), usize>,
+    /// Literals that are integers.
+    pub(super) whole: FxHashMap<i32, usize>,
+    /// Quotients of integers, for the dividend and the divisor, and whether they are vectors of a loop.
+    pub(super) quotients: FxHashMap<(usize, usize, bool), usize>,
     /// Masks that are guarded.
     masks: Vec<usize>,
     /// Results of steps that are never below zero.
@@ -100,6 +107,8 @@ impl Expansion {
             of_vectors: false,
             known: FxHashMap::with_capacity_and_hasher(8 * chain.ops.len(), Default::default()),
             literals: FxHashMap::default(),
+            whole: FxHashMap::default(),
+            quotients: FxHashMap::default(),
             decided: FxHashMap::default(),
             masks: vec![],
             above: FxHashSet::default(),
@@ -134,6 +143,7 @@ impl Expansion {
     /// Forgets which steps there are: of a loop that ends, they are not there after it.
     pub fn forget(&mut self) {
         self.known.clear();
+        self.quotients.clear();
     }
 
     /// The ops that were added since the last time, and which are on the upper half of vectors.
@@ -165,6 +175,9 @@ impl Expansion {
             };
             self.step((operation, false), of, DType::I1, false, Some(result));
             return;
+        }
+        if let Some(is_remainder) = quotient(micro.op, dtype) {
+            return self.quotient(micro, is_remainder);
         }
         if !is_float {
             return self.push(micro.clone(), false);

@@ -20,7 +20,7 @@ const MAX_PINNED: usize = 6;
 pub fn has(op: Op, dtype: DType) -> bool {
     match op {
         Op::Convert(to) => converts(dtype, to),
-        Op::Function(_) | Op::Function2(_) => matches!(dtype, DType::F32 | DType::F64),
+        Op::Function(_) | Op::Function2(_) if matches!(dtype, DType::F32 | DType::F64) => true,
         _ => super::coverage::has(op, dtype),
     }
 }
@@ -85,8 +85,8 @@ fn expanded(looped: &Loop, tiny: bool) -> Expanded {
             Step::Op(op) => {
                 let is_vector = op.is_vector(|v| vectors.contains(&v));
                 expansion.of_vectors = is_vector;
-                let is_single = looped.chain.values[op.result].dtype == DType::F32;
-                expansion.chain.width = if is_vector && is_single { 4 } else { 8 };
+                let is_short = looped.chain.values[op.result].dtype.bytes() == 4;
+                expansion.chain.width = if is_vector && is_short { 4 } else { 8 };
                 expansion.op(op);
                 let mask = expansion.guarded(op);
                 let (mut ops, mut halves) = expansion.taken();

@@ -38,6 +38,8 @@ mod nested;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pages;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod quotients;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod resident;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod run_loop;
@@ -55,7 +57,7 @@ pub use native_loop::{Buffer, NativeLoop};
 mod code {
     use super::machine::{self, ChainFunction, LITERAL, VECTOR};
     use super::pages::Pages;
-    use super::{emit, expansion, Argument, Chain, Nest, Op};
+    use super::{emit, expansion, quotients, Argument, Chain, Nest, Op};
     use crate::dtype::DType;
     use std::sync::{Arc, OnceLock};
 
@@ -128,7 +130,8 @@ mod code {
 
     /// Steps of an op on this dtype, if it is a function; else 0.
     pub fn steps(op: Op, dtype: DType) -> usize {
-        expansion::formula(op, dtype).map_or(0, |formula| formula.steps.len())
+        let quotient = || quotients::quotient(op, dtype).map_or(0, |_| quotients::STEPS);
+        expansion::formula(op, dtype).map_or_else(quotient, |formula| formula.steps.len())
     }
 
     /// Whether the level in use has native code.

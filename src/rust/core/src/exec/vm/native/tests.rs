@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::dtype::{dispatch, Bool, DType, Element, Int};
-use crate::kernels::cast;
 use crate::kernels::math::{self, scalar, Computed, Kernel1, Kernel2};
-use crate::kernels::memory::AlignedBytes;
+use crate::kernels::{cast, memory::AlignedBytes};
 use crate::tensor::Literal;
 
 mod literals;
+mod quotients;
 mod roots;
 
 /// An element as its bits.
@@ -86,18 +86,14 @@ fn one(op: Op, dtype: DType, x: &[Bits]) -> Bits {
                 Op::ShiftRightSigned => bits(v(0).shift_right_arithmetic(v(1))),
                 Op::Negate => bits(v(0).wrapping_neg()),
                 Op::Abs => bits($abs(v(0))),
+                Op::Function2(f) if f == &math::MODULO => bits(v(0).modulo(v(1))),
+                Op::Function2(_) => bits(v(0).floor_quotient(v(1))),
                 _ => compared!(v(0), v(1)),
             }
         }};
     }
     match (op, dtype) {
-        (Op::Select, _) => {
-            if x[0] == 1 {
-                x[1]
-            } else {
-                x[2]
-            }
-        }
+        (Op::Select, _) => x[if x[0] == 1 { 1 } else { 2 }],
         (Op::Convert(to), from) => {
             dispatch!(from, T => dispatch!(to, U => bits::<U>(from_bits::<T>(x[0]).convert())))
         }

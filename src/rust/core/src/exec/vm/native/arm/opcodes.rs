@@ -87,6 +87,18 @@ pub fn insert(bytes: usize, lane: usize) -> Vector {
     One(0x6E00_0400 | ((2 * lane + 1) * bytes) as u32 * (1 << 16))
 }
 
+/// Products of the lower or of the upper words without a sign, of 8 bytes.
+pub const PRODUCTS: Vector = Two(0x2EA0_C000);
+pub const PRODUCTS_UPPER: Vector = Two(0x6EA0_C000);
+/// The odd words of both operands.
+pub const ODD: Vector = Two(0x4E80_5800);
+/// Words of the upper half as integers of 8 bytes.
+pub const EXTEND_UPPER: Vector = One(0x4F20_A400);
+/// Doubles as integers of 8 bytes, rounded toward zero.
+pub const INTEGERS: Vector = One(0x4EE1_B800);
+/// As [`NARROW`], in the upper half, of integers of 8 bytes.
+pub const NARROW_UPPER: Vector = One(0x4EA1_2800);
+
 /// Shifts elements of so many bits by a number.
 pub fn shift_left(bits: u32, by: u32) -> Vector {
     One(0x4F00_5400 | (bits + by) << 16)

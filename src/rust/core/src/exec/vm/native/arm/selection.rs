@@ -66,8 +66,47 @@ impl Emitter<'_> {
             }
             Op::IsNan | Op::IsFinite | Op::IsInfinite => unreachable!("these are of floats, in steps"),
             Op::Guard(_) => unreachable!("it makes nothing"),
+            Op::High(by) => self.high(at, micro, by),
+            Op::Doubles => {
+                let x = self.register(micro.operands[0]);
+                let to = self.result(at);
+                self.op(
+                    if self.upper[at] { EXTEND_UPPER } else { extend(4, true) },
+                    to,
+                    0,
+                    Source::Register(x),
+                );
+                self.op(FLOATS.on_doubles(true), to, 0, Source::Register(to));
+                to
+            }
+            Op::Integers => {
+                let low = self.register(micro.operands[0]);
+                let to = self.take();
+                self.op(INTEGERS, SCRATCH, 0, Source::Register(low));
+                self.op(NARROW.of(4), to, 0, Source::Register(SCRATCH));
+                // Of one element there is no upper half.
+                if self.long() {
+                    let high = self.register(micro.operands[1]);
+                    self.op(INTEGERS, SCRATCH, 0, Source::Register(high));
+                    self.op(NARROW_UPPER, to, 0, Source::Register(SCRATCH));
+                }
+                to
+            }
             Op::Join(_) | Op::Lane(..) => unreachable!("loops have code for these"),
         }
+    }
+
+    /// The upper halves of products of integers of 4 bytes without a sign, shifted.
+    fn high(&mut self, at: usize, micro: &MicroOp, by: u8) -> u8 {
+        let (x, y) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
+        let to = self.result(at);
+        self.op(PRODUCTS_UPPER, SCRATCH, x, Source::Register(y));
+        self.op(PRODUCTS, to, x, Source::Register(y));
+        self.op(ODD, to, to, Source::Register(SCRATCH));
+        if by > 0 {
+            self.op(shift_right(32, by.into()), to, 0, Source::Register(to));
+        }
+        to
     }
 
     /// One instruction of two operands, in this order or in the other.

@@ -3,6 +3,7 @@
 pub mod assembler;
 mod moves;
 pub mod opcodes;
+mod quotients;
 mod selection;
 mod steps;
 mod wide;

@@ -109,6 +109,9 @@ impl Emitter<'_> {
             }
             Op::IsNan | Op::IsFinite | Op::IsInfinite => unreachable!("these are of floats, in steps"),
             Op::Guard(_) => unreachable!("it makes nothing"),
+            Op::High(by) => self.high(at, micro, by),
+            Op::Doubles => self.doubles(at, operand(0)),
+            Op::Integers => self.integers(operand(0), operand(1)),
             Op::Join(_) | Op::Lane(..) => unreachable!("loops have code for these"),
         }
     }
