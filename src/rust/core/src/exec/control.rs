@@ -369,18 +369,13 @@ fn repeat_while(
     let first = init.iter().chain(for_cond).map(|x| x.data);
     cond.run_each(first, std::iter::once(Output::Fresh(&mut go_on)), registers);
     begin(&mut buffers.state, init);
-    let (mut turn, mut tries) = (0, Tries::default());
-    while go_on[0] != 0 {
-        let native = carried.native.as_ref().filter(|_| tries.are_worth_it());
-        if let Some(native) = native {
-            let rest = for_body.iter().chain(for_cond);
-            let go_on = [&mut go_on[..]].into_iter();
-            let done = run_native((native, carried), buffers, turn, rest, go_on, 0..usize::MAX, false);
-            tries.count(done);
-            if done > 0 {
-                continue;
-            }
-        }
+    let mut turn = 0;
+    if let Some(native) = carried.native.as_ref().filter(|_| go_on[0] != 0) {
+        let rest = for_body.iter().chain(for_cond);
+        let test = [&mut go_on[..]].into_iter();
+        run_native(native, buffers, rest, test, 0..usize::MAX, false);
+    }
+    if go_on[0] != 0 {
         let Buffers { state, arena, turns, lists, .. } = buffers;
         let (mut memory, state) = enter(lists, arena, (body, carried), state, turn);
         let (for_body, for_cond) = (add_reads(&mut memory, for_body), add_reads(&mut memory, for_cond));
@@ -394,9 +389,6 @@ fn repeat_while(
         while memory.bytes(test)[0] != 0 {
             turns[at].run(body.plan(), &mut memory, registers);
             (at, turn) = (1 - at, 1 - turn);
-            if native.is_some() {
-                break;
-            }
         }
         *lists = memory.into_lists();
     }
@@ -413,43 +405,31 @@ fn scan(
     registers: &mut [u8],
 ) -> usize {
     let [_, read_types, written_types] = &carried.types;
-    let (mut turn, mut step, mut tries) = (0, 0, Tries::default());
-    while step < op.length {
-        let mut until = op.length;
-        if let Some(native) = carried.native.as_ref().filter(|_| tries.are_worth_it()) {
-            let stacks = stacks.iter_mut().map(|out| &mut *out.data);
-            let reads = sliced.iter().chain(rest);
-            let done = run_native((native, carried), buffers, turn, reads, stacks, step..until, op.reverse);
-            tries.count(done);
-            step += done;
-            if step == op.length {
-                break;
-            }
-            until = step + 1;
-        }
-        let Buffers { state, read, written, arena, turns, lists, .. } = buffers;
-        let (mut memory, state) = enter(lists, arena, (body, carried), state, turn);
-        let (read, written) = (add_writes(&mut memory, read), add_writes(&mut memory, written));
-        let rest = add_reads(&mut memory, rest);
-        for (turn, from) in turns.iter_mut().zip(0..) {
-            let inputs = state.numbers(from).chain(read.clone()).chain(rest.clone());
-            let outputs = state.numbers(1 - from).chain(written.clone());
-            turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
-        }
-        for (number, step) in (step..until).enumerate() {
-            for ((aval, source), buffer) in read_types.iter().zip(sliced).zip(read.clone()) {
-                Slice::of(aval, op, step).copy(source.data, memory.bytes_mut(buffer));
-            }
-            turns[number % 2].run(body.plan(), &mut memory, registers);
-            for ((aval, out), buffer) in written_types.iter().zip(&mut *stacks).zip(written.clone()) {
-                Slice::of(aval, op, step).put(memory.bytes(buffer), out.data);
-            }
-        }
-        turn = (turn + until - step) % 2;
-        step = until;
-        *lists = memory.into_lists();
+    if let Some(native) = &carried.native {
+        let stacks = stacks.iter_mut().map(|out| &mut *out.data);
+        run_native(native, buffers, sliced.iter().chain(rest), stacks, 0..op.length, op.reverse);
+        return 0;
     }
-    turn
+    let Buffers { state, read, written, arena, turns, lists, .. } = buffers;
+    let (mut memory, state) = enter(lists, arena, (body, carried), state, 0);
+    let (read, written) = (add_writes(&mut memory, read), add_writes(&mut memory, written));
+    let rest = add_reads(&mut memory, rest);
+    for (turn, from) in turns.iter_mut().zip(0..) {
+        let inputs = state.numbers(from).chain(read.clone()).chain(rest.clone());
+        let outputs = state.numbers(1 - from).chain(written.clone());
+        turn.bind(body.plan(), &mut memory, (0..INPUTS).chain(inputs).chain(outputs), registers);
+    }
+    for step in 0..op.length {
+        for ((aval, source), buffer) in read_types.iter().zip(sliced).zip(read.clone()) {
+            Slice::of(aval, op, step).copy(source.data, memory.bytes_mut(buffer));
+        }
+        turns[step % 2].run(body.plan(), &mut memory, registers);
+        for ((aval, out), buffer) in written_types.iter().zip(&mut *stacks).zip(written.clone()) {
+            Slice::of(aval, op, step).put(memory.bytes(buffer), out.data);
+        }
+    }
+    *lists = memory.into_lists();
+    op.length % 2
 }
 
 /// As [`scan`], for a body that reads and writes slices where they lie, one after the other.
@@ -484,45 +464,20 @@ fn scan_in_place(
     op.length % 2
 }
 
-/// How often native code was left, and the iterations that it ran.
-#[derive(Default)]
-struct Tries {
-    left: usize,
-    done: usize,
-}
-
-impl Tries {
-    /// Whether it is begun again: not where most iterations are others', as it takes longer to begin than
-    /// several iterations take.
-    fn are_worth_it(&self) -> bool {
-        const FEW: usize = 8;
-        self.left < FEW || self.done / self.left > FEW
-    }
-
-    fn count(&mut self, done: usize) {
-        self.left += 1;
-        self.done += done;
-    }
-}
-
-/// Runs steps of a loop in native code, from the state of this turn, which it replaces; returns how many it
-/// has run before one that it cannot run, or that was the last.
+/// Runs steps of a loop in native code, from the state at its beginning, which it replaces.
 fn run_native<'b>(
-    (native, carried): (&Scalars, &'b Carried),
+    native: &Scalars,
     buffers: &'b mut Buffers,
-    turn: usize,
     reads: impl Iterator<Item = &'b View<'b>> + Clone,
     writes: impl Iterator<Item = &'b mut [u8]>,
     steps: Range<usize>,
     reverse: bool,
-) -> usize {
-    let Buffers { state: [first, other], scratch, .. } = buffers;
-    let pairs = first.iter_mut().zip(other).zip(&carried.in_place);
-    let state = pairs.map(|((first, other), &same)| if same || turn == 0 { first } else { other });
-    let state = state.map(|buffer| Buffer::Write(buffer.as_mut_slice()));
+) {
+    let Buffers { state: [state, _], scratch, .. } = buffers;
+    let state = state.iter_mut().map(|buffer| Buffer::Write(buffer.as_mut_slice()));
     let reads = reads.map(|x| Buffer::Read(x.data));
     let writes = writes.map(Buffer::Write).chain([Buffer::Write(scratch.as_mut_slice())]);
-    native.code.run(state.chain(reads).chain(writes), steps, reverse, native.work)
+    native.code.run(state.chain(reads).chain(writes), steps, reverse, native.work);
 }
 
 /// A slice of the stacked values of a loop.

@@ -128,9 +128,9 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
     if to.longest > NARROW && to.apart() > plan {
         return None;
     }
-    let calls = CALL * to.calls.len();
+    let calls = CALL * to.called();
     let steps = to.repeated.saturating_add(to.looped.steps.len());
-    let (scratch, work) = (to.scratch, steps.saturating_add(100 * to.calls.len() + 1));
+    let (scratch, work) = (to.scratch, steps.saturating_add(100 * to.called() + 1));
     let picoseconds = steps.saturating_mul(STEP).saturating_add(FORMULA * to.formulas + calls);
     to.ask();
     to.looped.arguments.push((scratch, true));
@@ -157,8 +157,10 @@ struct Lowering<'a> {
     repeated: usize,
     /// Nodes with regions that cannot be computed without a jump.
     jumps: Vec<*const Node>,
-    /// In how many regions the body is that is lowered.
-    depth: usize,
+    /// In how many branches that are both computed the body is that is lowered.
+    both: usize,
+    /// Functions among the calls that are called for positions out of range alone.
+    raisers: usize,
     /// The number of carried values: their arguments, the first, can be written.
     carried: usize,
     /// What was written to arguments so far.
@@ -169,20 +171,12 @@ struct Lowering<'a> {
 }
 
 /// What was written to arguments.
+#[derive(Clone)]
 struct Written {
     /// How often windows of each input of the body were replaced.
     versions: Vec<usize>,
-    /// The step that comes after all that may leave an iteration: the first that writes.
-    first: Option<usize>,
-    /// For each element, the steps by which it is there.
-    made: Vec<usize>,
-}
-
-impl Written {
-    /// Whether something was written.
-    fn any(&self) -> bool {
-        self.first.is_some()
-    }
+    /// Whether some were.
+    any: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -201,9 +195,10 @@ impl<'a> Lowering<'a> {
             longest: 0,
             repeated: 0,
             jumps: vec![],
-            depth: 0,
+            both: 0,
+            raisers: 0,
             carried: roles.carried,
-            written: Written { versions: vec![0; body.inputs().len()], first: None, made: vec![] },
+            written: Written { versions: vec![0; body.inputs().len()], any: false },
             scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
             vectors: Vectors::new(vectors),
         };
@@ -226,6 +221,11 @@ impl<'a> Lowering<'a> {
         self.looped.steps.len() - self.vectors.lanes
     }
 
+    /// Functions that each iteration calls.
+    fn called(&self) -> usize {
+        self.calls.len() - self.raisers
+    }
+
     /// About how long an iteration takes, in picoseconds, as it compares with the estimate of a plan.
     fn apart(&self) -> usize {
         let reads = self.looped.reads.iter().filter(|(_, place)| place.moves).count();
@@ -242,7 +242,7 @@ impl<'a> Lowering<'a> {
             };
             divisions += usize::from(matches!(op, native::Op::Div | native::Op::Sqrt));
         }
-        let once = APART * work + DIVISION * divisions + CALL * self.calls.len();
+        let once = APART * work + DIVISION * divisions + CALL * self.called();
         once.saturating_add(self.repeated.saturating_mul(APART))
     }
 
@@ -253,7 +253,6 @@ impl<'a> Lowering<'a> {
     /// A new element.
     fn element(&mut self, dtype: DType, origin: Origin) -> usize {
         self.chain().values.push(native::Value { dtype, origin });
-        self.written.made.push(self.looped.steps.len() + 1);
         self.looped.chain.values.len() - 1
     }
 
@@ -267,7 +266,6 @@ impl<'a> Lowering<'a> {
             return known;
         }
         let new = self.element(literal.dtype(), Origin::Literal(literal));
-        self.written.made[new] = 0;
         self.literals.insert(literal, new);
         new
     }
@@ -331,7 +329,6 @@ impl<'a> Lowering<'a> {
             };
             self.held[input.index()] = Some(held);
         }
-        self.written.made.fill(0);
         Some(())
     }
 
@@ -366,7 +363,7 @@ impl<'a> Lowering<'a> {
         }
         if is_update(node) && self.is_whole(node.operands[0]) {
             // A branch that is not taken writes nothing.
-            if self.depth > 0 {
+            if self.both > 0 {
                 return None;
             }
             self.held[node.results[0].index()] = Some(Held::Updated(number));
@@ -519,7 +516,7 @@ impl<'a> Lowering<'a> {
     /// Calls the op.
     fn call(&mut self, node: &Node, results: &[Aval]) -> Option<()> {
         // One that fails would leave what was written.
-        if self.calls.len() == MAX_CALLS || self.written.any() {
+        if self.called() == MAX_CALLS || self.written.any {
             return None;
         }
         let scratch = self.scratch_argument;

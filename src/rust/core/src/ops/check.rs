@@ -2,11 +2,13 @@
 
 use super::attrs::Attrs;
 use super::contract::Form;
-use crate::dtype::DType;
+use crate::dtype::{dispatch_int, DType, Element};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
+use crate::kernels::cast;
 use crate::raised::raise;
 use crate::shape::Axis;
+use crate::tensor::{View, ViewMut};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -96,6 +98,37 @@ impl Check {
             };
             raise(at, Error::IndexOutOfRange { value, axis, size, window, call: site.to_string() });
         }
+    }
+}
+
+/// A function that raises the error for a position, which is all that it reads.
+pub type Raiser = Box<dyn Fn(&[View], &mut [ViewMut]) + Send + Sync>;
+
+impl Check {
+    /// As [`Check::raise`], of a number that is read later; `None` if it says nothing.
+    pub fn raiser(&self, at: usize, axis: Axis, size: usize, window: usize) -> Option<Raiser> {
+        let check = self.clone();
+        self.raises().then(|| -> Raiser {
+            Box::new(move |position, _| {
+                let position = &position[0];
+                check.raise(at, (index(position), position.dtype), axis, size, window);
+            })
+        })
+    }
+}
+
+/// The value of a 0-d integer.
+pub(super) fn index(x: &View) -> i64 {
+    dispatch_int!(x.dtype, T => position(cast::slice::<T>(x.data)[x.layout.offset]))
+}
+
+/// A position as a signed number. Larger unsigned ones saturate.
+pub(super) fn position<T: Element>(x: T) -> i64 {
+    let wrapped: i64 = x.convert();
+    if T::DTYPE == DType::UI64 && wrapped < 0 {
+        i64::MAX
+    } else {
+        wrapped
     }
 }
 

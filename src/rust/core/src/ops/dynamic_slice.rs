@@ -1,7 +1,7 @@
 //! Slices at positions that are operands, read and replaced.
 
 use super::attrs::{vector, Attrs};
-use super::check::Check;
+use super::check::{index, position, Check};
 use super::contract::{simplified, Form, Framed, Linear, OpDef, Promotion, Role, Simplified, Strip, Touched};
 use super::derive::Var;
 use super::lower::{are_wide, list, op_if, signature, Formula, Lowering};
@@ -9,11 +9,10 @@ use super::rules::{Batch, Batched, Vjp};
 use super::slice::{check_count, see, StaticSlice};
 use super::windows::{check_indices, fitted};
 use super::{written, Builder, Gather, Op, Row, Scatter, Update, Windows};
-use crate::dtype::{dispatch_int, DType, Element, ANY};
+use crate::dtype::{dispatch_int, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::graph::Value;
-use crate::kernels::cast;
 use crate::kernels::memory::indexed::store_at;
 use crate::kernels::tile::{copy, STACK_AXES};
 use crate::shape::{Axis, Shape};
@@ -75,21 +74,6 @@ fn clamped<'a>(
 
 /// What the ops do with windows that do not fit if they do not check them.
 const SILENT: &str = "clip";
-
-/// The value of a 0-d integer.
-fn index(x: &View) -> i64 {
-    dispatch_int!(x.dtype, T => position(cast::slice::<T>(x.data)[x.layout.offset]))
-}
-
-/// A position as a signed number. Larger unsigned ones saturate.
-pub(super) fn position<T: Element>(x: T) -> i64 {
-    let wrapped: i64 = x.convert();
-    if T::DTYPE == DType::UI64 && wrapped < 0 {
-        i64::MAX
-    } else {
-        wrapped
-    }
-}
 
 /// The axes of strips of the first operands, so many; the others are starts. A window that is as large as the operand
 /// along the axis starts at 0 there, whatever is asked.

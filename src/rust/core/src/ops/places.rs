@@ -1,7 +1,6 @@
 //! Where windows are, by their indices.
 
-use super::check::Check;
-use super::dynamic_slice::position;
+use super::check::{position, Check};
 use crate::dtype::{dispatch_int, DType, Element};
 use crate::exec::vm::{Find, PICKS};
 use crate::kernels::cast;

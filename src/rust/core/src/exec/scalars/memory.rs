@@ -1,17 +1,17 @@
 //! Values that stay in memory: windows of them are read at positions that are computed, and those of carried values
 //! are replaced where they lie. Elements are stored in the scratch memory for that.
 //!
-//! An iteration that is left, as a window is out of range, is run again from its start by another executor. So
-//! whatever may leave it comes before the first replacement. Replacements are done late: reads of what was there before
-//! come first. One that comes after finds a later version of the value, and then there is no native code.
+//! Replacements are done late: reads of what was there before come first. One that comes after finds a later version of the
+//! value, and then there is no native code. A position out of range is moved to the nearest that is in range, as the ops do,
+//! after the error was raised, if that is one; where nothing shall be written then, what is there is written.
 
 use super::{is_update, places, Held, Lowering, Node, MAX_ELEMENTS};
-use crate::dtype::DType;
-use crate::exec::vm::native::loops::{Place, Step, Window};
+use crate::dtype::{Bool, DType};
+use crate::exec::vm::native::loops::{Block, Call, Otherwise, Place, Step, Window};
 use crate::exec::vm::native::{self, Origin};
 use crate::graph::{Def, Value};
 use crate::kernels::memory::indexed::Targets;
-use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Scatter, Windows};
+use crate::ops::{Check, DynamicSlice, DynamicUpdateSlice, Gather, Scatter, Windows};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Layout, Literal};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Lowering<'_> {
     /// A window at a computed position.
     pub(super) fn window(&mut self, op: &DynamicSlice, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         let from = self.body.aval(node.operands[0]).clone();
-        let mut starts = self.starts(&from, &op.sizes, &node.operands[1..])?;
+        let starts = self.starts(&from, &op.sizes, &node.operands[1..])?;
         let known = self.known_place(&starts, op.check.raises());
         if let (Some(way), Held::Elements(all)) = (known, self.operand(node.operands[0])?) {
             let numbers: Vec<usize> = (0..result.shape.size()).collect();
@@ -72,18 +72,17 @@ impl Lowering<'_> {
             return Some(places.into_iter().map(|(_, at)| all[at as usize / from.dtype.bytes()]).collect());
         }
         let (argument, base) = self.in_memory(node.operands[0])?;
-        self.clamp(argument, &mut starts, op.check.raises());
-        let checked = self.check(&starts)?;
+        let otherwise = self.nearest(&op.check, 0, &from, &op.sizes, &starts)?;
         let elements = self.elements_of(result);
         let elements_at = placed(&from, &op.sizes, &elements, base)?;
-        self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements: elements_at }));
+        self.looped.steps.push(Step::Load(window(argument, &starts, otherwise, elements_at)));
         Some(elements)
     }
 
     /// Windows at computed positions, stacked.
     pub(super) fn windows(&mut self, op: &Gather, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
         let from = self.body.aval(node.operands[0]).clone();
-        let mut stack = self.stack(&op.windows, &from, &op.slice_sizes, node.operands[1])?;
+        let stack = self.stack(&op.windows, &from, &op.slice_sizes, node.operands[1])?;
         let ways = stack.starts.iter().map(|(starts, _)| self.known_place(starts, op.check.raises()));
         let ways: Option<Vec<i32>> = ways.collect();
         if let (Some(ways), Held::Elements(all)) = (ways, self.operand(node.operands[0])?) {
@@ -98,23 +97,20 @@ impl Lowering<'_> {
             return Some(made.into());
         }
         let (argument, base) = self.in_memory(node.operands[0])?;
-        for (starts, _) in &mut stack.starts {
-            self.clamp(argument, starts, op.check.raises());
-        }
         let elements = self.elements_of(result);
         let windows = stack.of(&op.windows, &result.shape, &elements);
-        for ((starts, way), own) in stack.starts.into_iter().zip(windows) {
-            let checked = self.check(&starts)?;
+        for (number, ((starts, way), own)) in stack.starts.into_iter().zip(windows).enumerate() {
+            let otherwise = self.nearest(&op.check, number, &from, &op.slice_sizes, &starts)?;
             let elements = placed(&from, &op.slice_sizes, &own, base.checked_add(way)?)?;
-            self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements }));
+            self.looped.steps.push(Step::Load(window(argument, &starts, otherwise, elements)));
         }
         Some(elements)
     }
 
     /// How far from the first element a window is, in bytes, if its position is known. One that does not fit is not, if that
     /// is an error, else it is moved.
-    fn known_place(&self, starts: &[(usize, i32, i32)], raises: bool) -> Option<i32> {
-        starts.iter().try_fold(0_i32, |way, &(v, most, bytes)| {
+    fn known_place(&self, starts: &[Position], raises: bool) -> Option<i32> {
+        starts.iter().try_fold(0_i32, |way, &Position { v, most, bytes, .. }| {
             let position = self.known_literal(v)?.convert(DType::I64).get::<i64>();
             let moved = position.clamp(0, most.into());
             let step = i32::try_from(moved).ok()?.checked_mul(bytes)?;
@@ -165,18 +161,48 @@ impl Lowering<'_> {
         elements.iter().enumerate().all(follows).then_some(first)
     }
 
-    /// Moves starts of windows that do not fit to the nearest that do, if that is what the op does with them. Those in
-    /// memory of the loop's own seldom fail to fit: the loop is left then.
-    fn clamp(&mut self, argument: usize, starts: &mut [(usize, i32, i32)], raises: bool) {
-        if raises || argument != self.scratch_argument {
-            return;
+    /// What is done with the window of this number that does not fit: it is moved, after an error was raised, if it is one.
+    fn nearest(
+        &mut self,
+        check: &Check,
+        number: usize,
+        of: &Aval,
+        sizes: &[usize],
+        starts: &[Position],
+    ) -> Option<Otherwise> {
+        let mut calls = vec![];
+        for &Position { v, axis, .. } in starts {
+            let Some(run) = check.raiser(number, axis, of.shape[axis.0], sizes[axis.0]) else { continue };
+            let aval = Aval::known(self.looped.chain.values[v].dtype, Shape::scalar());
+            let (at, argument) = (self.place(aval.bytes()), self.scratch_argument);
+            let place = Place { argument, offset: i32::try_from(at).ok()?, moves: false };
+            calls.push((self.calls.len(), place));
+            let layout = Layout::dense(&aval.shape);
+            self.calls.push(Call {
+                operands: vec![Block { aval, layout, argument, offset: at }],
+                results: vec![],
+                run,
+            });
+            self.raisers += 1;
         }
-        for (v, most, _) in starts {
-            let dtype = self.looped.chain.values[*v].dtype;
-            let [least, most] = [0, *most].map(|n| self.literal(Literal::new(n).convert(dtype)));
-            let above = self.op(native::Op::Max, vec![*v, least], dtype);
-            *v = self.op(native::Op::Min, vec![above, most], dtype);
-        }
+        Some(Otherwise::Nearest(calls))
+    }
+
+    /// Whether a window fits, where one that does not is left out.
+    fn fits(&mut self, starts: &[Position]) -> usize {
+        let yes = self.literal(Literal::new(Bool::TRUE));
+        starts.iter().fold(yes, |fits, &Position { v, most, .. }| {
+            let dtype = self.looped.chain.values[v].dtype;
+            let [least, most] = [0, most].map(|n| self.literal(Literal::new(n).convert(dtype)));
+            let above = self.op(native::Op::Ge, vec![v, least], DType::I1);
+            let below = self.op(native::Op::Le, vec![v, most], DType::I1);
+            let both = self.op(native::Op::And, vec![above, below], DType::I1);
+            if fits == yes {
+                both
+            } else {
+                self.op(native::Op::And, vec![fits, both], DType::I1)
+            }
+        })
     }
 
     /// The elements of a value of which windows are replaced at computed positions: in the scratch memory.
@@ -198,16 +224,11 @@ impl Lowering<'_> {
             return Some(made.into());
         }
         let at = self.stored(&to, &elements)?;
-        if node.op.get::<DynamicUpdateSlice>().is_some() {
-            windows
-                .iter_mut()
-                .for_each(|((starts, _), _)| self.clamp(self.scratch_argument, starts, node.op.raises()));
-        }
         windows.iter_mut().try_for_each(|((_, way), _)| {
             *way = way.checked_add(i32::try_from(at).ok()?)?;
             Some(())
         })?;
-        self.replace(self.scratch_argument, &to, &sizes, windows, by)?;
+        self.replace(node, self.scratch_argument, &to, &sizes, windows, by)?;
         match self.read(&to, self.scratch_argument, at, to.dtype.bytes(), false)? {
             Held::Elements(elements) => Some(elements),
             Held::Whole(..) | Held::Updated(_) | Held::Lying(_) => None,
@@ -222,10 +243,8 @@ impl Lowering<'_> {
             return None;
         }
         let (sizes, windows, by) = self.updates(node, &to)?;
-        if !self.written.any() {
-            self.written.first = Some(self.looped.steps.len());
-        }
-        self.replace(argument, &to, &sizes, windows, by)?;
+        self.replace(node, argument, &to, &sizes, windows, by)?;
+        self.written.any = true;
         self.written.versions[argument] += 1;
         Some(Held::Whole(argument, self.written.versions[argument]))
     }
@@ -257,26 +276,33 @@ impl Lowering<'_> {
     /// Replaces windows of these sizes in the buffer of an argument, in order.
     fn replace(
         &mut self,
+        node: &Node,
         argument: usize,
         to: &Aval,
         sizes: &[usize],
         windows: Vec<(Start, Vec<usize>)>,
         by: Option<native::Op>,
     ) -> Option<()> {
-        // All of them, before the first is replaced.
-        let checked =
-            windows.iter().try_fold(true, |all, ((starts, _), _)| Some(self.check(starts)? && all))?;
-        for ((starts, way), mut elements) in windows {
-            if let Some(op) = by {
+        let check = match (node.op.get::<DynamicUpdateSlice>(), node.op.get::<Scatter>()) {
+            (Some(op), _) => op.check.clone(),
+            (None, Some(op)) => op.check.clone(),
+            (None, None) => return None,
+        };
+        let leaves_out = node.op.get::<Scatter>().is_some() && !check.raises();
+        for (number, ((starts, way), mut elements)) in windows.into_iter().enumerate() {
+            let otherwise = self.nearest(&check, number, to, sizes, &starts)?;
+            if by.is_some() || leaves_out {
                 let old: Vec<usize> = elements.iter().map(|_| self.element(to.dtype, Origin::Made)).collect();
                 let there = placed(to, sizes, &old, way)?;
-                let starts = starts.clone();
-                self.looped.steps.push(Step::Load(Window { argument, starts, checked, elements: there }));
-                let both = old.into_iter().zip(elements);
-                elements = both.map(|(old, new)| self.op(op, vec![old, new], to.dtype)).collect();
+                self.looped.steps.push(Step::Load(window(argument, &starts, otherwise.clone(), there)));
+                let fits = if leaves_out { Some(self.fits(&starts)) } else { None };
+                for (new, old) in elements.iter_mut().zip(old) {
+                    let made = by.map_or(*new, |op| self.op(op, vec![old, *new], to.dtype));
+                    *new = fits.map_or(made, |fits| self.chosen(fits, [made, old], to.dtype));
+                }
             }
             let elements = placed(to, sizes, &elements, way)?;
-            self.looped.steps.push(Step::Put(Window { argument, starts, checked, elements }));
+            self.looped.steps.push(Step::Put(window(argument, &starts, otherwise, elements)));
         }
         Some(())
     }
@@ -305,15 +331,15 @@ impl Lowering<'_> {
             let step = steps.get(windows.index_vector_axis.0).copied().unwrap_or(0);
             let component = |(i, axis): (usize, &Axis)| {
                 let most = i32::try_from(of.shape[axis.0] - sizes[axis.0]).ok()?;
-                Some((numbers[first + i * step], most, bytes(axis)?))
+                Some(Position { v: numbers[first + i * step], most, bytes: bytes(axis)?, axis: *axis })
             };
             starts.push((windows.index_map.iter().enumerate().map(component).collect::<Option<_>>()?, way));
         }
         Some(Stack { starts, sizes: sizes.to_vec() })
     }
 
-    /// For each axis, the element with the number of a window, the largest in range, and the bytes between two.
-    fn starts(&mut self, of: &Aval, sizes: &[usize], starts: &[Value]) -> Option<Vec<(usize, i32, i32)>> {
+    /// Where a window is along each axis.
+    fn starts(&mut self, of: &Aval, sizes: &[usize], starts: &[Value]) -> Option<Vec<Position>> {
         let mut made = vec![];
         for (axis, &start) in starts.iter().enumerate() {
             let most = i32::try_from(of.shape[axis] - sizes[axis]).ok()?;
@@ -326,28 +352,34 @@ impl Lowering<'_> {
                 return None;
             }
             let bytes = i32::try_from(of.shape.strides()[axis] * of.dtype.bytes()).ok()?;
-            made.push((self.elements(start)?[0], most, bytes));
+            made.push(Position { v: self.elements(start)?[0], most, bytes, axis: Axis(axis) });
         }
         Some(made)
     }
+}
 
-    /// Has numbers checked before the first replacement, if there was one; whether they are.
-    fn check(&mut self, starts: &[(usize, i32, i32)]) -> Option<bool> {
-        let Some(first) = self.written.first else { return Some(false) };
-        if starts.iter().any(|&(v, ..)| self.written.made[v] > first) {
-            return None;
-        }
-        let numbers = starts.iter().map(|&(v, most, _)| (v, most)).collect();
-        self.looped.steps.insert(first, Step::Check(numbers));
-        self.written.first = Some(first + 1);
-        self.written.made.iter_mut().filter(|steps| **steps > first).for_each(|steps| *steps += 1);
-        Some(true)
+/// Where a window is along an axis.
+#[derive(Clone, Copy)]
+struct Position {
+    /// The element with the number, the largest number that is in range, and the bytes between two.
+    v: usize,
+    most: i32,
+    bytes: i32,
+    axis: Axis,
+}
+
+/// Elements at a position in the buffer of an argument.
+fn window(argument: usize, starts: &[Position], otherwise: Otherwise, elements: Vec<(usize, i32)>) -> Window {
+    Window {
+        argument,
+        starts: starts.iter().map(|start| (start.v, start.most, start.bytes)).collect(),
+        otherwise,
+        elements,
     }
 }
 
-/// Where a window is: for each axis, the element with its number, the largest in range, and the bytes between two; and the
-/// bytes from there on.
-type Start = (Vec<(usize, i32, i32)>, i32);
+/// Where a window is: along each axis, and the bytes from there on.
+type Start = (Vec<Position>, i32);
 
 /// The sizes of windows, where each is with its elements, and the op by which elements are replaced.
 type Updates = (Vec<usize>, Vec<(Start, Vec<usize>)>, Option<native::Op>);

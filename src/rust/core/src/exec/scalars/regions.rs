@@ -2,10 +2,10 @@
 //! follow one another, without a jump. A longer branch is a loop of at most one iteration.
 
 use super::vectors::Parts;
-use super::{is_native, Held, Lowering, Node, MAX_ELEMENTS, MAX_STEPS};
+use super::{is_native, Held, Lowering, Node, Written, MAX_ELEMENTS, MAX_STEPS};
 use crate::dtype::{Bool, DType};
 use crate::exec::vm::native;
-use crate::exec::vm::native::loops::{Call, Step, Window};
+use crate::exec::vm::native::loops::{Call, Otherwise, Step, Window};
 use crate::graph::{Def, Value};
 use crate::ops::{Control, DynamicSlice, Gather, Graph, If, Scan, While};
 use crate::shape::Shape;
@@ -23,8 +23,8 @@ const MAX_ITERATIONS: usize = 16;
 /// Bytes of what the iterations of a loop make that has more elements than are replaced, at most.
 const MAX_STACKED: usize = 1 << 18;
 
-/// The elements of the values that a loop carries.
-type State = Vec<Arc<[usize]>>;
+/// The values that a loop carries: elements, and what is in the buffer of an argument.
+type State = Vec<Held>;
 
 /// What was lowered before an attempt.
 struct Before {
@@ -35,33 +35,33 @@ struct Before {
     repeated: usize,
     lying: usize,
     lanes: usize,
-    first: Option<usize>,
+    raisers: usize,
+    written: Written,
+    held: Vec<Option<Held>>,
 }
 
 impl<'a> Lowering<'a> {
-    /// The elements of the results of a node with regions.
+    /// The results of a node with regions.
     pub(super) fn regions(&mut self, node: &'a Node) -> Option<Vec<Held>> {
         let control = node.op.control()?;
         if !self.jumps.contains(&std::ptr::from_ref(node)) {
             let before = self.before();
             if let Some(made) = self.straight(control, node) {
-                return Some(made.into_iter().map(Held::Elements).collect());
+                return Some(made);
             }
-            self.back(&before)?;
+            self.back(before);
             // In a loop it would be tried again with each attempt at that: as often as two to the power of its depth.
             self.jumps.push(node);
         }
         match control {
-            Control::If(op) => Some(self.chosen_branch(op, node)?.into_iter().map(Held::Elements).collect()),
+            Control::If(op) => self.chosen_branch(op, node),
             Control::Scan(op) => self.scan(op, node),
-            Control::While(op) => {
-                Some(self.while_it_holds(op, node)?.into_iter().map(Held::Elements).collect())
-            }
+            Control::While(op) => self.while_it_holds(op, node),
             Control::Custom(_) => None,
         }
     }
 
-    /// The elements of its results, if they are computed without a jump.
+    /// Its results, if they are computed without a jump.
     fn straight(&mut self, control: Control<'a>, node: &'a Node) -> Option<State> {
         let is_short = |v: &Value| self.body.aval(*v).shape.size() <= MAX_ELEMENTS;
         match control {
@@ -69,7 +69,7 @@ impl<'a> Lowering<'a> {
             Control::Scan(op)
                 if op.length <= MAX_ITERATIONS
                     && op.length * op.body.nodes().len() <= MAX_STEPS
-                    && node.results.iter().all(is_short) =>
+                    && node.results.iter().skip(op.carried).all(is_short) =>
             {
                 self.iterations(op, node)
             }
@@ -86,20 +86,19 @@ impl<'a> Lowering<'a> {
             repeated: self.repeated,
             lying: self.lying.len(),
             lanes: self.vectors.lanes,
-            first: self.written.first,
+            raisers: self.raisers,
+            written: self.written.clone(),
+            held: self.held.clone(),
         }
     }
 
-    /// Gives up what was lowered since then, unless it has changed what was before.
-    fn back(&mut self, before: &Before) -> Option<()> {
-        if self.written.first != before.first {
-            return None;
-        }
+    /// Gives up what was lowered since then.
+    fn back(&mut self, before: Before) {
         self.looped.steps.truncate(before.steps);
         self.calls.truncate(before.calls);
         (self.formulas, self.repeated, self.vectors.lanes) = (before.formulas, before.repeated, before.lanes);
-        self.forget(before);
-        Some(())
+        self.forget(&before);
+        (self.raisers, self.written, self.held) = (before.raisers, before.written, before.held);
     }
 
     /// Forgets what was made since then: it is not there where other code runs.
@@ -119,18 +118,18 @@ impl<'a> Lowering<'a> {
         for (v, input) in graph.inputs().iter().zip(inputs) {
             self.held[v.index()] = Some(input);
         }
-        self.depth += 1;
         let mut nodes = 0..graph.nodes().len();
         // Loops in loops have as many steps as the product of their lengths.
         let fits = nodes.all(|number| self.node(number).is_some() && self.steps() <= MAX_STEPS);
-        let made = if fits { graph.outputs().iter().map(|&v| self.elements(v)).collect() } else { None };
-        self.depth -= 1;
+        let made = if fits { self.states(graph.outputs()) } else { None };
         (self.body, self.held) = (body, held);
         made
     }
 
-    fn elements_of_all(&mut self, values: &[Value]) -> Option<State> {
-        values.iter().map(|&v| self.elements(v)).collect()
+    /// What is carried of these values.
+    fn states(&mut self, values: &[Value]) -> Option<State> {
+        let state = |held: &Held| matches!(held, Held::Elements(_) | Held::Whole(..));
+        values.iter().map(|&v| self.operand(v).filter(state)).collect()
     }
 
     fn inputs_of(&mut self, values: &[Value]) -> Option<Vec<Held>> {
@@ -140,27 +139,35 @@ impl<'a> Lowering<'a> {
     /// Both branches, and of each element the one that the condition chooses.
     fn branches(&mut self, op: &'a If, node: &'a Node) -> Option<State> {
         let work = |to: &Self| to.steps() + to.formulas;
-        let (before, calls) = (work(self), self.calls.len());
+        let (before, calls) = (work(self), self.called());
         let (condition, inputs) = node.operands.split_first()?;
         let condition = self.elements(*condition)?[0];
         let (first, second) = inputs.split_at(op.branches[0].inputs().len());
         let (first, second) = (self.inputs_of(first)?, self.inputs_of(second)?);
-        let (yes, no) = (self.region(&op.branches[0], first)?, self.region(&op.branches[1], second)?);
+        self.both += 1;
+        let (yes, no) = (self.region(&op.branches[0], first), self.region(&op.branches[1], second));
+        self.both -= 1;
         // A call may fail, in the branch that is not taken.
-        if work(self) - before > MAX_BRANCHES || self.calls.len() > calls {
+        if work(self) - before > MAX_BRANCHES || self.calls.len() - calls > 0 {
             return None;
         }
+        let (yes, no) = (yes?, no?);
         let types: Vec<Aval> = node.results.iter().map(|&v| self.body.aval(v).clone()).collect();
         let results = yes.iter().zip(&no).zip(types);
-        let mut chosen = |((yes, no), aval): ((&Arc<[usize]>, &Arc<[usize]>), Aval)| {
+        let mut chosen = |((yes, no), aval): ((&Held, &Held), Aval)| {
+            let (Held::Elements(yes), Held::Elements(no)) = (yes, no) else {
+                return same(yes, no).then(|| yes.clone());
+            };
             let lines: Vec<_> = yes.iter().zip(&**no).map(|(&yes, &no)| vec![condition, yes, no]).collect();
-            self.alike(&aval, &lines, |to, line| Some(to.chosen(line[0], [line[1], line[2]], aval.dtype)))
+            let made = self
+                .alike(&aval, &lines, |to, line| Some(to.chosen(line[0], [line[1], line[2]], aval.dtype)));
+            made.map(Held::Elements)
         };
         results.map(&mut chosen).collect()
     }
 
     /// An element, or another one, by a condition.
-    fn chosen(&mut self, condition: usize, [yes, no]: [usize; 2], dtype: DType) -> usize {
+    pub(super) fn chosen(&mut self, condition: usize, [yes, no]: [usize; 2], dtype: DType) -> usize {
         if yes == no {
             return yes;
         }
@@ -179,21 +186,24 @@ impl<'a> Lowering<'a> {
     fn iterations(&mut self, op: &'a Scan, node: &'a Node) -> Option<State> {
         let (state, rest) = node.operands.split_at(op.carried);
         let (sliced, captured) = rest.split_at(op.sliced);
-        let (mut state, stacks) = (self.elements_of_all(state)?, self.elements_of_all(sliced)?);
+        let mut state = self.states(state)?;
+        let stacks = sliced.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
         let captured = self.inputs_of(captured)?;
-        let mut made: Vec<State> = vec![vec![]; node.results.len() - op.carried];
+        let mut made: Vec<Vec<Arc<[usize]>>> = vec![vec![]; node.results.len() - op.carried];
         for step in 0..op.length {
             let index = if op.reverse { op.length - 1 - step } else { step };
             let slices = stacks.iter().map(|stack| -> Arc<[usize]> {
                 let size = stack.len() / op.length;
                 (0..size).map(|i| stack[place(op, index, i, size)]).collect()
             });
-            let inputs = state.iter().cloned().chain(slices).map(Held::Elements);
+            let inputs = state.iter().cloned().chain(slices.map(Held::Elements));
             let inputs = inputs.chain(captured.iter().cloned()).collect();
             let mut outputs = self.region(&op.body, inputs)?;
             let slices = outputs.split_off(op.carried);
             state = outputs;
-            made.iter_mut().zip(slices).for_each(|(made, slice)| made.push(slice));
+            for (made, slice) in made.iter_mut().zip(slices) {
+                made.push(elements(slice)?);
+            }
         }
         let stacked = made.into_iter().map(|mut slices| -> Arc<[usize]> {
             if op.reverse {
@@ -206,7 +216,7 @@ impl<'a> Lowering<'a> {
             }
             all.into()
         });
-        Some(state.into_iter().chain(stacked).collect())
+        Some(state.into_iter().chain(stacked.map(Held::Elements)).collect())
     }
 
     /// A loop that carries elements, which are these at first, and runs about so many `times`: its body makes the elements
@@ -214,17 +224,30 @@ impl<'a> Lowering<'a> {
     fn repeat(
         &mut self,
         types: &[Aval],
-        first: &[Arc<[usize]>],
+        first: &[Held],
         test: usize,
         times: usize,
         body: impl FnOnce(&mut Self, &State) -> Option<(State, Option<usize>)>,
     ) -> Option<State> {
         let begins = self.looped.steps.len();
-        let (state, vectors): (State, Vec<Parts>) = types.iter().map(|aval| self.carried(aval)).unzip();
+        let mut state = vec![];
+        for (aval, first) in types.iter().zip(first) {
+            state.push(match first {
+                // What was there before is there no more in later iterations, nor after the loop.
+                &Held::Whole(argument, _) => (self.next_version(argument), vec![]),
+                _ => {
+                    let (elements, vectors) = self.carried(aval);
+                    (Held::Elements(elements), vectors)
+                }
+            });
+        }
+        let (state, vectors): (State, Vec<Parts>) = state.into_iter().unzip();
         let taken = self.looped.steps.split_off(begins);
         let mut pairs = vec![];
         for ((vectors, state), first) in vectors.iter().zip(&state).zip(first) {
-            pairs.extend(self.pairs(vectors, state, first).into_iter().map(|(_, [v, first])| (v, first)));
+            if let (Held::Elements(state), Held::Elements(first)) = (state, first) {
+                pairs.extend(self.pairs(vectors, state, first).into_iter().map(|(_, [v, first])| (v, first)));
+            }
         }
         self.looped.steps.push(Step::Begin(pairs, test));
         self.looped.steps.extend(taken);
@@ -232,7 +255,13 @@ impl<'a> Lowering<'a> {
         let (next, again) = body(self, &state)?;
         let mut ends = vec![];
         for ((vectors, state), next) in vectors.iter().zip(&state).zip(&next) {
-            ends.extend(self.pairs(vectors, state, next).into_iter().map(|(_, [_, next])| next));
+            match (state, next) {
+                (Held::Elements(state), Held::Elements(next)) => {
+                    ends.extend(self.pairs(vectors, state, next).into_iter().map(|(_, [_, next])| next));
+                }
+                (Held::Whole(argument, _), next) if same(next, &self.version(*argument)) => {}
+                _ => return None,
+            }
         }
         self.looped.steps.push(Step::End(ends, again));
         self.forget(&before);
@@ -240,21 +269,27 @@ impl<'a> Lowering<'a> {
             + (self.formulas - before.formulas)
             + (self.repeated - before.repeated);
         self.repeated = self.repeated.saturating_add(done.saturating_mul(times - 1));
-        // Elements that were taken out in the loop are not there after it.
-        let values = state.into_iter().zip(&vectors).zip(types);
-        Some(
-            values
-                .map(
-                    |((state, vectors), aval)| {
-                        if vectors.is_empty() {
-                            state
-                        } else {
-                            self.parts(vectors, aval)
-                        }
-                    },
-                )
-                .collect(),
-        )
+        let mut made = vec![];
+        for ((state, vectors), aval) in state.into_iter().zip(&vectors).zip(types) {
+            made.push(match state {
+                Held::Whole(argument, _) => self.version(argument),
+                // Elements that were taken out in the loop are not there after it.
+                _ if !vectors.is_empty() => Held::Elements(self.parts(vectors, aval)),
+                state => state,
+            });
+        }
+        Some(made)
+    }
+
+    /// What is in the buffer of an argument now.
+    fn version(&self, argument: usize) -> Held {
+        Held::Whole(argument, self.written.versions[argument])
+    }
+
+    /// The same, as another value than before.
+    fn next_version(&mut self, argument: usize) -> Held {
+        self.written.versions[argument] += 1;
+        self.version(argument)
     }
 
     /// The branch that the condition chooses.
@@ -265,32 +300,67 @@ impl<'a> Lowering<'a> {
         let (first, second) = inputs.split_at(op.branches[0].inputs().len());
         let sides = [self.inputs_of(first)?, self.inputs_of(second)?];
         let types: Vec<Aval> = node.results.iter().map(|&v| self.body.aval(v).clone()).collect();
+        let is_short: Vec<bool> = types.iter().map(|aval| aval.shape.size() <= MAX_ELEMENTS).collect();
+        let short: Vec<Aval> =
+            types.iter().zip(&is_short).filter(|(_, short)| **short).map(|(aval, _)| aval.clone()).collect();
         let mut zeros = |aval: &Aval| {
             let zero = self.literal(Literal::new(0i32).convert(aval.dtype));
-            vec![zero; aval.shape.size()].into()
+            Held::Elements(vec![zero; aval.shape.size()].into())
         };
-        let mut state: State = types.iter().map(&mut zeros).collect();
+        let mut state: State = short.iter().map(&mut zeros).collect();
+        let begins = self.written.versions.clone();
+        let (mut ends, mut long) = (vec![], vec![]);
         for ((branch, inputs), test) in op.branches.iter().zip(sides).zip([condition, other]) {
-            state = self.repeat(&types, &state, test, 1, |to, _| Some((to.region(branch, inputs)?, None)))?;
+            // Either branch begins with what was there before.
+            self.written.versions.clone_from(&begins);
+            let whole = &mut long;
+            state = self.repeat(&short, &state, test, 1, |to, _| {
+                let made = to.region(branch, inputs)?;
+                let (mut elements, mut others) = (vec![], vec![]);
+                for (held, short) in made.into_iter().zip(&is_short) {
+                    match held {
+                        held @ Held::Elements(_) if *short => elements.push(held),
+                        Held::Whole(argument, _) if !short && same(&held, &to.version(argument)) => {
+                            others.push(argument)
+                        }
+                        _ => return None,
+                    }
+                }
+                whole.push(others);
+                Some((elements, None))
+            })?;
+            ends.push(self.written.versions.clone());
         }
-        Some(state)
+        if long[0] != long[1] {
+            return None;
+        }
+        // What either of them has changed is another value from now on.
+        for (argument, version) in self.written.versions.iter_mut().enumerate() {
+            let last = ends[0][argument].max(ends[1][argument]);
+            *version = last + usize::from(last > begins[argument]);
+        }
+        let (mut state, mut long) = (state.into_iter(), long[0].iter());
+        let mut result = |&short: &bool| match short {
+            true => state.next(),
+            false => long.next().map(|&argument| self.version(argument)),
+        };
+        is_short.iter().map(&mut result).collect()
     }
 
     /// A loop as long as a condition holds.
     fn while_it_holds(&mut self, op: &'a While, node: &'a Node) -> Option<State> {
         let (state, rest) = node.operands.split_at(op.carried);
         let (for_cond, for_body) = rest.split_at(op.cond.inputs().len() - op.carried);
-        let first = self.elements_of_all(state)?;
+        let first = self.states(state)?;
         let (for_cond, for_body) = (self.inputs_of(for_cond)?, self.inputs_of(for_body)?);
         self.lay(&op.body, &for_body)?;
-        let with = |state: &State, rest: &[Held]| {
-            state.iter().cloned().map(Held::Elements).chain(rest.iter().cloned()).collect::<Vec<_>>()
-        };
-        let test = self.region(&op.cond, with(&first, &for_cond))?[0][0];
+        let with = |state: &State, rest: &[Held]| state.iter().chain(rest).cloned().collect::<Vec<_>>();
+        let holds = |made: State| made.into_iter().next().and_then(elements).map(|made| made[0]);
+        let test = holds(self.region(&op.cond, with(&first, &for_cond))?)?;
         let types = types_of(&op.body, op.carried);
         self.repeat(&types, &first, test, 1, |to, state| {
             let next = to.region(&op.body, with(state, &for_body))?;
-            let again = to.region(&op.cond, with(&next, &for_cond))?[0][0];
+            let again = holds(to.region(&op.cond, with(&next, &for_cond))?)?;
             Some((next, Some(again)))
         })
     }
@@ -302,7 +372,7 @@ impl<'a> Lowering<'a> {
         }
         let (state, rest) = node.operands.split_at(op.carried);
         let (sliced, captured) = rest.split_at(op.sliced);
-        let mut first = self.elements_of_all(state)?;
+        let mut first = self.states(state)?;
         let captured = self.inputs_of(captured)?;
         self.lay(&op.body, &captured)?;
         let mut read = vec![];
@@ -327,22 +397,22 @@ impl<'a> Lowering<'a> {
         let [zero, one, length, last] = [0, 1, op.length, op.length - 1].map(number);
         let yes = self.literal(Literal::new(Bool::TRUE));
         let begin = self.literal(if op.reverse { last? } else { zero? });
-        first.push(Arc::new([begin]));
+        first.push(Held::Elements(Arc::new([begin])));
         let mut types = types_of(&op.body, op.carried);
         types.push(Aval::known(DType::I32, Shape::scalar()));
         let mut state = self.repeat(&types, &first, yes, op.length, |to, state| {
             let (index, state) = state.split_last()?;
-            let index = index[0];
-            let mut inputs: Vec<Held> = state.iter().cloned().map(Held::Elements).collect();
+            let index = elements(index.clone())?[0];
+            let mut inputs: Vec<Held> = state.to_vec();
             for slices in &read {
-                let elements = to.elements_of(&slices.aval);
-                to.looped.steps.push(Step::Load(slices.window(index, &elements)));
-                inputs.push(Held::Elements(elements));
+                let read = to.elements_of(&slices.aval);
+                to.looped.steps.push(Step::Load(slices.window(index, &read)));
+                inputs.push(Held::Elements(read));
             }
             inputs.extend(captured.iter().cloned());
             let mut outputs = to.region(&op.body, inputs)?;
-            for (slices, elements) in written.iter().zip(outputs.split_off(op.carried)) {
-                to.looped.steps.push(Step::Put(slices.window(index, &elements)));
+            for (slices, made) in written.iter().zip(outputs.split_off(op.carried)) {
+                to.looped.steps.push(Step::Put(slices.window(index, &*elements(made)?)));
             }
             let one = to.literal(one?);
             let (step, test, end) = match op.reverse {
@@ -352,11 +422,11 @@ impl<'a> Lowering<'a> {
             let next = to.op(step, vec![index, one], DType::I32);
             let end = to.literal(end);
             let again = to.op(test, vec![next, end], DType::I1);
-            outputs.push(Arc::new([next]));
+            outputs.push(Held::Elements(Arc::new([next])));
             Some((outputs, Some(again)))
         })?;
         state.pop();
-        let mut results: Vec<Held> = state.into_iter().map(Held::Elements).collect();
+        let mut results = state;
         for (aval, at) in made {
             results.push(match aval.shape.size() <= MAX_ELEMENTS {
                 true => self.read(&aval, self.scratch_argument, at, aval.dtype.bytes(), false)?,
@@ -381,6 +451,19 @@ impl<'a> Lowering<'a> {
         }
         Some(())
     }
+}
+
+/// The elements of a value that consists of such.
+fn elements(held: Held) -> Option<Arc<[usize]>> {
+    match held {
+        Held::Elements(elements) => Some(elements),
+        Held::Whole(..) | Held::Updated(_) | Held::Lying(_) => None,
+    }
+}
+
+/// Whether two values are the same one in the buffer of an argument.
+fn same(x: &Held, y: &Held) -> bool {
+    matches!((x, y), (Held::Whole(a, v), Held::Whole(b, w)) if (a, v) == (b, w))
 }
 
 /// The types of the first inputs of the body of a loop, which it carries.
@@ -419,7 +502,7 @@ impl Slices {
         Window {
             argument: self.argument,
             starts: vec![(number, self.last, self.apart)],
-            checked: true,
+            otherwise: Otherwise::Never,
             elements,
         }
     }

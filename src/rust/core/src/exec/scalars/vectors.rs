@@ -150,10 +150,7 @@ impl Lowering<'_> {
         let elements = &key.0;
         let vector = self.element(dtype, Origin::Made);
         match self.side_by_side_at(elements, bytes) {
-            Some(place) => {
-                self.written.made[vector] = elements.iter().map(|&v| self.written.made[v]).max().unwrap_or(0);
-                self.looped.reads.push((vector, place));
-            }
+            Some(place) => self.looped.reads.push((vector, place)),
             None => {
                 let op = native::Op::Join(bytes as u8);
                 self.looped.steps.push(Step::Op(MicroOp { op, operands: elements.clone(), result: vector }));

@@ -6,8 +6,9 @@ use super::coverage::is_integer;
 use super::emit::{Emitter, Lanes, Location, REGISTERS};
 use super::expansion::Expansion;
 use super::loop_values::ADDRESSED;
-use super::loops::{Loop, Step, Window};
+use super::loops::{Loop, Otherwise, Step, Window};
 use super::machine::{Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, NARROW_REGISTERS, ROOM, STORE};
+use super::outside::Outside;
 use super::uses::Uses;
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
@@ -55,7 +56,7 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
     emitter.lanes = Lanes::One;
     emitter.upper = upper;
     emitter.vectors = (0..chain.values.len()).map(|v| vectors.contains(&v)).collect();
-    let (exits, escapes, rare, levels) = (vec![], vec![], vec![], vec![]);
+    let (exits, escapes, rare, outside, levels) = (vec![], vec![], vec![], vec![], vec![]);
     LoopEmitter {
         emitter,
         looped,
@@ -65,6 +66,7 @@ pub fn emit(looped: &Loop, function: usize, sites: &[usize], tiny: bool) -> Opti
         exits,
         escapes,
         rare,
+        outside,
         saved: 0,
         levels,
         asks: 0,
@@ -128,16 +130,18 @@ pub(super) struct LoopEmitter<'a> {
     pub(super) emitter: Emitter<'a>,
     pub(super) looped: &'a Loop,
     steps: &'a [Step],
-    function: usize,
-    sites: &'a [usize],
+    pub(super) function: usize,
+    pub(super) sites: &'a [usize],
     /// Jumps out of the loop.
     exits: Vec<Jump>,
     /// Jumps out of it from loops within an iteration.
     pub(super) escapes: Vec<Jump>,
     /// Calls that are rare, whose code is behind that of the loop.
     rare: Vec<Rare>,
+    /// Positions that are out of range, as seldom.
+    pub(super) outside: Vec<Outside>,
     /// The first stack slot of those for registers during such a call, and then for its operands.
-    saved: usize,
+    pub(super) saved: usize,
     /// The loop, and the loops within an iteration that have begun.
     pub(super) levels: Vec<Level>,
     /// The place on the stack of the number of iterations until it is asked whether the user stops the loop.
@@ -189,16 +193,18 @@ impl LoopEmitter<'_> {
         }
         let leaves = self.emitter.assembler.here();
         self.leave();
+        let ends = self.emitter.assembler.here();
         self.emitter.assembler.left();
         self.emitter.assembler.end(ADDRESSES.len());
         self.escape(leaves);
         self.rare_calls();
+        self.outside(ends);
         self.emitter.assembler.set_stack(frame, LITERAL * self.emitter.most);
         self.emitter.assembler.finish()
     }
 
     /// Loads the addresses of arguments that have a register.
-    fn addresses(&mut self) {
+    pub(super) fn addresses(&mut self) {
         for (argument, &register) in ADDRESSES[..ADDRESSED].iter().enumerate() {
             self.emitter.assembler.address(register, argument);
         }
@@ -313,14 +319,6 @@ impl LoopEmitter<'_> {
                     self.emitter.store_placed(*v, *place);
                     self.emitter.free_after(at);
                 }
-                Step::Check(numbers) => {
-                    for &(v, most) in numbers {
-                        self.number(v);
-                        let outside = self.emitter.assembler.if_outside(most);
-                        self.exit(outside);
-                    }
-                    self.emitter.free_after(at);
-                }
                 Step::Load(load) => self.load(at, load),
                 Step::Put(put) => self.put(at, put),
                 Step::Call(site) => self.call(at, *site),
@@ -396,9 +394,13 @@ impl LoopEmitter<'_> {
     fn address(&mut self, window: &Window) {
         for (i, &(v, most, bytes)) in window.starts.iter().enumerate() {
             self.number(v);
-            if !window.checked {
-                let outside = self.emitter.assembler.if_outside(most);
-                self.exit(outside);
+            match &window.otherwise {
+                Otherwise::Never => {}
+                Otherwise::Nearest(calls) => {
+                    let jump = self.emitter.assembler.if_outside(most);
+                    let (back, held) = (self.emitter.assembler.here(), self.emitter.held);
+                    self.outside.push(Outside { jump, back, v, most, call: calls.get(i).copied(), held });
+                }
             }
             self.emitter.assembler.stride(bytes, i > 0);
         }

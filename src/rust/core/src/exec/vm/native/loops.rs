@@ -2,9 +2,8 @@
 //!
 //! The values of a [`Loop`] are single elements, or vectors of elements, as many as fill a register. What a loop carries is in registers, as far as there are
 //! some, else on the stack; other elements are read from memory, at places that are fixed or move on with
-//! each iteration. Instructions are those of [chains](super::chain) on one lane. A function leaves the loop
-//! early, with the state as it was at the start of an iteration, where an iteration needs what it has not: the
-//! caller runs this one in another way, and may come back. An iteration may have loops of its own.
+//! each iteration. Instructions are those of [chains](super::chain). An iteration may have loops of its own. What positions
+//! out of range do is done behind the code of the loop. A function that unwinds ends the loop.
 
 use super::chain::{Chain, MicroOp};
 use crate::tensor::{Aval, Layout, View, ViewMut};
@@ -35,8 +34,6 @@ pub enum Step {
     Instead(usize, MicroOp),
     /// Stores an element.
     Store(usize, Place),
-    /// Leaves the loop if one of some elements, a number, is negative or above the other number.
-    Check(Vec<(usize, i32)>),
     /// Loads elements at a position that is computed.
     Load(Window),
     /// Stores elements at a position that is computed.
@@ -62,7 +59,6 @@ impl Step {
                 [mask, &op.result].into_iter().chain(&op.operands).for_each(|&v| visit(v));
             }
             Step::Store(v, _) => visit(*v),
-            Step::Check(numbers) => numbers.iter().for_each(|&(v, _)| visit(v)),
             Step::Load(load) => load.starts.iter().for_each(|&(v, ..)| visit(v)),
             Step::Put(put) => {
                 put.starts.iter().for_each(|&(v, ..)| visit(v));
@@ -78,6 +74,16 @@ impl Step {
     }
 }
 
+/// What is done with a number that is out of range.
+#[derive(Clone, Debug)]
+pub enum Otherwise {
+    /// None is.
+    Never,
+    /// The nearest one that is in range takes its place, after the function for its axis was called, if there are such, which
+    /// finds the number at a place.
+    Nearest(Vec<(usize, Place)>),
+}
+
 /// Elements at a computed position.
 #[derive(Clone, Debug)]
 pub struct Window {
@@ -85,8 +91,8 @@ pub struct Window {
     pub argument: usize,
     /// For each axis, the element with the number, the largest that is in range, and the bytes between two.
     pub starts: Vec<(usize, i32, i32)>,
-    /// Whether numbers were checked before; else the loop is left if one is out of range.
-    pub checked: bool,
+    /// What is done if a number is out of range.
+    pub otherwise: Otherwise,
     /// The elements, and their distance from the position in bytes.
     pub elements: Vec<(usize, i32)>,
 }

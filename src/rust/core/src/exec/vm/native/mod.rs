@@ -36,6 +36,8 @@ mod native_loop;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod nested;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod outside;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pages;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod quotients;

@@ -132,8 +132,7 @@ mod code {
             unsafe { std::mem::transmute(pages.at(0)) }
         }
 
-        /// Runs steps of the loop, of which each reports `work`; returns how many were run before one that it
-        /// cannot run, or after the last that its test allows.
+        /// Runs steps of the loop, of which each reports `work`: all, or until its test says that there is no other.
         ///
         /// # Panics
         /// As the functions that it calls; if a buffer has another size than its argument, or there are fewer
@@ -144,7 +143,7 @@ mod code {
             steps: Range<usize>,
             reverse: bool,
             work: usize,
-        ) -> usize {
+        ) {
             let Loop { arguments, length, test, .. } = &self.looped;
             assert!(steps.end <= *length, "steps outside of a loop");
             let mut addresses = ADDRESSES.take();
@@ -182,10 +181,11 @@ mod code {
                 if let Some(payload) = PAYLOAD.take() {
                     resume_unwind(payload);
                 }
-                step += count - left;
+                step += count;
                 // SAFETY: its argument has a byte.
                 let go_on = test.is_none_or(|(_, argument)| unsafe { *addresses[argument] } != 0);
-                if left > 0 || !go_on {
+                debug_assert!(left == 0 || !go_on, "a loop that ends before its last step");
+                if !go_on {
                     break;
                 }
                 if !is_last {
@@ -193,7 +193,6 @@ mod code {
                 }
             }
             ADDRESSES.set(addresses);
-            step - steps.start
         }
     }
 }
@@ -221,7 +220,7 @@ mod code {
             _steps: Range<usize>,
             _reverse: bool,
             _work: usize,
-        ) -> usize {
+        ) {
             match *self {}
         }
     }

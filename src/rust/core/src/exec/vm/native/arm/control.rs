@@ -172,6 +172,14 @@ impl Assembler {
         self.jump(JUMP_IF | HIGHER)
     }
 
+    /// Makes `x14`, which is negative or above a number, 0 or that number.
+    pub fn into_range(&mut self, most: i32) {
+        self.number(FAR, i64::from(most) as u64);
+        // cmp x14, 0; csel x14, xzr, x16, lt
+        self.word(0xF100_001F | u32::from(POSITION) << 5);
+        self.word(0x9A80_B3E0 | u32::from(FAR) << 16 | u32::from(POSITION));
+    }
+
     /// Jumps if the lower half of `x14` is 0, or if it is not.
     pub fn if_zero(&mut self, zero: bool) -> Jump {
         let word = if zero { JUMP_IF_ZERO } else { JUMP_UNLESS_ZERO };

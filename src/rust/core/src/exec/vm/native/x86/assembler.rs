@@ -441,6 +441,14 @@ impl Assembler {
         Jump(self.here())
     }
 
+    /// Makes `r14`, which is negative or above a number, 0 or that number.
+    pub fn into_range(&mut self, most: i32) {
+        // test r14, r14; mov r14d, most; jns over the next; xor r14d, r14d
+        self.bytes(&[0x4D, 0x85, 0xF6, 0x41, 0xBE]);
+        self.word(most);
+        self.bytes(&[0x79, 3, 0x45, 0x31, 0xF6]);
+    }
+
     /// Jumps if the lower half of `r14` is 0, or if it is not.
     pub fn if_zero(&mut self, zero: bool) -> Jump {
         // test r14d, r14d; jz or jnz
