@@ -18,16 +18,20 @@ use crate::ops::create::on_literals;
 use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scatter};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+use parts::Lie;
 use std::collections::HashMap;
 use std::sync::Arc;
 use vectors::Vectors;
 
+mod estimate;
 mod factors;
 mod folds;
 mod memory;
 mod order;
+mod parts;
 mod products;
 mod regions;
+mod sources;
 mod vectors;
 
 /// Elements of a value that is replaced, at most.
@@ -50,14 +54,6 @@ const CALL: usize = 40_000;
 
 /// That of a function of numbers that has no formula, in steps of a formula.
 const CALLED: usize = 40;
-
-/// That of a step which waits for no other, as it compares with the estimate of a plan (measured on an AMD EPYC, Zen 4: a
-/// plan of a few elements takes two to three times its estimate).
-const APART: usize = 100;
-
-/// That of a quotient or a root beside it: of several at once they take about as long as of one (measured on an AMD EPYC,
-/// Zen 5).
-const DIVISION: usize = 1_000;
 
 /// Elements of values that are not faster on vectors, whatever the estimate of the plan says.
 const NARROW: usize = 4;
@@ -107,6 +103,20 @@ enum Held {
     Updated(usize),
     /// In the scratch memory, from this byte on: what is longer than what is replaced.
     Lying(usize),
+    /// A slice of what is in the buffer of an argument after so many replacements.
+    Part(Lie, usize),
+    /// What counts from this number on.
+    Counted(i64),
+}
+
+impl Held {
+    /// After how many replacements it is in the buffer of an argument.
+    fn version(&self) -> Option<usize> {
+        match self {
+            Held::Whole(_, version) | Held::Part(_, version) => Some(*version),
+            Held::Elements(_) | Held::Updated(_) | Held::Lying(_) | Held::Counted(_) => None,
+        }
+    }
 }
 
 /// The native code of a loop with this body, whose plan takes about so many picoseconds; `None` if it has none,
@@ -221,31 +231,6 @@ impl<'a> Lowering<'a> {
         self.looped.steps.len() - self.vectors.lanes
     }
 
-    /// Functions that each iteration calls.
-    fn called(&self) -> usize {
-        self.calls.len() - self.raisers
-    }
-
-    /// About how long an iteration takes, in picoseconds, as it compares with the estimate of a plan.
-    fn apart(&self) -> usize {
-        let reads = self.looped.reads.iter().filter(|(_, place)| place.moves).count();
-        let (mut work, mut divisions) = (reads + self.formulas, 0);
-        for step in &self.looped.steps {
-            let Step::Op(MicroOp { op, operands, .. }) = step else {
-                work += 1;
-                continue;
-            };
-            work += match op {
-                native::Op::Join(_) if operands.iter().all(|&v| self.known_literal(v).is_some()) => 0,
-                native::Op::Join(_) if operands.iter().any(|v| *v != operands[0]) => operands.len() + 1,
-                _ => 1,
-            };
-            divisions += usize::from(matches!(op, native::Op::Div | native::Op::Sqrt));
-        }
-        let once = APART * work + DIVISION * divisions + CALL * self.called();
-        once.saturating_add(self.repeated.saturating_mul(APART))
-    }
-
     fn chain(&mut self) -> &mut Chain {
         &mut self.looped.chain
     }
@@ -344,7 +329,11 @@ impl<'a> Lowering<'a> {
                 Some(held)
             }
             // It is not there any more.
-            Held::Whole(argument, version) if version != self.written.versions[argument] => None,
+            Held::Whole(argument, version) | Held::Part(Lie { argument, .. }, version)
+                if version != self.written.versions[argument] =>
+            {
+                None
+            }
             held => Some(held),
         }
     }
@@ -352,7 +341,7 @@ impl<'a> Lowering<'a> {
     fn elements(&mut self, v: Value) -> Option<Arc<[usize]>> {
         match self.operand(v)? {
             Held::Elements(elements) => Some(elements),
-            Held::Whole(..) | Held::Updated(_) | Held::Lying(_) => None,
+            Held::Whole(..) | Held::Updated(_) | Held::Lying(_) | Held::Part(..) | Held::Counted(_) => None,
         }
     }
 
@@ -377,6 +366,10 @@ impl<'a> Lowering<'a> {
         if node.op.control().is_some() {
             let made = self.regions(node)?;
             made.into_iter().zip(&node.results).for_each(|(held, v)| self.held[v.index()] = Some(held));
+            return Some(());
+        }
+        if let Some(held) = self.part(node, &results[0]).or_else(|| Self::counted(node, &results[0])) {
+            self.held[node.results[0].index()] = Some(held);
             return Some(());
         }
         if results.iter().any(|aval| aval.shape.size() > MAX_ELEMENTS) {
@@ -461,16 +454,6 @@ impl<'a> Lowering<'a> {
         result
     }
 
-    /// Elements that the op makes of nothing.
-    fn constants(&mut self, node: &Node, result: &Aval) -> Option<Arc<[usize]>> {
-        node.op.source()?;
-        let mut data = vec![0; result.bytes()];
-        let out = ViewMut { dtype: result.dtype, shape: &result.shape, data: &mut data };
-        node.op.eval(&[], &mut [out]);
-        let literal = |bytes| Literal::from_bytes(result.dtype, bytes);
-        Some(data.chunks(result.dtype.bytes()).map(|bytes| self.literal(literal(bytes))).collect())
-    }
-
     /// The elements of the first operands in the order of the result's: the op itself moves their numbers.
     /// The operands after these are positions, which are known.
     fn rearranged(&mut self, node: &Node, result: &Aval, moved: usize) -> Option<Arc<[usize]>> {
@@ -531,7 +514,7 @@ impl<'a> Lowering<'a> {
             let aval = self.body.aval(v).clone();
             operands.push(match self.operand(v)? {
                 Held::Whole(argument, _) => block(&aval, argument, 0),
-                Held::Updated(_) => return None,
+                Held::Updated(_) | Held::Part(..) | Held::Counted(_) => return None,
                 Held::Lying(at) => block(&aval, scratch, at),
                 Held::Elements(elements) => {
                     let at = self.stored(&aval, &elements)?;
@@ -560,7 +543,7 @@ impl<'a> Lowering<'a> {
             if self.is_whole(from) {
                 match self.operand(to)? {
                     Held::Whole(there, _) if there == argument => continue,
-                    Held::Whole(..) | Held::Elements(_) | Held::Updated(_) | Held::Lying(_) => return None,
+                    _ => return None,
                 }
             }
             let (from, to) = (self.elements(from)?, self.elements(to)?);

@@ -5,6 +5,7 @@
 //! value, and then there is no native code. A position out of range is moved to the nearest that is in range, as the ops do,
 //! after the error was raised, if that is one; where nothing shall be written then, what is there is written.
 
+use super::parts::Lie;
 use super::{is_update, places, Held, Lowering, Node, MAX_ELEMENTS};
 use crate::dtype::{Bool, DType};
 use crate::exec::vm::native::loops::{Block, Call, Otherwise, Place, Step, Window};
@@ -71,11 +72,12 @@ impl Lowering<'_> {
             let places = placed(&from, &op.sizes, &numbers, way)?;
             return Some(places.into_iter().map(|(_, at)| all[at as usize / from.dtype.bytes()]).collect());
         }
-        let (argument, base) = self.in_memory(node.operands[0])?;
+        let lie = self.lie(node.operands[0])?;
+        let starts = along(&starts, &lie);
         let otherwise = self.nearest(&op.check, 0, &from, &op.sizes, &starts)?;
         let elements = self.elements_of(result);
-        let elements_at = placed(&from, &op.sizes, &elements, base)?;
-        self.looped.steps.push(Step::Load(window(argument, &starts, otherwise, elements_at)));
+        let elements_at = lie.places(&op.sizes, &elements, 0)?;
+        self.looped.steps.push(Step::Load(window(lie.argument, &starts, otherwise, elements_at)));
         Some(elements)
     }
 
@@ -96,13 +98,13 @@ impl Lowering<'_> {
             }
             return Some(made.into());
         }
-        let (argument, base) = self.in_memory(node.operands[0])?;
+        let lie = self.lie(node.operands[0]).filter(|lie| lie.is_dense(&from))?;
         let elements = self.elements_of(result);
         let windows = stack.of(&op.windows, &result.shape, &elements);
         for (number, ((starts, way), own)) in stack.starts.into_iter().zip(windows).enumerate() {
             let otherwise = self.nearest(&op.check, number, &from, &op.slice_sizes, &starts)?;
-            let elements = placed(&from, &op.slice_sizes, &own, base.checked_add(way)?)?;
-            self.looped.steps.push(Step::Load(window(argument, &starts, otherwise, elements)));
+            let elements = lie.places(&op.slice_sizes, &own, way)?;
+            self.looped.steps.push(Step::Load(window(lie.argument, &starts, otherwise, elements)));
         }
         Some(elements)
     }
@@ -129,7 +131,7 @@ impl Lowering<'_> {
     pub(super) fn lying_at(&mut self, aval: &Aval, held: Held) -> Option<(usize, i32)> {
         let at = match held {
             Held::Whole(argument, _) => return Some((argument, 0)),
-            Held::Updated(_) => return None,
+            Held::Updated(_) | Held::Part(..) | Held::Counted(_) => return None,
             Held::Lying(at) => at,
             Held::Elements(elements) => {
                 if let Some(place) = self.side_by_side(aval, &elements) {
@@ -170,6 +172,10 @@ impl Lowering<'_> {
         sizes: &[usize],
         starts: &[Position],
     ) -> Option<Otherwise> {
+        // A branch that is not taken raises nothing.
+        if self.both > 0 && check.raises() {
+            return None;
+        }
         let mut calls = vec![];
         for &Position { v, axis, .. } in starts {
             let Some(run) = check.raiser(number, axis, of.shape[axis.0], sizes[axis.0]) else { continue };
@@ -231,7 +237,7 @@ impl Lowering<'_> {
         self.replace(node, self.scratch_argument, &to, &sizes, windows, by)?;
         match self.read(&to, self.scratch_argument, at, to.dtype.bytes(), false)? {
             Held::Elements(elements) => Some(elements),
-            Held::Whole(..) | Held::Updated(_) | Held::Lying(_) => None,
+            _ => None,
         }
     }
 
@@ -366,6 +372,11 @@ struct Position {
     most: i32,
     bytes: i32,
     axis: Axis,
+}
+
+/// Where a window is in what lies there.
+fn along(starts: &[Position], lie: &Lie) -> Vec<Position> {
+    starts.iter().map(|start| Position { bytes: lie.strides[start.axis.0], ..*start }).collect()
 }
 
 /// Elements at a position in the buffer of an argument.

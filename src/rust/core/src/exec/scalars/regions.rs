@@ -377,7 +377,11 @@ impl<'a> Lowering<'a> {
         self.lay(&op.body, &captured)?;
         let mut read = vec![];
         for (&v, input) in sliced.iter().zip(&op.body.inputs()[op.carried..]) {
-            read.push(Slices::new(op, op.body.aval(*input), self.in_memory(v)?)?);
+            let aval = op.body.aval(*input);
+            read.push(match self.operand(v)? {
+                Held::Counted(start) => Sliced::Counted(start, aval.dtype),
+                _ => Sliced::Lying(Slices::new(op, aval, self.in_memory(v)?)?),
+            });
         }
         let (mut written, mut made) = (vec![], vec![]);
         for (&v, output) in node.results.iter().zip(op.body.outputs()).skip(op.carried) {
@@ -404,10 +408,22 @@ impl<'a> Lowering<'a> {
             let (index, state) = state.split_last()?;
             let index = elements(index.clone())?[0];
             let mut inputs: Vec<Held> = state.to_vec();
-            for slices in &read {
-                let read = to.elements_of(&slices.aval);
-                to.looped.steps.push(Step::Load(slices.window(index, &read)));
-                inputs.push(Held::Elements(read));
+            for sliced in &read {
+                inputs.push(Held::Elements(match sliced {
+                    Sliced::Lying(slices) => {
+                        let read = to.elements_of(&slices.aval);
+                        to.looped.steps.push(Step::Load(slices.window(index, &read)));
+                        read
+                    }
+                    &Sliced::Counted(start, dtype) => {
+                        let start = to.literal(Literal::new(start).convert(dtype));
+                        let number = match dtype {
+                            DType::I32 => index,
+                            _ => to.op(native::Op::Convert(dtype), vec![index], dtype),
+                        };
+                        Arc::new([to.op(native::Op::Add, vec![number, start], dtype)])
+                    }
+                }));
             }
             inputs.extend(captured.iter().cloned());
             let mut outputs = to.region(&op.body, inputs)?;
@@ -457,7 +473,7 @@ impl<'a> Lowering<'a> {
 fn elements(held: Held) -> Option<Arc<[usize]>> {
     match held {
         Held::Elements(elements) => Some(elements),
-        Held::Whole(..) | Held::Updated(_) | Held::Lying(_) => None,
+        _ => None,
     }
 }
 
@@ -469,6 +485,13 @@ fn same(x: &Held, y: &Held) -> bool {
 /// The types of the first inputs of the body of a loop, which it carries.
 fn types_of(body: &Graph, carried: usize) -> Vec<Aval> {
     body.inputs()[..carried].iter().map(|&v| body.aval(v).clone()).collect()
+}
+
+/// What a loop runs along.
+enum Sliced {
+    Lying(Slices),
+    /// Numbers from this one on.
+    Counted(i64, DType),
 }
 
 /// Slices along which a loop runs, in memory.

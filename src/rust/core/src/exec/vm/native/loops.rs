@@ -136,13 +136,18 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Leaves out ops whose results nothing reads.
+    /// Leaves out ops and loads whose results nothing reads: a position that is out of range is no error there.
     pub fn prune(&mut self) {
         let mut read = vec![false; self.chain.values.len()];
         self.carried.iter().map(|c| c.next).chain(self.test.map(|(v, _)| v)).for_each(|v| read[v] = true);
         let mut kept = vec![];
         for step in std::mem::take(&mut self.steps).into_iter().rev() {
-            if matches!(&step, Step::Op(op) if !read[op.result]) {
+            let is_read = match &step {
+                Step::Op(op) => read[op.result],
+                Step::Load(load) => load.elements.iter().any(|&(v, _)| read[v]),
+                _ => true,
+            };
+            if !is_read {
                 continue;
             }
             step.reads(&mut |v| read[v] = true);

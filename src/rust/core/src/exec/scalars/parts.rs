@@ -1,0 +1,95 @@
+//! Slices at known positions of values that stay in memory: where their elements are.
+
+use super::{Held, Lowering, Node, MAX_ELEMENTS};
+use crate::exec::vm::native::loops::{Otherwise, Step, Window};
+use crate::graph::Value;
+use crate::ops::StaticSlice;
+use crate::tensor::{Aval, Literal};
+use std::sync::Arc;
+
+/// Where a value is in memory that is not to be copied: in the buffer of an argument, from a byte on, and for each axis the
+/// bytes between two elements.
+#[derive(Clone)]
+pub(super) struct Lie {
+    pub argument: usize,
+    pub base: i32,
+    pub strides: Arc<[i32]>,
+}
+
+impl Lie {
+    /// A value whose elements follow one another.
+    pub fn dense(aval: &Aval, argument: usize, base: i32) -> Option<Lie> {
+        let bytes = |stride: usize| i32::try_from(stride * aval.dtype.bytes()).ok();
+        let strides = aval.shape.strides().into_iter().map(bytes).collect::<Option<_>>()?;
+        Some(Lie { argument, base, strides })
+    }
+
+    /// Whether its elements follow one another.
+    pub fn is_dense(&self, aval: &Aval) -> bool {
+        let dense = Lie::dense(aval, self.argument, self.base);
+        dense.is_some_and(|dense| {
+            aval.shape
+                .iter()
+                .zip(dense.strides.iter().zip(&*self.strides))
+                .all(|(&n, (a, b))| n == 1 || a == b)
+        })
+    }
+}
+
+impl Lowering<'_> {
+    /// A slice of what is in memory, at known positions: elements, if it is short, else where they are. `None` if the node is
+    /// none.
+    pub(super) fn part(&mut self, node: &Node, result: &Aval) -> Option<Held> {
+        let op = node.op.get::<StaticSlice>()?;
+        let v = node.operands[0];
+        if matches!(self.held[v.index()], Some(Held::Elements(_)) | None) {
+            return None;
+        }
+        let held = self.operand(v)?;
+        let (aval, version) = (self.body.aval(v).clone(), held.version());
+        let of = self.lies(&aval, held)?;
+        let (mut base, mut strides) = (of.base, vec![]);
+        for (axis, &stride) in of.strides.iter().enumerate() {
+            base = base.checked_add(stride.checked_mul(i32::try_from(op.start[axis]).ok()?)?)?;
+            strides.push(stride.checked_mul(i32::try_from(op.stride[axis]).ok()?)?);
+        }
+        let lie = Lie { argument: of.argument, base, strides: strides.into() };
+        if result.shape.size() > MAX_ELEMENTS {
+            return version.map(|version| Held::Part(lie, version));
+        }
+        let elements = self.elements_of(result);
+        let zero = self.literal(Literal::new(0));
+        let elements_at = lie.places(&result.shape, &elements, 0)?;
+        let starts = vec![(zero, 0, 1)];
+        let (argument, otherwise) = (lie.argument, Otherwise::Never);
+        self.looped.steps.push(Step::Load(Window { argument, starts, otherwise, elements: elements_at }));
+        Some(Held::Elements(elements))
+    }
+
+    /// Where a value is, if it need not be stored for that.
+    pub(super) fn lies(&mut self, aval: &Aval, held: Held) -> Option<Lie> {
+        match held {
+            Held::Part(lie, _) => Some(lie),
+            held => {
+                let (argument, base) = self.lying_at(aval, held)?;
+                Lie::dense(aval, argument, base)
+            }
+        }
+    }
+
+    /// Where a value is in memory, to read windows there.
+    pub(super) fn lie(&mut self, v: Value) -> Option<Lie> {
+        let held = self.operand(v)?;
+        self.lies(&self.body.aval(v).clone(), held)
+    }
+}
+
+impl Lie {
+    /// The elements of a window of these sizes, with their distances in bytes from where it is found, which is so far behind
+    /// where this begins.
+    pub fn places(&self, sizes: &[usize], elements: &[usize], way: i32) -> Option<Vec<(usize, i32)>> {
+        let axes = sizes.iter().copied().zip(self.strides.iter().map(|&stride| stride as usize));
+        let offsets = super::places(usize::try_from(self.base.checked_add(way)?).ok()?, axes);
+        elements.iter().zip(offsets).map(|(&v, at)| Some((v, i32::try_from(at).ok()?))).collect()
+    }
+}
