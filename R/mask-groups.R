@@ -331,11 +331,6 @@ mask_groups <- list(
 
   is.ordered = function(x) (is_traced(x) || is_selection(x)) && is_ordered(x) || is.ordered(x),
 
-  inherits = function(x, what, which = FALSE) {
-    if (!is_traced_factor(x) || !isFALSE(which)) return(base::inherits(x, what, which))
-    inherits(x, what) || any(c("factor", if (is_ordered(x)) "ordered") %in% what)
-  },
-
   factor = function(x = character(), levels, labels = levels, exclude = NA, ordered = is.ordered(x),
                     nmax = NA) {
     if (!is_traced(x)) return(own_call("factor", sys.call(), parent.frame()))

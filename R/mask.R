@@ -107,7 +107,8 @@
 NULL
 
 mask_functions <- c(
-  mask_base, mask_conditions, mask_formulas, mask_frames, mask_glm, mask_groups, mask_models, mask_statistics
+  mask_base, mask_calls, mask_classes, mask_conditions, mask_formulas, mask_frames, mask_glm, mask_groups,
+  mask_models, mask_statistics
 )
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
@@ -203,10 +204,11 @@ mask_of <- function(home, masks, variables, seen) {
   mask
 }
 
-# R's own function of a name, of base R, stats or utils.
+# R's own function of a name, of base R, stats, methods or utils.
 r_function <- function(name) {
   get0(name, baseenv(), mode = "function", inherits = FALSE) %||%
     get0(name, asNamespace("stats"), mode = "function", inherits = FALSE) %||%
+    get0(name, asNamespace("methods"), mode = "function", inherits = FALSE) %||%
     get(name, asNamespace("utils"), mode = "function")
 }
 
@@ -235,6 +237,7 @@ bind_callees <- function(f, mask, masks) {
   # What is assigned by `<<-` is a variable of the enclosure's.
   names <- names[!names %in% code$assigned]
   if (isTRUE(code$calls_parts)) bind_parts(mask)
+  if (length(code$generics)) bind_by_vector(mask, code$generics)
   bind <- function(name, value) {
     force(value)
     delayedAssign(name, masked(value, masks), environment(), mask)
@@ -287,9 +290,10 @@ methods_in <- function(env, names) {
 }
 
 # What the code of a function says: the variables that it reads, but for its arguments, those that it assigns
-# by `<<-`, its strings, and whether it calls parts of lists or of environments, as `model$loss(x)`.
+# by `<<-`, its strings, the generics in it, and whether it calls parts of lists or of environments, as
+# `model$loss(x)`.
 code_facts <- function(f) {
-  assigned <- read <- strings <- character()
+  assigned <- read <- strings <- generics <- character()
   calls_parts <- FALSE
   visit <- function(code) {
     if (is.character(code)) strings <<- c(strings, code)
@@ -302,6 +306,8 @@ code_facts <- function(f) {
       target <- code[[2L]]
       while (is.call(target)) target <- target[[2L]]
       assigned <<- c(assigned, as.character(target))
+    } else if (identical(head, quote(UseMethod)) && length(code) > 1L && is.character(code[[2L]])) {
+      generics <<- c(generics, code[[2L]])
     }
     # Neither the name of what is called is read, nor that of a variable which is assigned.
     parts <- as.list(code)
@@ -314,7 +320,10 @@ code_facts <- function(f) {
   visit(body(f))
   for (default in as.list(formals(f))) if (!missing(default)) visit(default)
   read <- setdiff(read, names(formals(f)))
-  list(assigned = assigned, read = read, strings = strings, calls_parts = calls_parts)
+  list(
+    assigned = assigned, read = read, strings = strings, generics = unique(generics),
+    calls_parts = calls_parts
+  )
 }
 
 # In code that calls parts of lists, these are functions that are masked when they are taken.
