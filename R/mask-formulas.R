@@ -138,9 +138,44 @@ formula_sides <- function(formula, data) {
 
 is_traced_fit <- function(x) inherits(x, "lm") && is_traced(x$coefficients)
 
-linear_model <- function(formula, data, w, call, contrasts = NULL) {
+# What `subset` says of the rows, evaluated in the data as R does it.
+rows_of_subset <- function(code, data, formula) {
+  eval(code, if (is.list(data)) unclass(data) else data %||% list(), environment(formula))
+}
+
+# How many rows there are, with those that a selection leaves out.
+rows_in <- function(x) NROW(if (is_selection(x)) selected(x)$values else x)
+
+# The rows of variables that `subset` leaves, where a computed mask holds or at known positions, and their
+# names.
+variables_in_rows <- function(variables, rows, labels) {
+  if (is.null(rows)) return(list(variables = variables, labels = labels))
+  count <- rows_in(variables[[1L]])
+  if (is_traced(rows)) {
+    if (!inherits(dtype(rows), "BooleanType") || length(rows) != count) {
+      abort_arg("subset", paste("a condition of each of the rows,", count), describe(rows))
+    }
+    return(list(variables = lapply(variables, rows_where, as_flat(rows)), labels = labels))
+  }
+  at <- by_r("subset", seq_len(count)[if (is_value(rows)) as_array(rows) else rows], "rows")
+  at <- at[!is.na(at)]
+  row <- function(v) {
+    if (!is_value(v)) v <- column_value(v)
+    if (length(dim(v)) == 2L) v[array(at), , drop = FALSE] else as_flat(v)[array(at)]
+  }
+  list(variables = lapply(variables, row), labels = labels[at])
+}
+
+linear_model <- function(formula, data, w, call, contrasts = NULL, subset = NULL) {
   terms <- terms_of(formula, data)
   variables <- variables_of(terms, data)
+  labels <- row_names_of(data) %||% as.character(seq_len(rows_in(variables[[1L]])))
+  if (!is.null(subset)) {
+    of_rows <- variables_in_rows(c(variables, if (!is.null(w)) list(w)), subset, labels)
+    labels <- of_rows$labels
+    if (!is.null(w)) w <- of_rows$variables[[length(variables) + 1L]]
+    variables <- of_rows$variables[seq_along(variables)]
+  }
   response <- attr(terms, "response")
   if (!response) abort_arg("formula", "one with a left side, such as `y ~ x`", "one without")
   offset <- attr(terms, "offset")
@@ -152,7 +187,6 @@ linear_model <- function(formula, data, w, call, contrasts = NULL) {
   }
   y <- variables[[response]]
   right <- stats::delete.response(terms)
-  labels <- row_names_of(data) %||% as.character(seq_len(NROW(y)))
   variables <- variables[-response]
   x <- design_of(right, variables, contrasts, labels)
   if (is.null(rows)) {
@@ -234,9 +268,14 @@ log_likelihood <- function(fit) {
 }
 
 # What a linear model gives for new data.
-fitted_at <- function(object, newdata, ...) {
-  check_dots(...)
-  if (missing(newdata)) return(object$fitted.values)
+fitted_at <- function(object, newdata) {
+  x <- design_at(object, newdata)
+  out <- product(x, object$coefficients)
+  with_names(as_flat(out), list(rownames(x)))
+}
+
+# The design matrix of a model for new data.
+design_at <- function(object, newdata) {
   terms <- stats::delete.response(object$terms)
   if (length(attr(terms, "offset"))) {
     abort_arg("object", "a model without an offset for new data", "one with an offset")
@@ -257,9 +296,7 @@ fitted_at <- function(object, newdata, ...) {
     ordered <- attr(object, "ordered")[[name]]
     variables[[name]] <- with_levels_of_fit(name, variables[[name]], object$xlevels[[name]], ordered)
   }
-  x <- design_of(terms, variables, attr(object, "contrasts"), row_names_of(newdata))
-  out <- product(x, object$coefficients)
-  with_names(as_flat(out), list(rownames(x)))
+  design_of(terms, variables, attr(object, "contrasts"), row_names_of(newdata))
 }
 
 # Groups of new data with the levels that the model knows.
@@ -319,6 +356,14 @@ check_columns_to_group <- function(columns) {
   }
 }
 
+# The columns of a matrix, or a vector by this name.
+columns_to_group <- function(x, name) {
+  if (is_selection(x) || length(dim(x)) != 2L) return(setNames(list(x), name))
+  names <- colnames(x) %||% character(ncol(x))
+  names[!nzchar(names)] <- paste0("V", seq_along(names))[!nzchar(names)]
+  lapply(setNames(seq_along(names), names), function(k) x[, k])
+}
+
 mask_formulas <- list(
   model.matrix = function(object, data = environment(object), contrasts.arg = NULL, xlev = NULL, ...) {
     if (is_traced_fit(object)) return(attr(object, "design"))
@@ -337,15 +382,13 @@ mask_formulas <- list(
   lm = function(formula, data, subset, weights, na.action, method = "qr", ...) {
     given <- if (!missing(data)) data
     w <- if (!missing(weights)) eval(substitute(weights), unclass(given), parent.frame())
-    if (!needs_traced(formula, given) && !is_traced(w)) {
+    rows <- if (!missing(subset)) rows_of_subset(substitute(subset), given, formula)
+    if (!needs_traced(formula, given) && !is_traced(w) && !is_traced(rows)) {
       return(own_stats_call("lm", sys.call(), parent.frame()))
     }
     check_dots(..., .known = c("model", "x", "y", "qr", "singular.ok", "contrasts"))
-    if (!missing(subset)) {
-      abort_arg("subset", "left out in a traced function", "given", "Fit to `subset(data, condition)`.")
-    }
     call <- sys.call()
-    linear_model(formula, given, w, match.call(call = call), list(...)$contrasts)
+    linear_model(formula, given, w, match.call(call = call), list(...)$contrasts, rows)
   },
 
   summary = function(object, ...) {
@@ -355,23 +398,25 @@ mask_formulas <- list(
   },
 
   vcov = function(object, ...) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::vcov), parent.frame())(object, ...))
-    if (is_traced_glm(object)) return(summary_of_glm(object, ...)$cov.scaled)
-    about <- summary_of_fit(object, ...)
-    about$sigma^2 * about$cov.unscaled
+    if (is_traced_fit(object)) {
+      check_dots(...)
+      return(covariance_of(object))
+    }
+    # What summary() gives of a model.
+    if (is.list(object) && !is.object(object) && is_traced(object$cov.unscaled)) {
+      return(object$cov.scaled %||% (object$sigma^2 * object$cov.unscaled))
+    }
+    called_from(quote(stats::vcov), parent.frame())(object, ...)
   },
 
   confint = function(object, parm, level = 0.95, ...) {
     if (!is_traced_fit(object)) return(own_stats_call("confint", sys.call(), parent.frame()))
     if (is_traced_glm(object)) {
-      hint <- "R's are of the likelihood. Write `coef(fit)` and multiples of `sqrt(diag(vcov(fit)))`."
+      hint <- "R's are of the likelihood. Those of Wald's are `confint.default(fit)`."
       abort_arg("object", "what `lm()` gives", "what `glm()` gives", hint)
     }
-    about <- summary_of_fit(object, ...)$coefficients
-    ends <- c((1 - level) / 2, 1 - (1 - level) / 2)
-    out <- about[, 1L] + outer(about[, 2L], qt(ends, object$df.residual))
-    dimnames(out) <- list(rownames(about), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
-    if (missing(parm)) out else out[parm, , drop = FALSE]
+    check_dots(...)
+    wald_intervals(object, parm, level, function(ends) qt(ends, object$df.residual))
   },
 
   logLik = function(object, ...) {
@@ -403,8 +448,9 @@ mask_formulas <- list(
     groups <- grouping_of("xtabs()", "formula", right, length(variables[[response]]))
     numbers <- as_flat(value_of(as_operand(variables[[response]])))
     groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
-    sums <- by_segments(sum, numbers, groups)
-    answers_of_groups(sums, groups, 0, TRUE)
+    out <- answers_of_groups(by_segments(sum, numbers, groups), groups, 0, TRUE)
+    attr(out, "of_table") <- groups$levels
+    out
   },
 
   aggregate = function(x, by, FUN, ..., data) {
@@ -415,14 +461,7 @@ mask_formulas <- list(
       if (!needs_traced(x, data)) return(own_stats_call("aggregate", sys.call(), parent.frame()))
       FUN <- reached(match.fun(FUN), parent.frame())
       sides <- formula_sides(x, data)
-      left <- sides$left
-      if (!is_selection(left) && length(dim(left)) == 2L) {
-        names <- colnames(left) %||% paste0("V", seq_len(ncol(left)))
-        left <- lapply(setNames(seq_along(names), names), function(k) left[, k])
-      } else {
-        left <- setNames(list(left), sides$name)
-      }
-      return(aggregated(left, sides$right, FUN, ..., of_formula = TRUE))
+      return(aggregated(columns_to_group(sides$left, sides$name), sides$right, FUN, ..., of_formula = TRUE))
     }
     traced <- is_traced(x) || is_traced_frame(x) || !missing(by) && is_traced_grouping(by)
     if (!traced) return(own_stats_call("aggregate", sys.call(), parent.frame()))
@@ -430,7 +469,7 @@ mask_formulas <- list(
     if (!is.list(by)) abort_arg("by", "a list of groups", describe(by))
     names <- names(by) %||% character(length(by))
     names[!nzchar(names)] <- paste0("Group.", seq_along(by))[!nzchar(names)]
-    columns <- if (is.data.frame(x)) as.list(x) else list(x = x)
+    columns <- if (is.data.frame(x)) as.list(x) else columns_to_group(x, "x")
     aggregated(columns, setNames(unclass(by), names), FUN, ...)
   }
 )

@@ -393,7 +393,7 @@ mask_statistics <- list(
   # Of the lists that prcomp() and lm() give.
   predict = function(object, ...) {
     if (is_traced_glm(object)) return(predicted_by_glm(object, ...))
-    if (is_traced_fit(object)) return(fitted_at(object, ...))
+    if (is_traced_fit(object)) return(predicted_by_lm(object, ...))
     if (!is.list(object) || is.object(object) || !holds_tracer(object)) {
       return(called_from(quote(stats::predict), parent.frame())(object, ...))
     }
