@@ -108,7 +108,7 @@ NULL
 
 mask_functions <- c(
   mask_base, mask_calls, mask_classes, mask_conditions, mask_counts, mask_diagnostics, mask_formulas,
-  mask_frames, mask_glm, mask_groups, mask_models, mask_statistics, mask_tests
+  mask_frames, mask_glm, mask_groups, mask_models, mask_numerics, mask_statistics, mask_tests
 )
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
