@@ -22,9 +22,10 @@
 #' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply replicate
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
-#'   matrix with a column for each call, as R does.
+#'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.
 #' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
-#'   ave rowsum aggregate xtabs`. A traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()`
+#'   ave rowsum aggregate xtabs contrasts`, and `as.data.frame()` of counts. A traced value becomes a factor
+#'   by `factor(g, levels = 1:k)`, or by `cut()`
 #'   at breaks: codes that know their levels, as the columns of data frames are. Logicals are groups with the
 #'   levels `FALSE` and `TRUE`: `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
 #'   have values for all levels; a group without elements has NaN where R has `NA`. `rowsum(x, g)` and
@@ -32,37 +33,53 @@
 #'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
 #'   `subset()` give [selections], of data frames their columns, which `lm()` takes. What is none of the
 #'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number.
-#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1` and `max(f)` are errors,
-#'   `as.integer(f)` are its codes. It takes labels, `f[2] <- "a"`, and names, `levels(f) <- c("p", "q")`;
+#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1`, `+f`, `max(f)` and `matrix(f)` are
+#'   errors, `as.integer(f)` are its codes, and `as.numeric(levels(f))[f]` the numbers that its labels say;
+#'   there is no text, of `as.vector(f)` either. It takes labels, `f[2] <- "a"`, and names,
+#'   `levels(f) <- c("p", "q")`;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
 #'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
 #'   rows are taken;
 #' * formulas: `model.matrix lm`, and of what `lm()` gives `coef resid fitted predict summary vcov confint
-#'   logLik AIC BIC deviance`. Variables are evaluated as R does, factors by their contrasts. Rows with NaN
-#'   stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are
-#'   NaN. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
+#'   confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`. Variables are
+#'   evaluated as R does, factors by their contrasts, and so is `subset`. Rows with NaN stay, which R leaves
+#'   out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are NaN. `predict()` has
+#'   `se.fit` and `interval`. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
 #' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
 #'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
-#'   `glm()` gives the same functions, but for `confint()`. The fit takes R's steps, as many as `control`
-#'   says. Where R stops with an error, such as for a response below 0 of `poisson()`, all is NaN; where it
-#'   warns that the steps did not converge, `fit$converged` is `FALSE`;
+#'   `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one
+#'   model. The fit takes R's steps, as many as `control` says. Where R stops with an error, such as for a
+#'   response below 0 of `poisson()`, all is NaN; where it warns that the steps did not converge,
+#'   `fit$converged` is `FALSE`;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
 #' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
-#'   ecdf spline splinefun mad complete.cases t.test`, and `quantile()` of what `ecdf()` gives. `acf()` and
-#'   its like take `plot = FALSE` and give a list, as `t.test()` does; `spline()` and `splinefun()` take
-#'   traced values at known points, `max.col()` a way to break ties, `p.adjust()` all methods but `"hommel"`;
+#'   ecdf spline splinefun mad complete.cases`, and `quantile()` of what `ecdf()` gives. `acf()` and its
+#'   like take `plot = FALSE` and give a list; `spline()` and `splinefun()` take traced values at known
+#'   points, `max.col()` a way to break ties, `p.adjust()` all methods but `"hommel"`;
+#' * tests: `t.test var.test cor.test wilcox.test kruskal.test bartlett.test oneway.test chisq.test prop.test
+#'   binom.test mcnemar.test friedman.test Box.test shapiro.test`. They give lists of what R's give, such as
+#'   `cor.test(x, y)$p.value`, without a class and without text. `wilcox.test()` has R's exact p-value where
+#'   no elements are equal; of selections, and in `cor.test()` by ranks, it takes `exact = FALSE`. Missing
+#'   values are not left out;
+#' * `uniroot optimize integrate density` of functions and elements that are traced. `uniroot()` and
+#'   `optimize()` take R's steps, each with one call of the function in a loop of the program; what they find
+#'   has derivatives with respect to what the function uses, as its equation says them. `integrate()` halves
+#'   the interval with the largest error until its tolerance is met, without the extrapolation that R has
+#'   beside that. Where R stops, such as at ends of one sign, the result is NaN;
 #' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist bw.nrd0
 #'   bw.nrd`. They give lists of what R's give, without classes, for columns that are independent. Components
 #'   of `prcomp()` are unique up to their signs; `predict()` takes them, with new data. `dist()` gives
 #'   distances of which `as.matrix()` makes a matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
-#' * what asks: `seq_along %in% is.vector is.factor which arrayInd`, and `identical`, which is an error where
+#' * what asks: `class inherits is`, which see the class of the R vector, as do the user's own generics that
+#'   look for methods such as `area.numeric()` and `area.matrix()`; `seq_along %in% is.vector is.factor which
+#'   arrayInd`, and `identical`, which is an error where
 #'   it compares a traced value with a number;
 #' * `tryCatch()` and `try()`: a handler of errors does not take that a function reads a traced value, an
 #'   `anvil_error_concrete`, unless it is one of that class. The program would be what the code does after a
-#'   failure.
+#'   failure. That holds for R's own words about a traced value that a function is given, too.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].
