@@ -45,7 +45,24 @@ bind_by_vector <- function(mask, generics) {
   }
 }
 
+# A traced value with elements of another mode, as R's vectors take one.
+with_mode <- function(x, mode, what) {
+  check_no_factor(x)
+  if (!is.character(mode) || !mode[1L] %in% c("double", "numeric", "integer", "logical", "complex")) {
+    abort_concrete(what, x)
+  }
+  with_names_of(nv_reshape(traced_vector(x, mode[1L], what), dim(x)), x)
+}
+
 mask_classes <- list(
+  `storage.mode<-` = function(x, value) {
+    if (is_traced(x)) with_mode(x, value, "`storage.mode<-`") else `storage.mode<-`(x, value)
+  },
+
+  `mode<-` = function(x, value) {
+    if (is_traced(x)) with_mode(x, value, "`mode<-`") else `mode<-`(x, value)
+  },
+
   class = function(x) {
     if (stands_for_vector(x)) class(vector_like(x)) else called_from(quote(base::class), parent.frame())(x)
   },

@@ -140,7 +140,8 @@ is_traced_fit <- function(x) inherits(x, "lm") && is_traced(x$coefficients)
 
 # What `subset` says of the rows, evaluated in the data as R does it.
 rows_of_subset <- function(code, data, formula) {
-  eval(code, if (is.list(data)) unclass(data) else data %||% list(), environment(formula))
+  around <- environment(formula) %||% parent.frame(2L)
+  eval(code, if (is.list(data)) unclass(data) else data %||% list(), around)
 }
 
 # How many rows there are, with those that a selection leaves out.

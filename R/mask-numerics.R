@@ -263,6 +263,11 @@ on_unit <- function(f, lower, upper) {
   if (is_infinite(upper)) from(lower, 1) else from(upper, -1)
 }
 
+inner_point <- function(lower, upper) {
+  is_end <- is.finite(c(lower, upper))
+  if (all(is_end)) (lower + upper) / 2 else if (is_end[1L]) lower + 1 else if (is_end[2L]) upper - 1 else 0
+}
+
 # ---- densities ---------------------------------------------------------------------------------------------
 
 density_kernels <- list(
@@ -341,13 +346,15 @@ density_of <- function(x, bw = "nrd0", adjust = 1, kernel = names(density_kernel
 # ---- what the mask binds -----------------------------------------------------------------------------------
 
 mask_numerics <- list(
-  uniroot = function(f, interval, ..., lower = min(interval), upper = max(interval), extendInt = "no",
-                     tol = .Machine$double.eps^0.25, maxiter = 1000) {
+  uniroot = function(f, interval, ..., lower = min(interval), upper = max(interval), f.lower, f.upper,
+                     extendInt = "no", check.conv = FALSE, tol = .Machine$double.eps^0.25, maxiter = 1000,
+                     trace = 0) {
     f <- reached(match.fun(f), parent.frame())
     at_lower <- f(lower, ...)
     if (!any_traced(lower, upper, at_lower, tol)) {
       return(stats::uniroot(
-        f, lower = lower, upper = upper, ..., extendInt = extendInt, tol = tol, maxiter = maxiter
+        f, lower = lower, upper = upper, ..., extendInt = extendInt, check.conv = check.conv, tol = tol,
+        maxiter = maxiter, trace = trace
       ))
     }
     if (!identical(extendInt, "no")) {
@@ -386,7 +393,8 @@ mask_numerics <- list(
         stop.on.error = stop.on.error
       )
     }
-    if (!any_traced(lower, upper) && !any_traced(f(0.5, ...))) return(own())
+    # What the function gives is known where it is one, and only there is it sure to be.
+    if (!any_traced(lower, upper) && !any_traced(f(inner_point(lower, upper), ...))) return(own())
     for (tol in list(rel.tol, abs.tol)) {
       if (!is_numeric(tol) || length(tol) != 1L) abort_arg("rel.tol", "a known number", describe(tol))
     }

@@ -75,7 +75,7 @@
 #'   distances of which `as.matrix()` makes a matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
 #' * what asks: `class inherits is`, which see the class of the R vector, as do the user's own generics that
 #'   look for methods such as `area.numeric()` and `area.matrix()`; `seq_along %in% is.vector is.factor which
-#'   arrayInd`, and `identical`, which is an error where
+#'   arrayInd`, `storage.mode<-` and `mode<-`, and `identical`, which is an error where
 #'   it compares a traced value with a number;
 #' * `tryCatch()` and `try()`: a handler of errors does not take that a function reads a traced value, an
 #'   `anvil_error_concrete`, unless it is one of that class. The program would be what the code does after a

@@ -27,6 +27,15 @@ test_that("class(), inherits() and is() are of the vector", {
   expect_true(as.logical(jit(user(function(x) inherits(x, "AnvilTracer")))(x)))
 })
 
+test_that("elements take another mode", {
+  expect_as_r(user(function(x) { storage.mode(x) <- "double"; x / 2 }), 1:3)
+  expect_as_r(user(function(x) { mode(x) <- "numeric"; x / 2 }), m)
+  expect_as_r(user(function(x) { storage.mode(x) <- "integer"; x * 2L }), m)
+  expect_as_r(user(function(x) { mode(x) <- "logical"; !x }), c(1, 0, 2))
+  bad <- user(function(x) { storage.mode(x) <- "character"; x })
+  expect_error(jit(bad)(x), class = "anvil_error_concrete", "storage.mode", fixed = TRUE)
+})
+
 test_that("generics of the user's find the methods of vectors", {
   kind <- function(...) {
     f <- user_env(function(x) size(x), size = NULL)

@@ -119,6 +119,7 @@ test_that("methods of the user's are found", {
 test_that("what is known is R's own", {
   own <- list(
     function(x) x * coef(lm(dist ~ speed, cars, subset = speed > 10))[[2]],
+    function(x) x * coef(lm("dist ~ speed", cars, subset = speed > 10))[[2]],
     function(x) x * aggregate(len ~ supp, ToothGrowth, mean)$len[1],
     function(x) x * aggregate(mtcars[1:2], by = list(mtcars$am), FUN = mean)$mpg[2],
     function(x) x * t.test(extra ~ group, data = sleep)$p.value,

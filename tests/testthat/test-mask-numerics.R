@@ -85,6 +85,8 @@ test_that("integrate() is within its tolerance, and has slopes", {
   expect_as_r(function(s) integrate(function(t) exp(-t^2 / 2), s, -s)$value, 2.5)
   expect_as_r(function(x) integrate(Vectorize(function(t) sum(dnorm(x, t))), -10, 10)$value, x)
   expect_as_r(function(s) integrate(function(t) t^2, 0, 1)$value * s, 2.5)
+  # Of numbers alone it is R's own, which asks for values within the interval.
+  expect_as_r(function(s) integrate(function(t) { stopifnot(t > 1); t^2 }, 2, 3)$value * s, 2.5)
   # Where R stops, since it does not converge, is none.
   none <- jit(user(function(s) integrate(function(t) s / t, 0, 1)$value))(2.5)
   expect_identical(plain(none), NaN)
