@@ -67,7 +67,8 @@ abort_reading <- function(reader, x) {
       }
     } else {
       of_packages <- list(
-        mask_counts, mask_diagnostics, mask_glm, mask_models, mask_numerics, mask_statistics, mask_tests
+        mask_counts, mask_diagnostics, mask_glm, mask_models, mask_nls, mask_numerics, mask_statistics,
+        mask_tests
       )
       where <- if (any(reader$name %in% unlist(lapply(of_packages, names)))) {
         "By its name alone, without that of its package, it takes traced values, see `?masked-functions`."

@@ -186,7 +186,7 @@ wald_intervals <- function(object, parm, level, quantile) {
 
 covariance_of <- function(fit) {
   if (is_traced_glm(fit)) return(summary_of_glm(fit)$cov.scaled)
-  about <- summary_of_fit(fit)
+  about <- if (is_traced_nls(fit)) summary_of_nls(fit) else summary_of_fit(fit)
   about$sigma^2 * about$cov.unscaled
 }
 
@@ -212,7 +212,7 @@ no_model <- function(name) {
 }
 
 mask_diagnostics <- list(
-  aov = no_model("aov"), nls = no_model("nls"), loess = no_model("loess"),
+  aov = no_model("aov"), loess = no_model("loess"),
   hatvalues = of_fit("hatvalues", quote(function(fit) of_each_row(fit, of_rows_of(fit, leverages(fit))))),
   rstandard = of_fit("rstandard", quote(function(fit) standardized(fit, FALSE))),
   rstudent = of_fit("rstudent", quote(function(fit) standardized(fit, TRUE))),
@@ -238,7 +238,7 @@ mask_diagnostics <- list(
   },
 
   confint.default = function(object, parm, level = 0.95, ...) {
-    if (!is_traced_fit(object)) return(stats::confint.default(object, parm, level, ...))
+    if (!is_traced_model(object)) return(stats::confint.default(object, parm, level, ...))
     check_dots(...)
     wald_intervals(object, parm, level, stats::qnorm)
   }

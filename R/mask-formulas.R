@@ -255,17 +255,25 @@ summary_of_fit <- function(fit, ...) {
 
 # How many parameters a model has, its dispersion among them.
 parameters_of <- function(fit) {
+  if (is_traced_nls(fit)) return(length(fit$coefficients) + 1L)
   fit$rank + (!is_traced_glm(fit) || glm_families[[fit$family$family]]$spread)
 }
+
+rows_of_fit <- function(fit) number_in(if (is_traced_nls(fit)) fit$m$resid() else fit$residuals)
 
 # Without an intercept and with weights of 0, R counts other rows.
 log_likelihood <- function(fit) {
   if (is_traced_glm(fit)) return(parameters_of(fit) - fit$aic / 2)
-  check_one_response(fit)
-  n <- number_in(fit$residuals)
   w <- fit$weights %||% 1
   logs <- if (identical(w, 1)) 0 else sum(log(w))
-  (logs - n * (log(2 * pi) + 1 - log(n) + log(sum(w * elements_of(fit$residuals)^2)))) / 2
+  if (is_traced_nls(fit)) {
+    squares <- fit$m$deviance()
+  } else {
+    check_one_response(fit)
+    squares <- sum(w * elements_of(fit$residuals)^2)
+  }
+  n <- rows_of_fit(fit)
+  (logs - n * (log(2 * pi) + 1 - log(n) + log(squares))) / 2
 }
 
 # What a linear model gives for new data.
@@ -395,6 +403,7 @@ mask_formulas <- list(
   summary = function(object, ...) {
     if (is_traced_glm(object)) return(summary_of_glm(object, ...))
     if (is_traced_fit(object)) return(summary_of_fit(object, ...))
+    if (is_traced_nls(object)) return(summary_of_nls(object))
     called_from(quote(base::summary), parent.frame())(object, ...)
   },
 
@@ -403,6 +412,7 @@ mask_formulas <- list(
       check_dots(...)
       return(covariance_of(object))
     }
+    if (is_traced_nls(object)) return(covariance_of(object))
     # What summary() gives of a model.
     if (is.list(object) && !is.object(object) && is_traced(object$cov.unscaled)) {
       return(object$cov.scaled %||% (object$sigma^2 * object$cov.unscaled))
@@ -421,20 +431,20 @@ mask_formulas <- list(
   },
 
   logLik = function(object, ...) {
-    if (is_traced_fit(object)) return(log_likelihood(object))
+    if (is_traced_model(object)) return(log_likelihood(object))
     called_from(quote(stats::logLik), parent.frame())(object, ...)
   },
 
   AIC = function(object, ..., k = 2) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
+    if (!is_traced_model(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
     check_dots(...)
     k * parameters_of(object) - 2 * log_likelihood(object)
   },
 
   BIC = function(object, ...) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
+    if (!is_traced_model(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
     check_dots(...)
-    log(number_in(object$residuals)) * parameters_of(object) - 2 * log_likelihood(object)
+    log(rows_of_fit(object)) * parameters_of(object) - 2 * log_likelihood(object)
   },
 
   xtabs = function(formula = ~., data, ...) {

@@ -52,6 +52,9 @@
 #'   model. The fit takes R's steps, as many as `control` says. Where R stops with an error, such as for a
 #'   response below 0 of `poisson()`, all is NaN; where it warns that the steps did not converge,
 #'   `fit$converged` is `FALSE`;
+#' * nonlinear models: `nls` by R's steps, with derivatives in the place of differences, and of what it gives
+#'   `coef resid fitted predict summary vcov confint.default logLik AIC BIC deviance`. Where R stops, all is
+#'   NaN;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
@@ -125,7 +128,7 @@ NULL
 
 mask_functions <- c(
   mask_base, mask_calls, mask_classes, mask_conditions, mask_counts, mask_diagnostics, mask_formulas,
-  mask_frames, mask_glm, mask_groups, mask_models, mask_numerics, mask_statistics, mask_tests
+  mask_frames, mask_glm, mask_groups, mask_models, mask_nls, mask_numerics, mask_statistics, mask_tests
 )
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
