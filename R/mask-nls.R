@@ -48,6 +48,10 @@ nonlinear_model <- function(formula, data, start, w, control, call) {
   common <- nv_promote_to_common(of$vector, left_at(of$vector))
   theta <- common[[1L]]
   p <- length(theta)
+  # A narrow float comes no nearer.
+  is_narrow <- dtype(theta) != "f64"
+  tolerance <- max(control$tol, if (is_narrow) sqrt(epsilon_of(theta)))
+  slack <- if (is_narrow) 1 + 4 * epsilon_of(theta) else 1
   if (p >= n) abort_arg("start", paste("of fewer parameters than there are values,", n), paste("of", p))
   slopes_at <- function(theta) {
     qr.AnvilValue(root * nv_reshape(jacobian(mean_at)(theta)[[1L]], c(n, p)))
@@ -62,7 +66,7 @@ nonlinear_model <- function(formula, data, start, w, control, call) {
     turned <- as_flat(qr.qty.AnvilQr(slopes, left))
     first <- array(seq_len(p))
     size <- sqrt(sum(turned[first]^2) / sum(turned[array((p + 1L):n)]^2))
-    converged <- nv_le(size, control$tol)
+    converged <- nv_le(size, tolerance)
     whole <- as_flat(qr.coef.AnvilQr(slopes, left))
     # A part of the step, half of the one before until the sum of squares is not larger.
     found <- nv_while(
@@ -71,7 +75,7 @@ nonlinear_model <- function(formula, data, start, w, control, call) {
       function(t) {
         theta <- s$theta + t$part * whole
         dev <- sum(left_at(theta)^2)
-        is_better <- nv_le(dev, s$dev)
+        is_better <- nv_le(dev, s$dev * slack)
         list(part = nv_ifelse(is_better, t$part, t$part / 2), is_better = is_better, theta = theta, dev = dev)
       }
     )

@@ -202,14 +202,18 @@ integral_of <- function(f, abs_tol, rel_tol, slots) {
     error <- nv_ifelse(
       known, apart * nv_min(1, (200 * error / nv_ifelse(known, apart, 1))^1.5), error
     )
-    list(values = all, errors = nv_max(error, 50 * epsilon_of(all) * weighted(abs(values))))
+    list(values = all, errors = nv_max(error, 50 * .Machine$double.eps * weighted(abs(values))))
   }
-  first <- over(nv_fill(0, 1L, "f64"), nv_fill(1, 1L, "f64"))
+  first <- over(value_of(array(0)), value_of(array(1)))
+  # A narrow float has no smaller errors, of many intervals together.
+  least <- 200 * epsilon_of(first$values)
+  rel_tol <- max(rel_tol, least)
+  abs_tol <- max(abs_tol, if (least > 1e-9) least else 0)
   place <- array(seq_len(slots))
-  fill <- function(value, x) nv_ifelse(place == 1L, x, value)
   zero <- as_number(first$values) * 0
   state <- list(
-    low = nv_fill(0, slots, "f64"), high = fill(nv_fill(0, slots, "f64"), 1), count = nv_scalar(1L),
+    low = value_of(array(double(slots))), high = value_of(array(as.double(seq_len(slots) == 1L))),
+    count = nv_scalar(1L),
     values = nv_ifelse(place == 1L, as_number(first$values), zero),
     errors = nv_ifelse(place == 1L, as_number(first$errors), zero)
   )

@@ -35,6 +35,11 @@ test_that("nls() takes R's steps", {
   })
 })
 
+test_that("narrow floats come as near as they can", {
+  fit <- function(d) coef(nls(y ~ a * exp(b * x), d, start = list(a = 1, b = 0.1)))
+  expect_equal(as.vector(jit(user(fit))(d)), unname(fit(d)), tolerance = 1e-4)
+})
+
 test_that("what nls() gives has the parts of a model", {
   fit <- quote(nls(y ~ a * exp(b * x), d, start = list(a = 1, b = 0.1), weights = k))
   for (of in alist(

@@ -96,6 +96,18 @@ test_that("integrate() is within its tolerance, and has slopes", {
   expect_slopes(user(function(s) integrate(function(t) t^2, 0, s)$value), 2.5, c(2.5^2, 5))
 })
 
+test_that("narrow floats come as near as they can", {
+  s <- nv_scalar(2.5)
+  near <- function(f, wanted) expect_equal(plain(jit(user(f))(s)), wanted, tolerance = 1e-5)
+  near(function(s) integrate(function(t) exp(-t * s), 0, Inf, rel.tol = 1e-10)$value, 0.4)
+  near(function(s) integrate(function(t) sin(t * s), 0, 10, rel.tol = 1e-10)$value, (1 - cos(25)) / 2.5)
+  near(function(s) uniroot(function(t) exp(t) - s, c(-9, 9), tol = 1e-14)$root, log(2.5))
+  area <- jit(user(function(s) integrate(function(t) t * s, 0, 1)$value))
+  expect_identical(as.character(dtype(area(s))), "f32")
+  lowest <- jit(user(function(s) optimize(function(t) (t - s)^2, c(-9, 9), tol = 1e-14)$minimum))
+  expect_equal(plain(lowest(s)), 2.5, tolerance = 1e-3)
+})
+
 test_that("density() has R's bins", {
   expect_density <- function(f) {
     withr::local_options(anvil.default_float = "f64")
