@@ -98,6 +98,7 @@ as.matrix.AnvilValue <- function(x, ...) {
   if (!is.null(attr(x, "Size"))) return(matrix_of_distances(x))
   if (is_selection(x) && is.matrix(x)) return(x)
   if (is_traced(x) && ndims(x) <= 2L) {
+    check_no_factor(x)
     if (ndims(x) == 2L) return(x)
     return(with_names(nv_reshape(x, c(length(x), 1L)), c(axis_names(x), list(NULL))))
   }
@@ -106,6 +107,11 @@ as.matrix.AnvilValue <- function(x, ...) {
 
 # A traced value as the vector of a mode, as base R's functions convert it.
 traced_vector <- function(x, mode, what) {
+  if (is_traced_factor(x)) {
+    if (mode == "list") return(elements_of_factor(x))
+    # R has the labels of these, or what the labels say.
+    if (!mode %in% c("integer", "numeric", "double")) abort_concrete(what, x)
+  }
   # A number stays one, as base R has no other.
   flat <- unname(if (ndims(x) == 0L) x else from_r(as_flat(x)))
   # What is left of a factor are its codes, which are compared as numbers.
@@ -124,6 +130,11 @@ traced_vector <- function(x, mode, what) {
   }
   # The type of a number of R's.
   if (is_float(dtype(x))) flat else nv_promote_to_common(flat, 1)[[1L]]
+}
+
+elements_of_factor <- function(f) {
+  codes <- codes_of(f)
+  lapply(seq_along(codes), function(i) with_order(factor_of(codes[i], as.vector(levels(f))), is_ordered(f)))
 }
 
 # Those of as.vector() that elements can be of.

@@ -67,7 +67,8 @@
 #' isTRUE stopifnot which match %in% duplicated table cut max.col pmax.int apply sapply lapply Map Reduce
 #' tapply aggregate array matrix union paste sprintf cat as.vector rle kappa rcond dist lm glm optim uniroot
 #' integrate spline density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as
-#' doubles, `i8` as integers, `i64` as doubles, which hold 53 bits.
+#' doubles, `i8` as integers, `i64` as doubles, which hold 53 bits. In a traced function many of these take
+#' traced values, see [masked-functions].
 #'
 #' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
 #' `sum(1, x)` R values. In a traced function they are traced values, see [masked-functions].
@@ -251,7 +252,13 @@ sort.AnvilValue <- function(x, decreasing = FALSE, na.last = NA, ...) {
   if (!isFALSE(list(...)$index.return %||% FALSE)) {
     abort_arg("index.return", "FALSE", describe(list(...)$index.return), "`nv_order(x)` has the positions.")
   }
-  nv_sort(x, decreasing = decreasing)
+  if (!is_traced_factor(x)) return(nv_sort(x, decreasing = decreasing))
+  # Codes of what is none of the levels are left where missing values are, at the end.
+  codes <- codes_of(x)
+  count <- nlevels(x)
+  keys <- nv_ifelse(codes > 0L, codes, if (decreasing) 0L else count + 1L)
+  sorted <- nv_sort(keys, decreasing = decreasing)
+  with_order(factor_of(nv_ifelse(sorted > count, 0L, sorted), as.vector(levels(x))), is_ordered(x))
 }
 
 #' @export

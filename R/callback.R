@@ -2,7 +2,7 @@
 #'
 #' A jitted function runs as a program in which no R code is left. `nv_callback()` is an op that calls R
 #' again: it calls `f` with the values of its arguments whenever the program comes to it. For what ops
-#' cannot compute, such as a function of another package, a search by [stats::optimize()] or a table lookup
+#' cannot compute, such as a function of another package, a search by [stats::nlm()] or a table lookup
 #' by name; and for effects, such as a report of progress.
 #'
 #' `f` is called with tensors, on which R's own functions work, and gives what `result` says: tensors of

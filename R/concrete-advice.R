@@ -15,6 +15,16 @@ advice_on_series <- paste(
   "them."
 )
 
+labels_of_factor <- paste(
+  "A program has no text: `f == \"a\"` is where a factor has this label, `as.integer(f)` are the numbers of",
+  "its `levels(f)`, and `as.numeric(levels(f))[f]` the numbers that these say."
+)
+
+spline_basis <- paste(
+  "Powers at known knots span the same curves: `outer(x, knots, function(x, k) pmax(x - k, 0)^3)` beside",
+  "`poly(x, 3)`; or make the basis outside."
+)
+
 steps_of_optimiser <- paste(
   "Call it outside, with the jitted function and its gradient; in a program, use steps with `gradient()` in",
   "`nv_for()` or `nv_while()`."
@@ -102,7 +112,6 @@ instead_of <- c(
   `[[<-` = "Make the target a tensor first, with `nv_tensor()` or `nv_fill()`.",
   `%in%` = "Use `nv_isin(x, table)`.",
   match = "Use `nv_isin(x, table)`, or `nv_search_sorted()` in a sorted table.",
-  intersect = "Use `x[x %in% y]`, a selection, see `?selections`, and `unique()` of it.",
   rcond = "Use `1 / nv_cond()`.",
   order = "Use `nv_order(x)`.",
   sort.list = "Use `nv_order(x)`.",
@@ -120,7 +129,11 @@ instead_of <- c(
   unsplit = known_groups,
   `split<-` = known_groups,
   droplevels = "Which levels have elements is not known while tracing: all are kept.",
-  aggregate = known_groups, xtabs = known_groups,
+  aggregate = known_groups, xtabs = known_groups, kruskal.test = known_groups, bartlett.test = known_groups,
+  oneway.test = known_groups, ordered = "A program compares codes: `as.integer(f) < 3`.",
+  ns = spline_basis, bs = spline_basis,
+  setdiff = "Use `unique(x[!x %in% y])`, a selection, see `?selections`.",
+  intersect = "Use `unique(x[x %in% y])`, a selection, see `?selections`.",
   model.frame = paste(
     "A formula is for R's data: write what it means, such as `cbind(1, x)` or `tapply(y, g, mean)`, or make",
     "the matrix outside of the program, with `nv_model()`."
@@ -171,19 +184,12 @@ instead_of <- c(
     "With `s <- rowSums(x^2)`, the squared distances of all rows are `outer(s, s, \"+\") - 2 *",
     "tcrossprod(x)`."
   ),
-  uniroot = "Use a number of bisections in `nv_for()`, or Newton's steps in `nv_while()`.",
-  optimize = "Use a number of steps in `nv_for()`, or `nv_while()`.",
-  optimise = "Use a number of steps in `nv_for()`, or `nv_while()`.",
   optim = steps_of_optimiser, optimHess = "Use `hessian()`.", nlm = steps_of_optimiser,
-  nlminb = steps_of_optimiser, nls = steps_of_optimiser,
+  nlminb = steps_of_optimiser, constrOptim = steps_of_optimiser,
+  aov = "`anova(lm(y ~ g, d))` has the table of variances.",
   kmeans = paste(
     "A number of steps in `nv_for()`, or `nv_while()` until nothing changes: the nearest centre of each row,",
     "then `nv_segment_mean(x, codes, k)`."
-  ),
-  integrate = "Use a sum over the nodes of a quadrature rule.",
-  density = paste(
-    "R's is an approximation by sums in bins. Write the kernel at points of yours:",
-    "`rowMeans(dnorm(outer(at, x, \"-\"), sd = bw))`, with `bw.nrd0(x)` for the bandwidth."
   ),
   polyroot = "Use Newton's steps in `nv_while()`, or call it outside of the traced function.",
   runmed = "Use `apply(embed(x, k), 1, median)` with a known `k`, which leaves out the ends.",

@@ -23,7 +23,7 @@ abort_concrete <- function(what, x) {
     if (is.character(generic)) what <- if (generic == "mtfrm") "match()" else paste0(generic, "()")
     at <- if (parents[at] < at) parents[at] else at - 1L
   }
-  if (at > 0L && is_of_package(sys.function(at))) {
+  if (at > 0L && is_of_package(sys.function(at)) && !is_eval(at)) {
     reader <- reading_call(at, NULL)
     if (reader$in_function) return(abort_reading(reader, x))
   }
@@ -46,6 +46,10 @@ abort_reading <- function(reader, x) {
     advice <- instead_of[["repeat"]]
   }
   if (identical(reader$name, "[")) advice <- advice_on_subset(reader) %||% advice
+  if (is_traced_factor(x) && any(c("as.vector", "as.logical", "as.character") %in% reader$name)) {
+    advice <- labels_of_factor
+  }
+  if (is_series_call(reader)) advice <- advice_on_series
   # What says itself that it reads one, knows what to write.
   if (!is.null(reader$in_function) && any(reader$name %in% names(mask_functions))) {
     # A masked function reads what cannot hold a traced value; another one is base R's, beyond the mask's
@@ -62,7 +66,11 @@ abort_reading <- function(reader, x) {
         "A traced value is a number: use it with numbers, or in a list."
       }
     } else {
-      where <- if (any(reader$name %in% c(names(mask_glm), names(mask_models), names(mask_statistics)))) {
+      of_packages <- list(
+        mask_counts, mask_diagnostics, mask_glm, mask_models, mask_nls, mask_numerics, mask_statistics,
+        mask_tests
+      )
+      where <- if (any(reader$name %in% unlist(lapply(of_packages, names)))) {
         "By its name alone, without that of its package, it takes traced values, see `?masked-functions`."
       } else {
         "`?masked-functions` says where R code works as it stands."
@@ -90,6 +98,15 @@ abort_reading <- function(reader, x) {
     ),
     where = gsub("`", "", reader$what, fixed = TRUE), aval = format(x), line = line, call = reader$call
   )
+}
+
+# Whether a function of R's that looks for a method is given a time series.
+is_series_call <- function(reader) {
+  is_series <- function(x) {
+    if (is.call(x)) return(name_of_call(x) == "ts")
+    is.name(x) && inherits(value_of_variable(x), "ts")
+  }
+  is.call(reader$call) && any(vapply(as.list(reader$call)[-1L], is_series, NA))
 }
 
 # What is read: where R's function computes something of its arguments first, the argument.
@@ -172,11 +189,12 @@ needing_elements <- c(
 # length becomes ours, if the argument mentions a traced value.
 refuse_condition <- function(e) {
   call <- conditionCall(e)
-  if (inherits(e, "anvil_error") || !is.call(call) || !is.name(call[[1L]])) return()
+  if (inherits(e, "anvil_error")) return()
+  if (!is.call(call) || !is.name(call[[1L]])) return(refuse_words(e))
   name <- as.character(call[[1L]])
   refuse_unknown(e, name)
   if (length(call) == 3L && identical(conditionMessage(e), non_numeric_operand())) refuse_frame_operand(call)
-  if (!name %in% needing_elements) return()
+  if (!name %in% needing_elements) return(refuse_words(e))
   read <- if (name %in% c("if", "while", "switch")) as.list(call)[2L] else as.list(call)[-1L]
   for (frame in rev(sys.frames())) {
     if (identical(topenv(frame), topenv())) next
@@ -191,6 +209,56 @@ refuse_condition <- function(e) {
       abort_reading(list(what = paste0("`", name, "`"), name = name, call = call, line = ""), value)
     }
   }
+}
+
+# What a function of R's says of a traced value that it is given is about what stands for that, or about its
+# class.
+refuse_words <- function(e) {
+  at <- frame_of_error()
+  if (at < 1L || !is_of_package(sys.function(at)) || is_ours(sys.function(at))) return()
+  reader <- reading_call(at, NULL)
+  if (!isTRUE(reader$in_function) || name_of_call(reader$call) %in% evaluators) return()
+  parents <- sys.parents()
+  inner <- if (parents[at] > 0L) traced_arguments(sys.call(at), sys.frame(parents[at]))
+  given <- c(reader$given, inner)
+  if (!length(given)) {
+    # In a list, or a part of one.
+    values <- lapply(as.list(reader$call)[-1L], function(x) {
+      while (is.call(x) && name_of_call(x) %in% c("$", "[[")) x <- x[[2L]]
+      if (is.name(x)) value_of_variable(x)
+    })
+    for (value in Filter(is.list, values)) {
+      given <- c(given, Filter(is_traced, if_it_fails(unlist_leaves(unclass(value)), list())))
+    }
+  }
+  is_of_class <- grepl("\"Anvil(Tracer|Selection|Value)\"", conditionMessage(e))
+  if (!length(given) && !is_of_class) return()
+  advice <- unname(instead_of[reader$name])
+  if (anyNA(advice)) {
+    advice <- paste(
+      "Call it outside of the traced function, or name the argument in `static = `. A slot or a field that",
+      "holds a tensor is of class \"ANY\", a method of tensors of class \"AnvilValue\"."
+    )
+  }
+  abort(
+    "anvil_error_concrete",
+    paste0(
+      "A traced value has no elements yet: ", reader$what, " does not take it.",
+      if (length(given)) paste("\nx It is given", format(given[[1L]]), "while the function is traced."),
+      "\ni R says: ", conditionMessage(e), "\ni ", advice
+    ),
+    where = gsub("`", "", reader$what, fixed = TRUE), aval = if (length(given)) format(given[[1L]]),
+    line = reader$line, call = reader$call
+  )
+}
+
+# The frame in which an error is signalled, in a handler of it; 0 of one that is none of R's own words.
+frame_of_error <- function() {
+  at <- sys.nframe()
+  while (at > 0L && !identical(sys.function(at), .handleSimpleError)) at <- at - 1L
+  at <- at - 1L
+  while (at > 0L && identical(sys.function(at), base::stop)) at <- at - 1L
+  at
 }
 
 # R before 4.3 takes neither method where operands have different ones: it warns of that, and reads elements.
@@ -289,10 +357,14 @@ reading_call <- function(at, statement) {
     # A generic of ours evaluates them where it looks for the method.
     within <- if (parents[within] < within) parents[within] else 0L
   }
+  if (is_eval(at) && parents[at] > 0L && is_eval(parents[at])) {
+    found <- primitive_calls(sys.frame(parents[at])$expr, sys.frame(at))
+    if (length(found)) return(reader_of(found, line, found[[1L]]))
+  }
   # What this package calls is the user's, wherever it was defined.
   while (
-    at > 0L && (calls_own(sys.function(at)) || is_of_package(sys.function(at)) &&
-      (!is_ours(sys.function(at)) || is_mask_function(sys.function(at))))
+    at > 0L && !(is_eval(at) && !is.null(call)) && (calls_own(sys.function(at)) ||
+      is_of_package(sys.function(at)) && (!is_ours(sys.function(at)) || is_mask_function(sys.function(at))))
   ) {
     # It is called by the method below it, and says that the caller of that called it.
     if (identical(sys.function(at), base::NextMethod)) at <- at - 1L
@@ -354,6 +426,11 @@ evaluates <- function(at) {
     )))
   }
   name_of_call(sys.call(at)) %in% evaluators
+}
+
+# Whether the frame is one of eval(): what it evaluates is called by the code that is given it, as by with().
+is_eval <- function(at) {
+  at > 0L && identical(sys.call(at)[[1L]], quote(eval)) && is_of_package(sys.function(at))
 }
 
 evaluators <- c(

@@ -157,7 +157,11 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   if (...length() > 1L) check_no_factor(..1)
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
   # widest.
-  values <- if (...length() > 1L) nv_promote_to_common(...) else list(...)
+  values <- list(...)
+  if (...length() > 1L) {
+    # As in R, NULL has no elements.
+    values <- do.call(nv_promote_to_common, values[!vapply(values, is.null, NA)], quote = TRUE)
+  }
   reduce <- function(op, combine) {
     out <- NULL
     for (x in values) {
@@ -182,6 +186,12 @@ check_no_factor <- function(x) {
   if (!is_traced_factor(x)) return(invisible())
   expected <- "numbers: `as.integer(f)` are the codes of a factor"
   abort_arg("x", expected, "a factor, which R refuses or makes NA")
+}
+
+# What follows a plus sign: of a factor R makes NA.
+unsigned <- function(x) {
+  check_no_factor(x)
+  x
 }
 
 # range() that leaves out what is not finite: NaN, which `na.rm` leaves out.
@@ -214,6 +224,7 @@ Math.AnvilValue <- function(x, ...) {
 
 #' @export
 t.AnvilValue <- function(x) {
+  check_no_factor(x)
   if (ndims(x) != 1L) return(nv_transpose(x))
   with_names(nv_reshape(x, c(1L, length(x))), c(list(NULL), axis_names(x)))
 }

@@ -41,7 +41,7 @@ assigned <- function(x, value, one, ...) {
     if (traced && !one) value <- as.list(value)
     return(plain())
   }
-  if (is.null(x) && one && traced && length(value) != 1L) x <- list()
+  if (is.null(x) && one && traced && (length(value) != 1L || makes_list())) x <- list()
   if (!is_r_vector(x)) return(plain())
   if (!traced && !any_traced_in(subscripts_of(...))) return(plain())
   # Where it grows, and where R has errors of its own. What is replaced need not be there.
@@ -50,6 +50,13 @@ assigned <- function(x, value, one, ...) {
     x <- within_bounds(`[<-`(x, ..., value = vector(typeof(x), 1L)))
   }
   assigned_in(turned(x, value), value, one, ...)
+}
+
+# Whether R makes a list of NULL where one element is assigned by `[[`, as it does of several.
+makes_list <- function() {
+  x <- NULL
+  x[[1L]] <- 1
+  is.list(x)
 }
 
 # What R does with subscripts. Its own error becomes one with a class, of the user's call.

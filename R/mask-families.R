@@ -55,18 +55,23 @@ above_zero <- function(mu) nv_is_finite(mu) & nv_gt(mu, 0)
 
 # Functions of a family. `takes` says which responses, `valid` which means there are; `deviance` has a term
 # for each row, `aic` has no term for the coefficients, and `spread` says that the dispersion is a parameter.
+# Rows that are not `in_use` have weights of 0.
 glm_families <- list(
   gaussian = list(
     start = function(y, w) y, takes = finite_elements, valid = finite_elements,
     variance = function(mu) mu * 0 + 1,
     deviance = function(y, mu, w) w * (y - mu)^2, spread = TRUE,
-    aic = function(y, n, mu, w, dev) length(y) * (log(dev / length(y) * 2 * pi) + 1) + 2 - sum(log(w))
+    aic = function(y, n, mu, w, dev, in_use) {
+      count <- if (is.null(in_use)) length(y) else nv_reduce_sum(in_use)
+      if (!is.null(in_use)) w <- nv_ifelse(in_use, w, 1)
+      count * (log(dev / count * 2 * pi) + 1) + 2 - sum(log(w))
+    }
   ),
   binomial = list(
     start = function(y, w) (w * y + 0.5) / (w + 1), takes = function(y) nv_ge(y, 0) & nv_le(y, 1),
     valid = function(mu) nv_gt(mu, 0) & nv_lt(mu, 1), variance = function(mu) mu * (1 - mu),
     deviance = function(y, mu, w) 2 * w * (y_log_y(y, mu) + y_log_y(1 - y, 1 - mu)), spread = FALSE,
-    aic = function(y, n, mu, w, dev) {
+    aic = function(y, n, mu, w, dev, in_use) {
       trials <- if (is.null(n)) w else nv_ifelse(nv_reduce_any(nv_gt(n, 1)), n, w)
       none <- nv_le(trials, 0)
       size <- nv_round(nv_ifelse(none, 1, trials))
@@ -77,12 +82,12 @@ glm_families <- list(
   poisson = list(
     start = function(y, w) y + 0.1, takes = function(y) nv_ge(y, 0), valid = above_zero, variance = identity,
     deviance = function(y, mu, w) 2 * w * (y_log_y(y, mu) - (y - mu)), spread = FALSE,
-    aic = function(y, n, mu, w, dev) -2 * sum(dpois(y, mu, log = TRUE) * w)
+    aic = function(y, n, mu, w, dev, in_use) -2 * sum(dpois(y, mu, log = TRUE) * w)
   ),
   Gamma = list(
     start = function(y, w) y, takes = above_zero, valid = above_zero, variance = function(mu) mu^2,
     deviance = function(y, mu, w) -2 * w * (log(y / mu) - (y - mu) / mu), spread = TRUE,
-    aic = function(y, n, mu, w, dev) {
+    aic = function(y, n, mu, w, dev, in_use) {
       spread <- dev / sum(w)
       -2 * sum(dgamma(y, 1 / spread, 1 / (mu * spread), log = TRUE) * w) + 2
     }

@@ -138,9 +138,45 @@ formula_sides <- function(formula, data) {
 
 is_traced_fit <- function(x) inherits(x, "lm") && is_traced(x$coefficients)
 
-linear_model <- function(formula, data, w, call, contrasts = NULL) {
+# What `subset` says of the rows, evaluated in the data as R does it.
+rows_of_subset <- function(code, data, formula) {
+  around <- environment(formula) %||% parent.frame(2L)
+  eval(code, if (is.list(data)) unclass(data) else data %||% list(), around)
+}
+
+# How many rows there are, with those that a selection leaves out.
+rows_in <- function(x) NROW(if (is_selection(x)) selected(x)$values else x)
+
+# The rows of variables that `subset` leaves, where a computed mask holds or at known positions, and their
+# names.
+variables_in_rows <- function(variables, rows, labels) {
+  if (is.null(rows)) return(list(variables = variables, labels = labels))
+  count <- rows_in(variables[[1L]])
+  if (is_traced(rows)) {
+    if (!inherits(dtype(rows), "BooleanType") || length(rows) != count) {
+      abort_arg("subset", paste("a condition of each of the rows,", count), describe(rows))
+    }
+    return(list(variables = lapply(variables, rows_where, as_flat(rows)), labels = labels))
+  }
+  at <- by_r("subset", seq_len(count)[if (is_value(rows)) as_array(rows) else rows], "rows")
+  at <- at[!is.na(at)]
+  row <- function(v) {
+    if (!is_value(v)) v <- column_value(v)
+    if (length(dim(v)) == 2L) v[array(at), , drop = FALSE] else as_flat(v)[array(at)]
+  }
+  list(variables = lapply(variables, row), labels = labels[at])
+}
+
+linear_model <- function(formula, data, w, call, contrasts = NULL, subset = NULL) {
   terms <- terms_of(formula, data)
   variables <- variables_of(terms, data)
+  labels <- row_names_of(data) %||% as.character(seq_len(rows_in(variables[[1L]])))
+  if (!is.null(subset)) {
+    of_rows <- variables_in_rows(c(variables, if (!is.null(w)) list(w)), subset, labels)
+    labels <- of_rows$labels
+    if (!is.null(w)) w <- of_rows$variables[[length(variables) + 1L]]
+    variables <- of_rows$variables[seq_along(variables)]
+  }
   response <- attr(terms, "response")
   if (!response) abort_arg("formula", "one with a left side, such as `y ~ x`", "one without")
   offset <- attr(terms, "offset")
@@ -152,7 +188,6 @@ linear_model <- function(formula, data, w, call, contrasts = NULL) {
   }
   y <- variables[[response]]
   right <- stats::delete.response(terms)
-  labels <- row_names_of(data) %||% as.character(seq_len(NROW(y)))
   variables <- variables[-response]
   x <- design_of(right, variables, contrasts, labels)
   if (is.null(rows)) {
@@ -220,23 +255,36 @@ summary_of_fit <- function(fit, ...) {
 
 # How many parameters a model has, its dispersion among them.
 parameters_of <- function(fit) {
+  if (is_traced_nls(fit)) return(length(fit$coefficients) + 1L)
   fit$rank + (!is_traced_glm(fit) || glm_families[[fit$family$family]]$spread)
 }
+
+rows_of_fit <- function(fit) number_in(if (is_traced_nls(fit)) fit$m$resid() else fit$residuals)
 
 # Without an intercept and with weights of 0, R counts other rows.
 log_likelihood <- function(fit) {
   if (is_traced_glm(fit)) return(parameters_of(fit) - fit$aic / 2)
-  check_one_response(fit)
-  n <- number_in(fit$residuals)
   w <- fit$weights %||% 1
   logs <- if (identical(w, 1)) 0 else sum(log(w))
-  (logs - n * (log(2 * pi) + 1 - log(n) + log(sum(w * elements_of(fit$residuals)^2)))) / 2
+  if (is_traced_nls(fit)) {
+    squares <- fit$m$deviance()
+  } else {
+    check_one_response(fit)
+    squares <- sum(w * elements_of(fit$residuals)^2)
+  }
+  n <- rows_of_fit(fit)
+  (logs - n * (log(2 * pi) + 1 - log(n) + log(squares))) / 2
 }
 
 # What a linear model gives for new data.
-fitted_at <- function(object, newdata, ...) {
-  check_dots(...)
-  if (missing(newdata)) return(object$fitted.values)
+fitted_at <- function(object, newdata) {
+  x <- design_at(object, newdata)
+  out <- product(x, object$coefficients)
+  with_names(as_flat(out), list(rownames(x)))
+}
+
+# The design matrix of a model for new data.
+design_at <- function(object, newdata) {
   terms <- stats::delete.response(object$terms)
   if (length(attr(terms, "offset"))) {
     abort_arg("object", "a model without an offset for new data", "one with an offset")
@@ -257,9 +305,7 @@ fitted_at <- function(object, newdata, ...) {
     ordered <- attr(object, "ordered")[[name]]
     variables[[name]] <- with_levels_of_fit(name, variables[[name]], object$xlevels[[name]], ordered)
   }
-  x <- design_of(terms, variables, attr(object, "contrasts"), row_names_of(newdata))
-  out <- product(x, object$coefficients)
-  with_names(as_flat(out), list(rownames(x)))
+  design_of(terms, variables, attr(object, "contrasts"), row_names_of(newdata))
 }
 
 # Groups of new data with the levels that the model knows.
@@ -319,6 +365,14 @@ check_columns_to_group <- function(columns) {
   }
 }
 
+# The columns of a matrix, or a vector by this name.
+columns_to_group <- function(x, name) {
+  if (is_selection(x) || length(dim(x)) != 2L) return(setNames(list(x), name))
+  names <- colnames(x) %||% character(ncol(x))
+  names[!nzchar(names)] <- paste0("V", seq_along(names))[!nzchar(names)]
+  lapply(setNames(seq_along(names), names), function(k) x[, k])
+}
+
 mask_formulas <- list(
   model.matrix = function(object, data = environment(object), contrasts.arg = NULL, xlev = NULL, ...) {
     if (is_traced_fit(object)) return(attr(object, "design"))
@@ -337,58 +391,60 @@ mask_formulas <- list(
   lm = function(formula, data, subset, weights, na.action, method = "qr", ...) {
     given <- if (!missing(data)) data
     w <- if (!missing(weights)) eval(substitute(weights), unclass(given), parent.frame())
-    if (!needs_traced(formula, given) && !is_traced(w)) {
+    rows <- if (!missing(subset)) rows_of_subset(substitute(subset), given, formula)
+    if (!needs_traced(formula, given) && !is_traced(w) && !is_traced(rows)) {
       return(own_stats_call("lm", sys.call(), parent.frame()))
     }
     check_dots(..., .known = c("model", "x", "y", "qr", "singular.ok", "contrasts"))
-    if (!missing(subset)) {
-      abort_arg("subset", "left out in a traced function", "given", "Fit to `subset(data, condition)`.")
-    }
     call <- sys.call()
-    linear_model(formula, given, w, match.call(call = call), list(...)$contrasts)
+    linear_model(formula, given, w, match.call(call = call), list(...)$contrasts, rows)
   },
 
   summary = function(object, ...) {
     if (is_traced_glm(object)) return(summary_of_glm(object, ...))
     if (is_traced_fit(object)) return(summary_of_fit(object, ...))
+    if (is_traced_nls(object)) return(summary_of_nls(object))
     called_from(quote(base::summary), parent.frame())(object, ...)
   },
 
   vcov = function(object, ...) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::vcov), parent.frame())(object, ...))
-    if (is_traced_glm(object)) return(summary_of_glm(object, ...)$cov.scaled)
-    about <- summary_of_fit(object, ...)
-    about$sigma^2 * about$cov.unscaled
+    if (is_traced_fit(object)) {
+      check_dots(...)
+      return(covariance_of(object))
+    }
+    if (is_traced_nls(object)) return(covariance_of(object))
+    # What summary() gives of a model.
+    if (is.list(object) && !is.object(object) && is_traced(object$cov.unscaled)) {
+      return(object$cov.scaled %||% (object$sigma^2 * object$cov.unscaled))
+    }
+    called_from(quote(stats::vcov), parent.frame())(object, ...)
   },
 
   confint = function(object, parm, level = 0.95, ...) {
     if (!is_traced_fit(object)) return(own_stats_call("confint", sys.call(), parent.frame()))
     if (is_traced_glm(object)) {
-      hint <- "R's are of the likelihood. Write `coef(fit)` and multiples of `sqrt(diag(vcov(fit)))`."
+      hint <- "R's are of the likelihood. Those of Wald's are `confint.default(fit)`."
       abort_arg("object", "what `lm()` gives", "what `glm()` gives", hint)
     }
-    about <- summary_of_fit(object, ...)$coefficients
-    ends <- c((1 - level) / 2, 1 - (1 - level) / 2)
-    out <- about[, 1L] + outer(about[, 2L], qt(ends, object$df.residual))
-    dimnames(out) <- list(rownames(about), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
-    if (missing(parm)) out else out[parm, , drop = FALSE]
+    check_dots(...)
+    wald_intervals(object, parm, level, function(ends) qt(ends, object$df.residual))
   },
 
   logLik = function(object, ...) {
-    if (is_traced_fit(object)) return(log_likelihood(object))
+    if (is_traced_model(object)) return(log_likelihood(object))
     called_from(quote(stats::logLik), parent.frame())(object, ...)
   },
 
   AIC = function(object, ..., k = 2) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
+    if (!is_traced_model(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
     check_dots(...)
     k * parameters_of(object) - 2 * log_likelihood(object)
   },
 
   BIC = function(object, ...) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
+    if (!is_traced_model(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
     check_dots(...)
-    log(number_in(object$residuals)) * parameters_of(object) - 2 * log_likelihood(object)
+    log(rows_of_fit(object)) * parameters_of(object) - 2 * log_likelihood(object)
   },
 
   xtabs = function(formula = ~., data, ...) {
@@ -403,8 +459,9 @@ mask_formulas <- list(
     groups <- grouping_of("xtabs()", "formula", right, length(variables[[response]]))
     numbers <- as_flat(value_of(as_operand(variables[[response]])))
     groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
-    sums <- by_segments(sum, numbers, groups)
-    answers_of_groups(sums, groups, 0, TRUE)
+    out <- answers_of_groups(by_segments(sum, numbers, groups), groups, 0, TRUE)
+    attr(out, "of_table") <- groups$levels
+    out
   },
 
   aggregate = function(x, by, FUN, ..., data) {
@@ -415,14 +472,7 @@ mask_formulas <- list(
       if (!needs_traced(x, data)) return(own_stats_call("aggregate", sys.call(), parent.frame()))
       FUN <- reached(match.fun(FUN), parent.frame())
       sides <- formula_sides(x, data)
-      left <- sides$left
-      if (!is_selection(left) && length(dim(left)) == 2L) {
-        names <- colnames(left) %||% paste0("V", seq_len(ncol(left)))
-        left <- lapply(setNames(seq_along(names), names), function(k) left[, k])
-      } else {
-        left <- setNames(list(left), sides$name)
-      }
-      return(aggregated(left, sides$right, FUN, ..., of_formula = TRUE))
+      return(aggregated(columns_to_group(sides$left, sides$name), sides$right, FUN, ..., of_formula = TRUE))
     }
     traced <- is_traced(x) || is_traced_frame(x) || !missing(by) && is_traced_grouping(by)
     if (!traced) return(own_stats_call("aggregate", sys.call(), parent.frame()))
@@ -430,7 +480,7 @@ mask_formulas <- list(
     if (!is.list(by)) abort_arg("by", "a list of groups", describe(by))
     names <- names(by) %||% character(length(by))
     names[!nzchar(names)] <- paste0("Group.", seq_along(by))[!nzchar(names)]
-    columns <- if (is.data.frame(x)) as.list(x) else list(x = x)
+    columns <- if (is.data.frame(x)) as.list(x) else columns_to_group(x, "x")
     aggregated(columns, setNames(unclass(by), names), FUN, ...)
   }
 )

@@ -79,49 +79,14 @@ called_from <- function(generic, frame) {
   own
 }
 
-# What is given for a `FUN.VALUE` of vapply(): of narrower types than that, numbers of its type.
-of_type <- function(x, FUN.VALUE) { # nolint: object_name_linter. As in R.
-  rank <- function(type) match(type, c("logical", "integer", "double"), nomatch = 0L)
-  kind <- dtype(x)
-  given <- if (inherits(kind, "BooleanType")) 1L else if (is_float(kind)) 3L else 2L
-  wanted <- rank(typeof(FUN.VALUE))
-  if (inherits(kind, "ComplexType")) given <- wanted <- if (is.complex(FUN.VALUE)) 4L else 0L
-  if (given > wanted && !is.complex(FUN.VALUE)) {
-    abort_arg(
-      "FUN", paste("a function of results of type", typeof(FUN.VALUE), "as `FUN.VALUE`"),
-      paste("one of", format(kind))
-    )
-  }
-  if (given == wanted || is.complex(FUN.VALUE)) return(x)
-  from_r(with_names_of(nv_promote_to_common(x, vector(typeof(FUN.VALUE), 1L))[[1L]], x))
-}
-
 with_dimnames <- function(x, names) {
   if (!all(vapply(names, is.null, NA))) dimnames(x) <- names
   x
 }
 
-# Further arguments of a function that is called for one element after the other: `[[i]]` takes those of a
-# vector.
-as_vectors <- function(values) lapply(values, function(x) if (is_traced(x)) as_flat(x) else x)
-
 as_flat <- function(x) if (ndims(x) == 1L) x else nv_reshape(x, length(x), order = "column")
 
 # nolint start: object_name_linter. Arguments have the names that they have in base R.
-
-# Calls that one function makes of another, recorded: `call(f)` makes them with a function f that keeps what
-# the user's gives, and then, if nothing of that is traced, again with one that gives it.
-recorded <- function(FUN, call, combine) {
-  answers <- list()
-  call(function(...) {
-    answers[[length(answers) + 1L]] <<- list(FUN(...))
-    NULL
-  })
-  values <- lapply(answers, `[[`, 1L)
-  if (any_traced_in(values)) return(combine(values))
-  at <- 0L
-  call(function(...) values[[at <<- at + 1L]])
-}
 
 # A call of a function that assigns, such as `[<-`(x, 2, 0): the last argument is the value, by name or not.
 with_value_last <- function(call, frame) {
@@ -247,92 +212,6 @@ mask_base <- list(
   sum = reducing("sum"), prod = reducing("prod"), max = reducing("max"), min = reducing("min"),
   range = reducing("range"), any = reducing("any"), all = reducing("all"),
 
-  do.call = function(what, args, quote = FALSE, envir = parent.frame()) {
-    force(envir)
-    if (is.function(what)) what <- reached(what, parent.frame())
-    if (is.character(what) && length(what) == 1L) {
-      f <- get0(what, envir, mode = "function")
-      if (!is.null(f) && !identical(f, reached(f, parent.frame()))) what <- reached(f, parent.frame())
-    }
-    do.call(what, reached_elements(args, parent.frame()), quote, envir)
-  },
-
-  lapply = function(X, FUN, ...) {
-    frame <- parent.frame()
-    FUN <- reached(match.fun(FUN), frame)
-    lapply(X = reached_elements(X, frame), FUN = FUN, ...)
-  },
-
-  sapply = function(X, FUN, ..., simplify = TRUE, USE.NAMES = TRUE) {
-    frame <- parent.frame()
-    FUN <- reached(match.fun(FUN), frame)
-    X <- reached_elements(X, frame)
-    answers <- sapply(X = X, FUN = FUN, ..., simplify = FALSE, USE.NAMES = USE.NAMES)
-    if (isFALSE(simplify)) return(answers)
-    if (any_traced_in(answers)) return(simplified(answers, simplify == "array"))
-    simplify2array(answers, higher = simplify == "array")
-  },
-
-  vapply = function(X, FUN, FUN.VALUE, ..., USE.NAMES = TRUE) {
-    frame <- parent.frame()
-    FUN <- reached(match.fun(FUN), frame)
-    X <- reached_elements(X, frame)
-    answers <- sapply(X = X, FUN = FUN, ..., simplify = FALSE, USE.NAMES = USE.NAMES)
-    if (!any_traced_in(answers)) {
-      return(vapply(answers, function(value) value, FUN.VALUE, USE.NAMES = USE.NAMES))
-    }
-    for (i in seq_along(answers)) {
-      if (length(answers[[i]]) == length(FUN.VALUE)) next
-      abort_arg(
-        "FUN", paste("a function of results of length", length(FUN.VALUE), "as `FUN.VALUE`"),
-        paste0("one of length ", length(answers[[i]]), " for element ", i)
-      )
-    }
-    # A name of one value is none of the result, other than for sapply().
-    if (length(FUN.VALUE) == 1L) answers <- lapply(answers, unname)
-    of_type(simplified(answers, !is.null(dim(FUN.VALUE))), FUN.VALUE)
-  },
-
-  mapply = function(FUN, ..., MoreArgs = NULL, SIMPLIFY = TRUE, USE.NAMES = TRUE) {
-    FUN <- reached(match.fun(FUN), parent.frame())
-    answers <- if (any_traced(...)) {
-      more <- list(MoreArgs = MoreArgs, SIMPLIFY = FALSE, USE.NAMES = USE.NAMES)
-      do.call(mapply, c(list(FUN = FUN), as_vectors(list(...)), more), quote = TRUE)
-    } else {
-      mapply(FUN, ..., MoreArgs = MoreArgs, SIMPLIFY = FALSE, USE.NAMES = USE.NAMES)
-    }
-    if (isFALSE(SIMPLIFY)) return(answers)
-    if (any_traced_in(answers)) return(simplified(answers, SIMPLIFY == "array"))
-    simplify2array(answers, higher = SIMPLIFY == "array")
-  },
-
-  Map = function(f, ...) {
-    f <- reached(match.fun(f), parent.frame())
-    if (any_traced(...)) do.call(Map, c(list(f), as_vectors(list(...))), quote = TRUE) else Map(f, ...)
-  },
-
-  Filter = function(f, x) Filter(reached(match.fun(f), parent.frame()), x),
-
-  Reduce = function(f, x, init, right = FALSE, accumulate = FALSE, simplify = TRUE) {
-    f <- reached(match.fun(f), parent.frame())
-    x <- reached_elements(x, parent.frame())
-    # Without an answer for each element, nothing is put together.
-    if (!accumulate || !length(x)) return(Reduce(f, x, init, right, accumulate))
-    boxed <- function(a, b) list(f(a[[1L]], b[[1L]]))
-    boxes <- lapply(x, list)
-    answers <- if (missing(init)) {
-      Reduce(boxed, boxes, right = right, accumulate = TRUE)
-    } else {
-      Reduce(boxed, boxes, list(init), right, TRUE)
-    }
-    if (!simplify || !all(lengths(answers) == 1L)) return(answers)
-    if (any_traced_in(answers)) simplified(answers) else unlist(answers, recursive = FALSE)
-  },
-
-  simplify2array = function(x, higher = TRUE, ...) {
-    if (is.list(x) && any_traced_in(x)) simplified(x, higher) else simplify2array(x, higher, ...)
-  },
-
   # See noting_draws().
   set.seed = function(...) {
     draws$is_noted <- TRUE
@@ -343,35 +222,6 @@ mask_base <- list(
 
   data.matrix = function(frame, ...) {
     if (is_traced_frame(frame)) as_matrix_of_values(frame, codes = TRUE) else data.matrix(frame, ...)
-  },
-
-  apply = function(X, MARGIN, FUN, ..., simplify = TRUE) {
-    FUN <- reached(match.fun(FUN), parent.frame())
-    X <- as_matrix_of_values(X)
-    if (is_selection(X) && !...length()) {
-      out <- reduced_lines(X, MARGIN, FUN)
-      if (!is.null(out)) return(out)
-    }
-    if (!is_traced(X)) {
-      call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
-      return(recorded(FUN, call, function(answers) {
-        if (is.character(MARGIN)) MARGIN <- match(MARGIN, names(dimnames(X)))
-        over_margin(answers, dim(X)[MARGIN], simplify, dimnames(X)[MARGIN])
-      }))
-    }
-    sizes <- dim(X)
-    axes <- seq_along(sizes)
-    if (!is_numeric(MARGIN) || !length(MARGIN) || !all(MARGIN %in% axes)) {
-      abort_arg("MARGIN", paste("axes from 1 to", length(sizes)), describe(MARGIN))
-    }
-    rest <- setdiff(axes, MARGIN)
-    if (is_reduction(FUN) && !...length() && !is.unsorted(MARGIN) && length(rest)) return(FUN(X, axes = rest))
-    columns <- nv_reshape(nv_transpose(X, c(rest, MARGIN)), c(prod(sizes[rest]), prod(sizes[MARGIN])))
-    answers <- lapply(seq_len(ncol(columns)), function(i) {
-      one <- columns[, i]
-      FUN(with_names(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, dimnames(X)[rest]), ...)
-    })
-    over_margin(answers, sizes[MARGIN], simplify, dimnames(X)[MARGIN])
   },
 
   which = function(x, arr.ind = FALSE, useNames = TRUE) {
@@ -389,14 +239,6 @@ mask_base <- list(
     selection(position_in_array(parts$values, .dim), parts$mask, 1L)
   },
 
-  rapply = function(object, f, classes = "ANY", deflt = NULL, how = c("unlist", "replace", "list"), ...) {
-    how <- chosen("how", how, c("unlist", "replace", "list"))
-    f <- reached(match.fun(f), parent.frame())
-    if (how == "replace") return(rapply(object, f, classes, deflt, how, ...))
-    out <- rapply(object, f, classes, deflt, "list", ...)
-    if (how == "unlist") mask_base$unlist(out) else out
-  },
-
   log = function(x, base) {
     if (missing(base)) return(log(x))
     # R looks for a method for the number alone.
@@ -404,23 +246,6 @@ mask_base <- list(
   },
 
   seq = function(...) if (any_traced(...)) traced_seq(function() seq(...), ...) else seq(...),
-
-  replicate = function(n, expr, simplify = "array") {
-    answers <- lapply(integer(n), eval.parent(substitute(function(...) expr)))
-    if (isFALSE(simplify)) return(answers)
-    if (any_traced_in(answers)) return(simplified(answers, simplify == "array"))
-    simplify2array(answers, higher = simplify == "array")
-  },
-
-  Vectorize = function(FUN, vectorize.args = arg.names, SIMPLIFY = TRUE, USE.NAMES = TRUE) {
-    arg.names <- as.list(formals(FUN))
-    arg.names[["..."]] <- NULL
-    arg.names <- names(arg.names)
-    out <- Vectorize(reached(match.fun(FUN), parent.frame()), vectorize.args, SIMPLIFY, USE.NAMES)
-    # It calls mapply() by this name.
-    if (!identical(out, FUN)) assign("mapply", mask_functions$mapply, environment(out))
-    out
-  },
 
   matrix = function(data = NA, nrow = 1, ncol = 1, byrow = FALSE, dimnames = NULL) {
     if (!is_traced(data)) {
@@ -503,6 +328,8 @@ numbers_of <- function(x) {
 
 # Elements for an array of these sizes, repeated as often as they fit.
 filling <- function(data, sizes) {
+  check_no_factor(data)
+  if (!is_numeric(sizes)) abort_arg("dim", "whole numbers", describe(sizes))
   count <- prod(sizes)
   if (length(data) == count) return(as_flat(data))
   if (!length(data) || count %% length(data) != 0) {
@@ -556,32 +383,9 @@ traced_seq <- function(own, from = 1, to = 1, by, length.out = NULL, along.with 
   from_r(out)
 }
 
-# Functions with an argument `axes`.
-is_reduction <- function(f) {
-  names <- c("sum", "prod", "max", "min", "any", "all", "mean")
-  any(vapply(names, function(name) is_function_of_r(f, name), NA))
-}
-
 # Whether it is base R's function of this name, masked or not.
 is_function_of_r <- function(f, name) {
   identical(f, get(name, baseenv())) || identical(f, mask_functions[[name]])
-}
-
-# Answers for each position along some axes of these sizes and names, as apply() puts them together.
-over_margin <- function(answers, sizes, simplify, names) {
-  size <- unique(lengths(answers))
-  if (!isTRUE(simplify) || length(size) != 1L || any(vapply(answers, is.list, NA))) {
-    if (length(sizes) > 1L) dim(answers) <- sizes
-    return(answers)
-  }
-  out <- unname(joined(unname(answers)))
-  if (size != 1L) {
-    of_each <- lapply(answers, base::names)
-    same <- length(unique(of_each)) == 1L
-    names <- c(if (same) of_each[1L] else list(NULL), names %||% vector("list", length(sizes)))
-    sizes <- c(size, sizes)
-  }
-  from_r(with_names(if (length(sizes) > 1L) nv_reshape(out, sizes) else out, names))
 }
 
 # Answers for each group that has elements, as tapply() puts them together.

@@ -5,8 +5,9 @@
 
 # ---- the fit -----------------------------------------------------------------------------------------------
 
-# A model as glm.fit() gives it, of columns that are independent. Where R stops, all is NaN.
-generalized <- function(x, y, w, offset, family, control, intercept, start = NULL) {
+# A model as glm.fit() gives it, of columns that are independent. Where R stops, all is NaN. `in_use` says
+# which rows there are to R, where the weights of others are 0.
+generalized <- function(x, y, w, offset, family, control, intercept, start = NULL, in_use = NULL) {
   link <- glm_links[[family$link]]
   of <- glm_families[[family$family]]
   if (holds_tracer(as.list(control))) abort_concrete("glm.control()", Find(is_traced, as.list(control)))
@@ -95,7 +96,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   list(
     coefficients = nv_ifelse(is_fit, last$b, NaN), residuals = (y - mu) / link$slope(eta), fitted.values = mu,
     rank = rank, qr = final$qr, family = family, linear.predictors = eta, deviance = last$dev,
-    aic = of$aic(y, trials, mu, w, last$dev) + 2 * rank, null.deviance = sum(of$deviance(y, null, w)),
+    aic = of$aic(y, trials, mu, w, last$dev, in_use) + 2 * rank, null.deviance = sum(of$deviance(y, null, w)),
     iter = last$iter, weights = final$weights, prior.weights = w, df.residual = used - rank,
     df.null = used - as.integer(intercept), y = y, converged = last$converged
   )
@@ -105,31 +106,46 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
 
 is_traced_glm <- function(x) inherits(x, "glm") && is_traced_fit(x)
 
-generalized_model <- function(formula, data, w, offset, family, control, call, contrasts = NULL) {
+generalized_model <- function(formula, data, w, offset, family, control, call, contrasts = NULL,
+                              subset = NULL) {
   terms <- terms_of(formula, data)
   variables <- variables_of(terms, data)
   response <- attr(terms, "response")
   if (!response) abort_arg("formula", "one with a left side, such as `y ~ x`", "one without")
-  if (any_selection_in(variables)) {
-    abort_arg(
-      "data", "all rows", "some rows",
-      "Give those that are left out weights of 0: `weights = as.numeric(d$x > 0)`."
-    )
-  }
-  y <- variables[[response]]
-  labels <- row_names_of(data) %||% as.character(seq_len(NROW(y)))
   offsets <- c(unname(variables[attr(terms, "offset")]), list(offset)[!is.null(offset)])
+  given <- c(variables, offsets, list(w)[!is.null(w)])
+  labels <- row_names_of(data) %||% as.character(seq_len(rows_in(variables[[response]])))
+  if (!is.null(subset)) {
+    of_rows <- variables_in_rows(given, subset, labels)
+    given <- of_rows$variables
+    labels <- of_rows$labels
+  }
+  used <- NULL
+  if (any_selection_in(given)) {
+    used <- selected(Find(is_selection, given))$mask
+    given <- lapply(given, whole_variable)
+  }
+  offsets <- given[length(variables) + seq_along(offsets)]
+  if (!is.null(w)) w <- given[[length(given)]]
+  if (!is.null(used)) w <- nv_ifelse(used, if (is.null(w)) 1 else as_flat(value_of(as_operand(w))), 0)
+  variables <- given[seq_along(variables)]
+  y <- variables[[response]]
   offset <- if (length(offsets)) Reduce(`+`, lapply(offsets, function(x) as_flat(real_floats(value_of(x)))))
   variables <- variables[-response]
   x <- design_of(stats::delete.response(terms), variables, contrasts, labels)
   intercept <- attr(terms, "intercept") > 0L
-  fit <- generalized(x, y, w, offset, family, control, intercept)
+  fit <- generalized(x, y, w, offset, family, control, intercept, in_use = used)
   if (intercept && !is.null(offset)) {
     ones <- array(1, c(NROW(y), 1L))
     null <- generalized(ones, y, w, offset, family, control, TRUE, start = fit$fitted.values)
     fit$null.deviance <- null$deviance
   }
-  fit <- with_coefficient_names(with_row_names(fit, labels), colnames(x))
+  if (!is.null(used)) {
+    fit[parts_of_rows] <- lapply(fit[parts_of_rows], selection, mask = used, axis = 1L)
+  } else {
+    fit <- with_row_names(fit, labels)
+  }
+  fit <- with_coefficient_names(fit, colnames(x))
   about <- about_model(variables, call, terms)
   structure(
     c(fit, about$parts, list(offset = offset)), class = c("glm", "lm"), design = x, contrasts = contrasts,
@@ -137,11 +153,19 @@ generalized_model <- function(formula, data, w, offset, family, control, call, c
   )
 }
 
+# A variable with ones where its rows are left out, which any family takes: their weights are 0.
+whole_variable <- function(x) {
+  if (!is_selection(x)) return(x)
+  parts <- selected(x)
+  out <- filled(parts, 1L)
+  if (is.null(levels(x))) out else with_order(factor_of(out, as.vector(levels(x))), is_ordered(x))
+}
+
+parts_of_rows <- c("residuals", "fitted.values", "linear.predictors", "weights", "prior.weights", "y")
+
 with_row_names <- function(fit, names) {
   if (is.null(names)) return(fit)
-  for (part in c("residuals", "fitted.values", "linear.predictors", "weights", "prior.weights", "y")) {
-    names(fit[[part]]) <- names
-  }
+  for (part in parts_of_rows) names(fit[[part]]) <- names
   fit
 }
 
@@ -170,26 +194,39 @@ residuals_of_glm <- function(object, type = "deviance", ...) {
   check_dots(...)
   type <- chosen("type", type, c("deviance", "pearson", "working", "response"))
   of <- glm_families[[object$family$family]]
-  mu <- object$fitted.values
-  left <- object$y - mu
-  w <- object$prior.weights
+  whole <- function(part) whole_variable(object[[part]])
+  y <- whole("y")
+  mu <- whole("fitted.values")
+  w <- whole("prior.weights")
   out <- switch(
     type,
-    deviance = nv_sign(left) * root_of(nv_max(of$deviance(object$y, mu, w), 0)),
-    pearson = left * sqrt(w) / sqrt(of$variance(mu)), working = object$residuals, response = left
+    deviance = nv_sign(y - mu) * root_of(nv_max(of$deviance(y, mu, w), 0)),
+    pearson = (y - mu) * sqrt(w) / sqrt(of$variance(mu)), working = whole("residuals"), response = y - mu
   )
-  with_names(as_flat(out), list(names(object$residuals)))
+  of_rows_of(object, out)
 }
 
-predicted_by_glm <- function(object, newdata, type = "link", ...) {
+predicted_by_glm <- function(object, newdata, type = "link", se.fit = FALSE, ...) {
   type <- chosen("type", type, c("link", "response"))
+  check_flag("se.fit", se.fit)
   check_dots(...)
-  if (missing(newdata)) return(if (type == "link") object$linear.predictors else object$fitted.values)
-  if (!is.null(object$offset)) {
-    abort_arg("object", "a model without an offset for new data", "one with an offset")
+  if (missing(newdata)) {
+    eta <- object$linear.predictors
+    fit <- if (type == "link") eta else object$fitted.values
+  } else {
+    if (!is.null(object$offset)) {
+      abort_arg("object", "a model without an offset for new data", "one with an offset")
+    }
+    fit <- eta <- fitted_at(object, newdata)
+    if (type == "response") fit <- with_names(glm_links[[object$family$link]]$mean(eta), list(names(eta)))
   }
-  eta <- fitted_at(object, newdata)
-  if (type == "link") eta else with_names(glm_links[[object$family$link]]$mean(eta), list(names(eta)))
+  if (!se.fit) return(fit)
+  if (is_selection(fit)) abort_concrete("predict()", fit)
+  x <- if (missing(newdata)) real_floats(attr(object, "design")) else design_at(object, newdata)
+  dispersion <- dispersion_of(object)
+  errors <- sqrt(nv_reduce_sum(unname(rows_by_triangle(object, x))^2, axes = 2L) * dispersion)
+  if (type == "response") errors <- errors * abs(as_flat(glm_links[[object$family$link]]$slope(unname(eta))))
+  list(fit = fit, se.fit = with_names(errors, list(names(fit))), residual.scale = sqrt(dispersion))
 }
 
 mask_glm <- list(
@@ -200,12 +237,9 @@ mask_glm <- list(
     own <- function(arg) eval(arg, if (is.list(given)) unclass(given) else given, parent.frame(2L))
     w <- if (!missing(weights)) own(substitute(weights))
     beside <- if (!missing(offset)) own(substitute(offset))
-    if (!needs_traced(formula, given) && !any_traced(w, beside)) {
+    rows <- if (!missing(subset)) rows_of_subset(substitute(subset), given, formula)
+    if (!needs_traced(formula, given) && !any_traced(w, beside, rows)) {
       return(own_stats_call("glm", sys.call(), parent.frame()))
-    }
-    if (!missing(subset)) {
-      hint <- "Give the rows that are left out weights of 0: `weights = as.numeric(condition)`."
-      abort_arg("subset", "left out in a traced function", "given", hint)
     }
     if (!identical(method, "glm.fit")) abort_arg("method", "\"glm.fit\"", describe(method))
     from <- c(start = !is.null(start), etastart = !missing(etastart), mustart = !missing(mustart))
@@ -214,7 +248,7 @@ mask_glm <- list(
     }
     call <- sys.call()
     family <- family_of(family, parent.frame())
-    generalized_model(formula, given, w, beside, family, control, match.call(call = call), contrasts)
+    generalized_model(formula, given, w, beside, family, control, match.call(call = call), contrasts, rows)
   },
 
   glm.fit = function(x, y, weights = NULL, start = NULL, etastart = NULL, mustart = NULL, offset = NULL,

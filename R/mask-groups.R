@@ -313,6 +313,13 @@ own_call <- function(name, call, frame) {
   eval(call, frame)
 }
 
+# Shares of counts are still those of a table.
+parts_of_table <- function(x, margin) {
+  out <- prop.table(x, margin)
+  if (is_traced(out)) attr(out, "of_table") <- attr(x, "of_table")
+  out
+}
+
 mask_groups <- list(
   levels = function(x) {
     if (is_traced(x) || is_selection(x)) return(plain_levels(x))
@@ -330,11 +337,6 @@ mask_groups <- list(
   },
 
   is.ordered = function(x) (is_traced(x) || is_selection(x)) && is_ordered(x) || is.ordered(x),
-
-  inherits = function(x, what, which = FALSE) {
-    if (!is_traced_factor(x) || !isFALSE(which)) return(base::inherits(x, what, which))
-    inherits(x, what) || any(c("factor", if (is_ordered(x)) "ordered") %in% what)
-  },
 
   factor = function(x = character(), levels, labels = levels, exclude = NA, ordered = is.ordered(x),
                     nmax = NA) {
@@ -362,8 +364,10 @@ mask_groups <- list(
   },
 
   droplevels = function(x, ...) {
-    if (is_traced_frame(x)) abort_concrete("droplevels()", Find(is_traced, unclass(x)))
-    if (is_traced(x)) abort_concrete("droplevels()", x) else droplevels(x, ...)
+    values <- if (is_traced_frame(x) || inherits(x, "AnvilRows")) unclass(x) else list(x)
+    unknown <- Find(function(v) is_traced(v) || is_selection(v), values)
+    if (!is.null(unknown)) abort_concrete("droplevels()", unknown)
+    droplevels(x, ...)
   },
 
   interaction = function(..., drop = FALSE, sep = ".", lex.order = FALSE) {
@@ -418,7 +422,30 @@ mask_groups <- list(
     sizes <- lengths(groups$levels)
     out <- nv_tabulate(groups$codes, groups$count)
     if (length(sizes) > 1L) out <- nv_reshape(out, sizes)
-    from_r(with_names(out, unname(groups$levels)))
+    out <- from_r(with_names(out, unname(groups$levels)))
+    attr(out, "of_table") <- groups$levels
+    out
+  },
+
+  # Of counts, a row for each of them.
+  as.data.frame = function(x, ..., responseName = "Freq", stringsAsFactors = TRUE) {
+    groups <- if (is_traced(x)) attr(x, "of_table")
+    if (is.null(groups)) return(called_from(quote(base::as.data.frame), parent.frame())(x, ...))
+    names <- names(groups) %||% character(length(groups))
+    names(groups) <- ifelse(nzchar(names), names, paste0("Var", seq_along(groups)))
+    grid <- expand.grid(groups, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = stringsAsFactors)
+    counts <- setNames(list(as_flat(unname(x))), responseName)
+    frame_of(c(as.list(grid), counts), nrow(grid))
+  },
+
+  prop.table = function(x, margin = NULL) parts_of_table(x, margin),
+
+  proportions = function(x, margin = NULL) parts_of_table(x, margin),
+
+  contrasts = function(x, ...) {
+    if (!is_traced_factor(x)) return(stats::contrasts(x, ...))
+    check_dots(...)
+    contrasts_of(as.vector(levels(x)), NULL, is_ordered(x))
   },
 
   subset = function(x, subset, select, drop = FALSE, ...) {

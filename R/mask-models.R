@@ -54,7 +54,8 @@ least_squares_of_rows <- function(x, y) {
   of_rows <- function(v) selection(v, rows$mask, 1L)
   list(
     coefficients = fit$coefficients, residuals = of_rows(fit$residuals), rank = fit$rank,
-    fitted.values = of_rows(fit$fitted.values), qr = fit$qr, df.residual = count - fit$rank
+    fitted.values = of_rows(fit$fitted.values), qr = fit$qr, df.residual = count - fit$rank,
+    effects = fit$effects
   )
 }
 

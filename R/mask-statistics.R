@@ -202,6 +202,9 @@ t_test <- function(x, y = NULL, alternative = c("two.sided", "less", "greater"),
   )
   named <- function(values, names) setNames(joined(lapply(values, as_operand)), names)
   null <- if (paired) "mean difference" else if (is.null(y)) "mean" else "difference in means"
+  if (any(startsWith(names, "mean in "))) {
+    null <- paste(null, "between", paste(sub("mean in ", "", names, fixed = TRUE), collapse = " and "))
+  }
   list(
     statistic = named(list(t), "t"), parameter = named(list(df), "df"), p.value = parts[[1L]],
     conf.int = joined(parts[2:3]), estimate = named(means, names), null.value = setNames(mu, null),
@@ -393,34 +396,12 @@ mask_statistics <- list(
   # Of the lists that prcomp() and lm() give.
   predict = function(object, ...) {
     if (is_traced_glm(object)) return(predicted_by_glm(object, ...))
-    if (is_traced_fit(object)) return(fitted_at(object, ...))
+    if (is_traced_fit(object)) return(predicted_by_lm(object, ...))
     if (!is.list(object) || is.object(object) || !holds_tracer(object)) {
       return(called_from(quote(stats::predict), parent.frame())(object, ...))
     }
     if (!is.null(object$rotation)) return(scores_of(object, ...))
     abort_arg("object", "what `prcomp()` or `lm()` gives", "another list", "Write what it predicts.")
-  },
-
-  t.test = function(x, ...) {
-    if (inherits(x, "formula")) {
-      arguments <- list(...)
-      data <- arguments$data %||% if (!any(nzchar(names(arguments)[1L]))) arguments[[1L]]
-      if (!needs_traced(x, data)) return(own_stats_call("t.test", sys.call(), parent.frame()))
-      more <- arguments[!vapply(arguments, identical, NA, data)]
-      sides <- formula_sides(x, data)
-      if (length(sides$right) != 1L || length(levels_of(sides$right[[1L]])) != 2L) {
-        abort_arg("x", "a formula with one factor of two levels on its right side", deparse1(x))
-      }
-      if (is_selection(sides$left)) abort_concrete("t.test()", sides$left)
-      groups <- grouping_of("t.test()", "x", sides$right, length(sides$left))
-      parts <- in_groups(as_flat(value_of(sides$left)), groups)
-      names <- paste("mean in group", groups$levels[[1L]])
-      return(do.call(t_test, c(list(parts[[1L]], parts[[2L]], names = names), more), quote = TRUE))
-    }
-    if (!any_traced(x, ...) && !any_selection(x, ...)) {
-      return(own_stats_call("t.test", sys.call(), parent.frame()))
-    }
-    t_test(x, ...)
   },
 
   spline = function(x, y = NULL, n = 3 * length(x), method = "fmm", xmin = min(x), xmax = max(x), xout,

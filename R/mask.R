@@ -22,9 +22,10 @@
 #' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply replicate
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
-#'   matrix with a column for each call, as R does.
+#'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.
 #' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
-#'   ave rowsum aggregate xtabs`. A traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()`
+#'   ave rowsum aggregate xtabs contrasts`, and `as.data.frame()` of counts. A traced value becomes a factor
+#'   by `factor(g, levels = 1:k)`, or by `cut()`
 #'   at breaks: codes that know their levels, as the columns of data frames are. Logicals are groups with the
 #'   levels `FALSE` and `TRUE`: `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
 #'   have values for all levels; a group without elements has NaN where R has `NA`. `rowsum(x, g)` and
@@ -32,37 +33,56 @@
 #'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
 #'   `subset()` give [selections], of data frames their columns, which `lm()` takes. What is none of the
 #'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number.
-#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1` and `max(f)` are errors,
-#'   `as.integer(f)` are its codes. It takes labels, `f[2] <- "a"`, and names, `levels(f) <- c("p", "q")`;
+#'   `droplevels()` is an error. A factor is no number, as in R: `f + 1`, `+f`, `max(f)` and `matrix(f)` are
+#'   errors, `as.integer(f)` are its codes, and `as.numeric(levels(f))[f]` the numbers that its labels say;
+#'   there is no text, of `as.vector(f)` either. It takes labels, `f[2] <- "a"`, and names,
+#'   `levels(f) <- c("p", "q")`;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
 #'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
 #'   rows are taken;
 #' * formulas: `model.matrix lm`, and of what `lm()` gives `coef resid fitted predict summary vcov confint
-#'   logLik AIC BIC deviance`. Variables are evaluated as R does, factors by their contrasts. Rows with NaN
-#'   stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are
-#'   NaN. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
+#'   confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`. Variables are
+#'   evaluated as R does, factors by their contrasts, and so is `subset`. Rows with NaN stay, which R leaves
+#'   out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are NaN. `predict()` has
+#'   `se.fit` and `interval`. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
 #' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
 #'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
-#'   `glm()` gives the same functions, but for `confint()`. The fit takes R's steps, as many as `control`
-#'   says. Where R stops with an error, such as for a response below 0 of `poisson()`, all is NaN; where it
-#'   warns that the steps did not converge, `fit$converged` is `FALSE`;
+#'   `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one
+#'   model. The fit takes R's steps, as many as `control` says. Where R stops with an error, such as for a
+#'   response below 0 of `poisson()`, all is NaN; where it warns that the steps did not converge,
+#'   `fit$converged` is `FALSE`;
+#' * nonlinear models: `nls` by R's steps, with derivatives in the place of differences, and of what it gives
+#'   `coef resid fitted predict summary vcov confint.default logLik AIC BIC deviance`. Where R stops, all is
+#'   NaN;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
 #' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
-#'   ecdf spline splinefun mad complete.cases t.test`, and `quantile()` of what `ecdf()` gives. `acf()` and
-#'   its like take `plot = FALSE` and give a list, as `t.test()` does; `spline()` and `splinefun()` take
-#'   traced values at known points, `max.col()` a way to break ties, `p.adjust()` all methods but `"hommel"`;
+#'   ecdf spline splinefun mad complete.cases`, and `quantile()` of what `ecdf()` gives. `acf()` and its
+#'   like take `plot = FALSE` and give a list; `spline()` and `splinefun()` take traced values at known
+#'   points, `max.col()` a way to break ties, `p.adjust()` all methods but `"hommel"`;
+#' * tests: `t.test var.test cor.test wilcox.test kruskal.test bartlett.test oneway.test chisq.test prop.test
+#'   binom.test mcnemar.test friedman.test Box.test shapiro.test`. They give lists of what R's give, such as
+#'   `cor.test(x, y)$p.value`, without a class and without text. `wilcox.test()` has R's exact p-value where
+#'   no elements are equal; of selections, and in `cor.test()` by ranks, it takes `exact = FALSE`. Missing
+#'   values are not left out;
+#' * `uniroot optimize integrate density` of functions and elements that are traced. `uniroot()` and
+#'   `optimize()` take R's steps, each with one call of the function in a loop of the program; what they find
+#'   has derivatives with respect to what the function uses, as its equation says them. `integrate()` halves
+#'   the interval with the largest error until its tolerance is met, without the extrapolation that R has
+#'   beside that. Where R stops, such as at ends of one sign, the result is NaN;
 #' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist bw.nrd0
 #'   bw.nrd`. They give lists of what R's give, without classes, for columns that are independent. Components
 #'   of `prcomp()` are unique up to their signs; `predict()` takes them, with new data. `dist()` gives
 #'   distances of which `as.matrix()` makes a matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
-#' * what asks: `seq_along %in% is.vector is.factor which arrayInd`, and `identical`, which is an error where
+#' * what asks: `class inherits is`, which see the class of the R vector, as do the user's own generics that
+#'   look for methods such as `area.numeric()` and `area.matrix()`; `seq_along %in% is.vector is.factor which
+#'   arrayInd`, `storage.mode<-` and `mode<-`, and `identical`, which is an error where
 #'   it compares a traced value with a number;
 #' * `tryCatch()` and `try()`: a handler of errors does not take that a function reads a traced value, an
 #'   `anvil_error_concrete`, unless it is one of that class. The program would be what the code does after a
-#'   failure.
+#'   failure. That holds for R's own words about a traced value that a function is given, too.
 #'
 #' What is made of R vectors so, keeps R's meaning of `A[2]` with a matrix `A`: an element. See
 #' [nv_subset()].
@@ -107,7 +127,8 @@
 NULL
 
 mask_functions <- c(
-  mask_base, mask_conditions, mask_formulas, mask_frames, mask_glm, mask_groups, mask_models, mask_statistics
+  mask_base, mask_calls, mask_classes, mask_conditions, mask_counts, mask_diagnostics, mask_formulas,
+  mask_frames, mask_glm, mask_groups, mask_models, mask_nls, mask_numerics, mask_statistics, mask_tests
 )
 
 # A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
@@ -203,10 +224,11 @@ mask_of <- function(home, masks, variables, seen) {
   mask
 }
 
-# R's own function of a name, of base R, stats or utils.
+# R's own function of a name, of base R, stats, methods or utils.
 r_function <- function(name) {
   get0(name, baseenv(), mode = "function", inherits = FALSE) %||%
     get0(name, asNamespace("stats"), mode = "function", inherits = FALSE) %||%
+    get0(name, asNamespace("methods"), mode = "function", inherits = FALSE) %||%
     get(name, asNamespace("utils"), mode = "function")
 }
 
@@ -235,6 +257,7 @@ bind_callees <- function(f, mask, masks) {
   # What is assigned by `<<-` is a variable of the enclosure's.
   names <- names[!names %in% code$assigned]
   if (isTRUE(code$calls_parts)) bind_parts(mask)
+  if (length(code$generics)) bind_by_vector(mask, code$generics)
   bind <- function(name, value) {
     force(value)
     delayedAssign(name, masked(value, masks), environment(), mask)
@@ -287,9 +310,10 @@ methods_in <- function(env, names) {
 }
 
 # What the code of a function says: the variables that it reads, but for its arguments, those that it assigns
-# by `<<-`, its strings, and whether it calls parts of lists or of environments, as `model$loss(x)`.
+# by `<<-`, its strings, the generics in it, and whether it calls parts of lists or of environments, as
+# `model$loss(x)`.
 code_facts <- function(f) {
-  assigned <- read <- strings <- character()
+  assigned <- read <- strings <- generics <- character()
   calls_parts <- FALSE
   visit <- function(code) {
     if (is.character(code)) strings <<- c(strings, code)
@@ -302,6 +326,8 @@ code_facts <- function(f) {
       target <- code[[2L]]
       while (is.call(target)) target <- target[[2L]]
       assigned <<- c(assigned, as.character(target))
+    } else if (identical(head, quote(UseMethod)) && length(code) > 1L && is.character(code[[2L]])) {
+      generics <<- c(generics, code[[2L]])
     }
     # Neither the name of what is called is read, nor that of a variable which is assigned.
     parts <- as.list(code)
@@ -314,7 +340,10 @@ code_facts <- function(f) {
   visit(body(f))
   for (default in as.list(formals(f))) if (!missing(default)) visit(default)
   read <- setdiff(read, names(formals(f)))
-  list(assigned = assigned, read = read, strings = strings, calls_parts = calls_parts)
+  list(
+    assigned = assigned, read = read, strings = strings, generics = unique(generics),
+    calls_parts = calls_parts
+  )
 }
 
 # In code that calls parts of lists, these are functions that are masked when they are taken.

@@ -235,7 +235,7 @@
 #' @rawNamespace S3method("+",AnvilTensor,"+.AnvilValue")
 #' @rawNamespace S3method("+",AnvilTracer,"+.AnvilValue")
 `+.AnvilValue` <- function(e1, e2) {
-  if (missing(e2)) e1 else .External(anvil_op, "add", e1, e2)
+  if (missing(e2)) unsigned(e1) else .External(anvil_op, "add", e1, e2)
 }
 
 #' @method * AnvilValue

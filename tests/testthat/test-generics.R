@@ -190,6 +190,8 @@ test_that("summaries over one or several tensors", {
   # Booleans are counted.
   expect_elements(sum(p), 2L, "i32[]")
   expect_elements(sum(p, q), 4L, "i32[]")
+  expect_elements(sum(p, NULL), 2L, "i32[]")
+  expect_elements(max(q, NULL, p), TRUE, "i1[]")
   expect_elements(prod(p), 0L, "i32[]")
   expect_error(any(x), class = "anvil_error_dtype")
 })

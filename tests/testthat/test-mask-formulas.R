@@ -98,9 +98,9 @@ test_that("lm() is a linear model of traced values", {
   expect_as_r(function(d) { m <- lm(y ~ x + f, d, weights = k); c(logLik(m), AIC(m), BIC(m), nobs(m)) })
   expect_as_r(function(d) model.matrix(lm(y ~ x, d)))
   expect_as_r(function(d) coef(update(lm(y ~ x, d), . ~ . + f)))
-  refused(function(d) coef(lm(y ~ x, d, subset = x > 1)), "anvil_error_arg", "`subset(data, condition)`")
   refused(function(d) coef(lm(~ x, d)), "anvil_error_arg", "a left side")
-  refused(function(d) anova(lm(y ~ x, d)), "anvil_error_concrete", "anova()")
+  refused(function(d) aov(y ~ x, d), "anvil_error_concrete", "`anova(lm(y ~ g, d))`")
+  refused(function(d) loess(y ~ x, d), "anvil_error_concrete", "loess()")
   refused(function(d) coef(lm(y ~ x + nowhere, d)), "anvil_error_arg", "nowhere")
 })
 
@@ -119,6 +119,7 @@ test_that("methods of the user's are found", {
 test_that("what is known is R's own", {
   own <- list(
     function(x) x * coef(lm(dist ~ speed, cars, subset = speed > 10))[[2]],
+    function(x) x * coef(lm("dist ~ speed", cars, subset = speed > 10))[[2]],
     function(x) x * aggregate(len ~ supp, ToothGrowth, mean)$len[1],
     function(x) x * aggregate(mtcars[1:2], by = list(mtcars$am), FUN = mean)$mpg[2],
     function(x) x * t.test(extra ~ group, data = sleep)$p.value,
@@ -157,6 +158,8 @@ test_that("aggregate() and xtabs() have all levels", {
   expect_as_r(function(d) aggregate(cbind(y, x) ~ b, d, sum))
   expect_as_r(function(d) aggregate(d$y, list(group = d$f), median))
   expect_as_r(function(d) aggregate(d[c("y", "x")], by = list(d$f), FUN = sd))
+  expect_as_r(function(d) aggregate(cbind(y = d$y, d$x), list(d$f), mean))
+  expect_as_r(function(d) aggregate(cbind(d$y, d$x), list(g = d$f), mean), of_names = FALSE)
   expect_as_r(function(d) aggregate(d$y, list(d$f), range)$x[, 2])
   expect_as_r(function(d) aggregate(y ~ f, d[d$x > 0.7, ], mean)$y)
   expect_as_r(function(d) unclass(xtabs(y ~ f, d)), of_names = FALSE)

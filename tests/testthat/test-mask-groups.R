@@ -49,6 +49,22 @@ refused <- function(f, ..., class = "anvil_error_concrete", says) {
   expect_match(conditionMessage(e), says, fixed = TRUE, label = deparse1(body(f)))
 }
 
+test_that("a table becomes a data frame of counts", {
+  expect_as_r(function(d) as.data.frame(table(d$g))$Freq, frame)
+  expect_as_r(function(d) as.data.frame(table(d$g, d$h))$Freq, frame)
+  expect_as_r(function(d) as.integer(as.data.frame(table(d$g, d$h))$Var2), frame)
+  expect_as_r(function(d) as.data.frame(prop.table(table(d$g)))$Freq, frame, tolerance = 1e-6)
+  expect_as_r(function(d) as.data.frame(table(group = d$g), responseName = "n")$n, frame)
+  expect_as_r(function(d) as.data.frame(xtabs(y ~ g, d))$Freq, frame, tolerance = 1e-6)
+  expect_as_r(function(d) as.data.frame(d)$y, frame, tolerance = 1e-6)
+})
+
+test_that("sort() and contrasts() of a factor know its levels", {
+  expect_as_r(function(d) sort(d$g) == "b", frame)
+  expect_as_r(function(d) as.integer(sort(d$g, decreasing = TRUE)), frame)
+  expect_as_r(function(d) contrasts(d$g), frame)
+})
+
 test_that("factor() of traced elements with known levels are codes", {
   expect_as_r(function(g) as.integer(factor(g, levels = 1:3)), g)
   expect_as_r(function(g) as.integer(factor(g, levels = c(3, 1, 2))), g)
@@ -240,6 +256,15 @@ test_that("match() looks traced elements up in known ones", {
 
 test_that("what depends on which groups have elements is refused", {
   refused(function(d) droplevels(d$g), frame, says = "all are kept")
+  refused(function(d) droplevels(d$g[d$y > 0]), frame, says = "does not take a selection")
+  refused(function(d) droplevels(d[d$y > 0, ]), frame, says = "does not take a selection")
+  # R has the labels, or NA, where the codes are of no use.
+  for (f in alist(as.vector(d$g), as.logical(d$g), as.character(d$g))) {
+    refused(eval(bquote(function(d) .(f))), frame, says = "`as.numeric(levels(f))[f]`")
+  }
+  for (f in alist(+d$g, matrix(d$g, 2), array(d$g, 6), as.matrix(d$g), t(d$g))) {
+    refused(eval(bquote(function(d) .(f))), frame, says = "must be numbers", class = "anvil_error_arg")
+  }
   refused(function(d) factor(d$g), frame, says = "levels(f)")
   refused(function(d) aggregate(d$y, list(d$y), mean), frame, says = "factor(g, levels = 1:k)")
   refused(function(g) factor(g, levels = 1:3, ordered = TRUE), g, class = "anvil_error_arg", says = "ordered")

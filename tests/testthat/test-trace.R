@@ -287,16 +287,34 @@ test_that("an error names what the user called, and was given", {
   expect_match(said(loop), "`nv_while()`", fixed = TRUE)
   # What R's functions compute first is not what they were given.
   given <- "It is given AnvilTracer(dtype=f32, shape=3)"
-  expect_match(said(function(x) density(x)), given, fixed = TRUE)
-  expect_match(said(function(x) wilcox.test(x)), given, fixed = TRUE)
-  solved <- said(function(x) uniroot(function(t) t - sum(x), c(-100, 100)))
+  expect_match(said(function(x) mood.test(x, x)), given, fixed = TRUE)
+  expect_match(said(function(x) ks.test(x, "pnorm")), given, fixed = TRUE)
+  solved <- said(function(x) nlm(function(t) sum((t - x)^2), 0))
   expect_match(solved, "It computes with AnvilTracer", fixed = TRUE)
-  expect_match(solved, "bisections", fixed = TRUE)
+  solved <- said(function(x) stats::uniroot(function(t) t - sum(x), c(-100, 100)))
+  expect_match(solved, "By its name alone", fixed = TRUE)
   expect_match(said(function(x) optim(x, function(b) sum(b^2))), "with the jitted function", fixed = TRUE)
   expect_match(said(function(x) kmeans(cbind(x, x), 2)), "nv_segment_mean(", fixed = TRUE)
-  expect_match(said(function(x) nls(x ~ a + b * x, start = list(a = 1, b = 1))), "nv_model()", fixed = TRUE)
+  expect_match(said(function(x) loess(x ~ x)), "loess() cannot", fixed = TRUE)
   expect_match(said(function(x) ts(x)[2]), "before `ts()`", fixed = TRUE)
   expect_match(said(function(x) names(c(a = x[1], b = x[2]))[x > 1]), "A program has no text", fixed = TRUE)
+  # What eval() evaluates for others is the user's code.
+  expect_match(said(function(x) with(list(v = x), mood.test(v, v))), "`mood.test()` cannot", fixed = TRUE)
+  expect_match(said(function(x) with(list(v = x), if (v[1] > 0) 1 else 2)), "`if` cannot", fixed = TRUE)
+  expect_match(said(function(x) coef(lm(x ~ factor(x)))), "factor() cannot", fixed = TRUE)
+  # Of a time series, whatever is called.
+  expect_match(said(function(x) mean(ts(x))), "before `ts()`", fixed = TRUE)
+  # R's own words about what stands for a traced value.
+  expect_match(said(function(x) PP.test(x)), "`PP.test()` does not take it", fixed = TRUE)
+  expect_match(said(function(x) tryCatch(PP.test(x)$p.value, error = function(e) 0)), "R says", fixed = TRUE)
+  expect_match(said(function(x) PP.test(list(x, x)[[1]])), "`PP.test()`", fixed = TRUE)
+  setClass("anvil_slots", representation(v = "numeric"))
+  on.exit(removeClass("anvil_slots"))
+  expect_match(said(function(x) new("anvil_slots", v = x)), "is of class \"ANY\"", fixed = TRUE)
+  # What is none of a traced value stays R's.
+  bad <- jit(user(function(x, type = c("a", "b")) { type <- match.arg(type); x }), static = "type")
+  expect_error(bad(nv_tensor(1), "zz"), "should be one of")
+  expect_error(jit(user(function(x) stop("mine")))(nv_tensor(1)), "mine")
   # An argument of a generic of ours is evaluated where that looks for the method.
   where <- said(function(x) approx(letters[x > 1], x, 2))
   expect_match(where, "A program has no text", fixed = TRUE)

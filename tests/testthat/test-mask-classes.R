@@ -1,0 +1,85 @@
+# Classes in traced functions: what the class of R's vector says.
+# nolint start: object_name_linter, object_usage_linter.
+
+x <- c(1.5, -2, 3.25)
+m <- matrix(c(4, 1, 0.5, 3), 2)
+d <- data.frame(x = x, f = factor(c("a", "b", "a")))
+
+# What a program gives, and R.
+expect_as_r <- function(f, ...) {
+  given <- list(...)
+  got <- do.call(jit(f), lapply(given, function(v) if (is.data.frame(v)) v else nv_tensor(v)))
+  expect_equal(as.vector(got), as.vector(f(...)), label = deparse1(body(f)))
+}
+
+test_that("class(), inherits() and is() are of the vector", {
+  expect_as_r(user(function(x) switch(class(x)[1], numeric = 1, matrix = 2, 3)), x)
+  expect_as_r(user(function(x) switch(class(x)[1], numeric = 1, matrix = 2, 3)), m)
+  expect_as_r(user(function(x) switch(class(x)[1], numeric = 1, integer = 2, 3)), 1:3)
+  expect_as_r(user(function(d) c(identical(class(d$f), "factor"), identical(class(d), "data.frame"))), d)
+  expect_as_r(user(function(x) c(inherits(x, "numeric"), inherits(x, "integer"), inherits(x, "matrix"))), x)
+  expect_as_r(user(function(x) c(inherits(x, "numeric"), inherits(x, "integer"), inherits(x, "matrix"))), 1:3)
+  expect_as_r(user(function(x) c(inherits(x, "numeric"), inherits(x, "array"), inherits(x, "matrix"))), m)
+  expect_as_r(user(function(x) c(is(x, "numeric"), is(x, "matrix"), is(x, "character"))), x)
+  expect_as_r(user(function(x) inherits(structure(list(x), class = "mine"), "mine")), x)
+  expect_as_r(user(function(x) identical(class(structure(list(x), class = "mine")), "mine")), x)
+  # Tensors are still asked for as such.
+  expect_true(as.logical(jit(user(function(x) inherits(x, "AnvilTracer")))(x)))
+})
+
+test_that("elements take another mode", {
+  expect_as_r(user(function(x) { storage.mode(x) <- "double"; x / 2 }), 1:3)
+  expect_as_r(user(function(x) { mode(x) <- "numeric"; x / 2 }), m)
+  expect_as_r(user(function(x) { storage.mode(x) <- "integer"; x * 2L }), m)
+  expect_as_r(user(function(x) { mode(x) <- "logical"; !x }), c(1, 0, 2))
+  bad <- user(function(x) { storage.mode(x) <- "character"; x })
+  expect_error(jit(bad)(x), class = "anvil_error_concrete", "storage.mode", fixed = TRUE)
+})
+
+test_that("generics of the user's find the methods of vectors", {
+  kind <- function(...) {
+    f <- user_env(function(x) size(x), size = NULL)
+    env <- environment(f)
+    env$size <- function(v, ...) UseMethod("size")
+    methods <- list(...)
+    for (name in names(methods)) assign(paste0("size.", name), methods[[name]], env)
+    for (name in c("size", paste0("size.", names(methods)))) environment(env[[name]]) <- env
+    f
+  }
+  of <- kind(
+    numeric = function(v, ...) 1, matrix = function(v, ...) 2, factor = function(v, ...) 3,
+    data.frame = function(v, ...) 4, logical = function(v, ...) 5, default = function(v, ...) 6
+  )
+  for (v in list(x, m, d, x > 0, 1:3, 1i)) expect_as_r(of, v)
+  of_column <- user_env(function(d) size(d$f), size = NULL)
+  environment(of_column) <- environment(of)
+  expect_as_r(of_column, d)
+  # Arguments are those of the call, and other methods come after.
+  more <- kind(numeric = function(v, k = 2, ...) v * k, matrix = function(v, ...) NextMethod() + 1)
+  expect_as_r(more, x)
+  expect_as_r(more, m)
+  # Also those that are defined in the function.
+  expect_as_r(user(function(x) {
+    area <- function(s, ...) UseMethod("area")
+    area.numeric <- function(s, k = 1, ...) s * k
+    area.default <- function(s, ...) 0
+    area(k = 3, s = x)
+  }), x)
+  expect_as_r(user(function(x) {
+    area <- function(s) UseMethod("area")
+    area.numeric <- function(s) sum(s)
+    area.default <- function(s) 0
+    area(x[x > 0])
+  }), x)
+  # One of tensors is before these, and without any R says which classes there are.
+  own <- kind(numeric = function(v, ...) 1, AnvilValue = function(v, ...) 2)
+  expect_identical(as.vector(jit(own)(x)), 2)
+  expect_error(jit(kind(character = function(v, ...) 1))(x), "c('double', 'numeric')", fixed = TRUE)
+})
+
+test_that("one element that is assigned to NULL makes what R makes of it", {
+  expect_as_r(user(function(x) { v <- NULL; v[["a"]] <- x[1]; v[["b"]] <- x[2]; v$a + v$b }), x)
+  expect_as_r(user(function(x) { v <- NULL; v[1] <- x[1]; v[2] <- x[2]; v }), x)
+})
+
+# nolint end
