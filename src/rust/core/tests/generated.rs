@@ -313,7 +313,9 @@ fn method(out: &mut String, (generic, rows): (&str, Vec<&Row>)) {
         (Some(one), None) => ("x", call(one, "x")),
         (one, Some(two)) => {
             // An operator that may stand before its only operand: minus has an op for that, plus checks it.
-            let alone = one.map(|one| call(one, "e1")).or_else(|| (generic == "+").then(|| "unsigned(e1)".to_string()));
+            let alone = one
+                .map(|one| call(one, "e1"))
+                .or_else(|| (generic == "+").then(|| "unsigned(e1)".to_string()));
             let both = call(two, "e1, e2");
             // R calls `*`(x) too. A default costs nothing where there are two operands, as missing() would.
             match alone {

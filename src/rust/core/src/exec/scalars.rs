@@ -3,11 +3,11 @@
 //!
 //! Slices, pads, reshapes and their like vanish: what they do to elements is found by running them on the
 //! numbers of elements. Elementwise ops, folds ([`folds`]), products and factors of small matrices ([`products`],
-//! [`factors`]) become ops on elements, in the order of the kernels, so that bits are those of all executors. Branches
-//! and short loops do with their bodies ([`regions`]). Any other op on short values is called. Longer values stay in
-//! memory, where windows of them are read and replaced, as those of short ones are at computed positions ([`memory`]).
-//! A body that computes with longer values, with effects or with long loops stays with the tile VM, as does one that
-//! vectors are faster for; it also runs iterations whose windows are out of range.
+//! [`factors`]) become ops on elements, in the order of the kernels, so that bits are those of all executors; several
+//! elements that are computed alike fill a vector ([`vectors`]). Branches and loops do with their bodies ([`regions`]).
+//! Any other op on short values is called. Longer values stay in memory, where windows of them are read and replaced, as
+//! those of short ones are at computed positions ([`memory`], [`parts`]). A body that computes with longer values, or with
+//! effects, stays with the tile VM, as does one whose plan is faster.
 
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Block, Call, Carried, Loop, Place, Step};

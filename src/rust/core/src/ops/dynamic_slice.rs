@@ -402,6 +402,8 @@ fn windows(rank: usize, batched: bool) -> Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::DType;
+    use crate::kernels::cast;
     use crate::ops::slice::tests::{run, view};
     use crate::tensor::Layout;
 

@@ -428,7 +428,7 @@ impl<'a> Lowering<'a> {
             inputs.extend(captured.iter().cloned());
             let mut outputs = to.region(&op.body, inputs)?;
             for (slices, made) in written.iter().zip(outputs.split_off(op.carried)) {
-                to.looped.steps.push(Step::Put(slices.window(index, &*elements(made)?)));
+                to.looped.steps.push(Step::Put(slices.window(index, &elements(made)?)));
             }
             let one = to.literal(one?);
             let (step, test, end) = match op.reverse {

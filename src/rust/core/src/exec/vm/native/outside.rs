@@ -28,7 +28,7 @@ impl LoopEmitter<'_> {
             if let Some((site, place)) = call {
                 self.called((site, place), v, held, ends);
             }
-            self.emitter.assembler.into_range(most);
+            self.emitter.assembler.nearest_position(most);
             self.emitter.assembler.jump_to(back);
         }
     }

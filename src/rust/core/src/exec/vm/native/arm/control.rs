@@ -173,7 +173,7 @@ impl Assembler {
     }
 
     /// Makes `x14`, which is negative or above a number, 0 or that number.
-    pub fn into_range(&mut self, most: i32) {
+    pub fn nearest_position(&mut self, most: i32) {
         self.number(FAR, i64::from(most) as u64);
         // cmp x14, 0; csel x14, xzr, x16, lt
         self.word(0xF100_001F | u32::from(POSITION) << 5);

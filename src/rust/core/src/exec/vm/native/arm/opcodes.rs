@@ -84,7 +84,7 @@ pub fn repeat(bytes: usize) -> Vector {
 
 /// Puts the first element, of so many bytes, into a lane.
 pub fn insert(bytes: usize, lane: usize) -> Vector {
-    One(0x6E00_0400 | ((2 * lane + 1) * bytes) as u32 * (1 << 16))
+    One(0x6E00_0400 | (((2 * lane + 1) * bytes) as u32) << 16)
 }
 
 /// Products of the lower or of the upper words without a sign, of 8 bytes.

@@ -442,7 +442,7 @@ impl Assembler {
     }
 
     /// Makes `r14`, which is negative or above a number, 0 or that number.
-    pub fn into_range(&mut self, most: i32) {
+    pub fn nearest_position(&mut self, most: i32) {
         // test r14, r14; mov r14d, most; jns over the next; xor r14d, r14d
         self.bytes(&[0x4D, 0x85, 0xF6, 0x41, 0xBE]);
         self.word(most);
