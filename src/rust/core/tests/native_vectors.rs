@@ -58,8 +58,9 @@ impl Body {
             }
             4 if float => self.add(dtype, &format!("div({x}, {y})")),
             5 | 6 if float => {
-                let f =
-                    rng.choose(&["tanh", "exp", "sin", "sqrt", "log", "abs", "floor", "erf", "sign", "atan"]);
+                let f = rng.choose(&[
+                    "tanh", "gamma", "exp", "sin", "sqrt", "log", "abs", "floor", "erf", "sign", "atan",
+                ]);
                 self.add(dtype, &format!("{f}({x})"));
             }
             7 => self.add("i1", &format!("{}({x}, {y})", rng.choose(&["lt", "ge", "eq", "ne"]))),

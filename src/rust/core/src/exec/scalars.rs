@@ -18,10 +18,9 @@ use crate::ops::create::on_literals;
 use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scatter};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
-use parts::Lie;
 use std::collections::HashMap;
 use std::sync::Arc;
-use vectors::Vectors;
+use values::{Held, Lie, Vectors};
 
 mod estimate;
 mod factors;
@@ -32,10 +31,11 @@ mod parts;
 mod products;
 mod regions;
 mod sources;
+mod values;
 mod vectors;
 
 /// Elements of a value that is replaced, at most.
-const MAX_ELEMENTS: usize = SHORT;
+const MAX_ELEMENTS: usize = 2 * SHORT;
 
 /// Steps of an iteration, at most.
 const MAX_STEPS: usize = 1024;
@@ -92,33 +92,6 @@ pub(super) struct Scalars {
 
 type Node = graph::Node<Op>;
 
-/// A value of the body.
-#[derive(Clone)]
-enum Held {
-    /// Its elements.
-    Elements(Arc<[usize]>),
-    /// In the buffer of an argument, as it is after so many replacements of windows.
-    Whole(usize, usize),
-    /// In the buffer of an argument once the update of this node is done there.
-    Updated(usize),
-    /// In the scratch memory, from this byte on: what is longer than what is replaced.
-    Lying(usize),
-    /// A slice of what is in the buffer of an argument after so many replacements.
-    Part(Lie, usize),
-    /// What counts from this number on.
-    Counted(i64),
-}
-
-impl Held {
-    /// After how many replacements it is in the buffer of an argument.
-    fn version(&self) -> Option<usize> {
-        match self {
-            Held::Whole(_, version) | Held::Part(_, version) => Some(*version),
-            Held::Elements(_) | Held::Updated(_) | Held::Lying(_) | Held::Counted(_) => None,
-        }
-    }
-}
-
 /// The native code of a loop with this body, whose plan takes about so many picoseconds; `None` if it has none,
 /// or the plan, whose instructions are on vectors, is faster.
 pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalars> {
@@ -131,7 +104,7 @@ pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalar
     let with = Lowering::of(body, roles, true);
     let without = || Lowering::of(body, roles, false);
     let mut to = match with {
-        Some(with) if !with.vectors.any() => with,
+        Some(with) if with.is_clear() => with,
         Some(with) => without().filter(|without| without.apart() <= with.apart()).unwrap_or(with),
         None => without()?,
     };
@@ -341,7 +314,7 @@ impl<'a> Lowering<'a> {
     fn elements(&mut self, v: Value) -> Option<Arc<[usize]>> {
         match self.operand(v)? {
             Held::Elements(elements) => Some(elements),
-            Held::Whole(..) | Held::Updated(_) | Held::Lying(_) | Held::Part(..) | Held::Counted(_) => None,
+            Held::Whole(..) | Held::Updated(_) | Held::Lying(_) | Held::Part(..) | Held::Counted => None,
         }
     }
 
@@ -514,7 +487,7 @@ impl<'a> Lowering<'a> {
             let aval = self.body.aval(v).clone();
             operands.push(match self.operand(v)? {
                 Held::Whole(argument, _) => block(&aval, argument, 0),
-                Held::Updated(_) | Held::Part(..) | Held::Counted(_) => return None,
+                Held::Updated(_) | Held::Part(..) | Held::Counted => return None,
                 Held::Lying(at) => block(&aval, scratch, at),
                 Held::Elements(elements) => {
                     let at = self.stored(&aval, &elements)?;
@@ -571,14 +544,6 @@ impl<'a> Lowering<'a> {
         }
         Some(())
     }
-}
-
-/// The places of all indices along axes of these sizes and strides, of which the first varies fastest, from one place on.
-fn places(first: usize, axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
-    axes.fold(vec![first], |places, (size, stride)| {
-        let steps = (0..size).map(|i| i * stride);
-        steps.flat_map(|step| places.iter().map(move |at| at + step)).collect()
-    })
 }
 
 /// Whether a node replaces windows of its first operand, each by its elements or an op with a name.

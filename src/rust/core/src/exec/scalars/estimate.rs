@@ -18,6 +18,11 @@ impl Lowering<'_> {
         self.calls.len() - self.raisers
     }
 
+    /// Whether there is no need to look at the same loop without vectors: there are none, or they spare much.
+    pub(super) fn is_clear(&self) -> bool {
+        !self.vectors.any() || APART * self.vectors.spared > self.apart() / 2
+    }
+
     /// About how long an iteration takes, in picoseconds, as it compares with the estimate of a plan.
     pub(super) fn apart(&self) -> usize {
         let reads = self.looped.reads.iter().filter(|(_, place)| place.moves).count();

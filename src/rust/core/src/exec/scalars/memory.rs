@@ -5,8 +5,8 @@
 //! value, and then there is no native code. A position out of range is moved to the nearest that is in range, as the ops do,
 //! after the error was raised, if that is one; where nothing shall be written then, what is there is written.
 
-use super::parts::Lie;
-use super::{is_update, places, Held, Lowering, Node, MAX_ELEMENTS};
+use super::values::{places, Held, Lie};
+use super::{is_update, Lowering, Node, MAX_ELEMENTS};
 use crate::dtype::{Bool, DType};
 use crate::exec::vm::native::loops::{Block, Call, Otherwise, Place, Step, Window};
 use crate::exec::vm::native::{self, Origin};
@@ -131,7 +131,7 @@ impl Lowering<'_> {
     pub(super) fn lying_at(&mut self, aval: &Aval, held: Held) -> Option<(usize, i32)> {
         let at = match held {
             Held::Whole(argument, _) => return Some((argument, 0)),
-            Held::Updated(_) | Held::Part(..) | Held::Counted(_) => return None,
+            Held::Updated(_) | Held::Part(..) | Held::Counted => return None,
             Held::Lying(at) => at,
             Held::Elements(elements) => {
                 if let Some(place) = self.side_by_side(aval, &elements) {

@@ -1,40 +1,11 @@
 //! Slices at known positions of values that stay in memory: where their elements are.
 
-use super::{Held, Lowering, Node, MAX_ELEMENTS};
+use super::values::{Held, Lie};
+use super::{Lowering, Node, MAX_ELEMENTS};
 use crate::exec::vm::native::loops::{Otherwise, Step, Window};
 use crate::graph::Value;
 use crate::ops::StaticSlice;
 use crate::tensor::{Aval, Literal};
-use std::sync::Arc;
-
-/// Where a value is in memory that is not to be copied: in the buffer of an argument, from a byte on, and for each axis the
-/// bytes between two elements.
-#[derive(Clone)]
-pub(super) struct Lie {
-    pub argument: usize,
-    pub base: i32,
-    pub strides: Arc<[i32]>,
-}
-
-impl Lie {
-    /// A value whose elements follow one another.
-    pub fn dense(aval: &Aval, argument: usize, base: i32) -> Option<Lie> {
-        let bytes = |stride: usize| i32::try_from(stride * aval.dtype.bytes()).ok();
-        let strides = aval.shape.strides().into_iter().map(bytes).collect::<Option<_>>()?;
-        Some(Lie { argument, base, strides })
-    }
-
-    /// Whether its elements follow one another.
-    pub fn is_dense(&self, aval: &Aval) -> bool {
-        let dense = Lie::dense(aval, self.argument, self.base);
-        dense.is_some_and(|dense| {
-            aval.shape
-                .iter()
-                .zip(dense.strides.iter().zip(&*self.strides))
-                .all(|(&n, (a, b))| n == 1 || a == b)
-        })
-    }
-}
 
 impl Lowering<'_> {
     /// A slice of what is in memory, at known positions: elements, if it is short, else where they are. `None` if the node is
@@ -81,15 +52,5 @@ impl Lowering<'_> {
     pub(super) fn lie(&mut self, v: Value) -> Option<Lie> {
         let held = self.operand(v)?;
         self.lies(&self.body.aval(v).clone(), held)
-    }
-}
-
-impl Lie {
-    /// The elements of a window of these sizes, with their distances in bytes from where it is found, which is so far behind
-    /// where this begins.
-    pub fn places(&self, sizes: &[usize], elements: &[usize], way: i32) -> Option<Vec<(usize, i32)>> {
-        let axes = sizes.iter().copied().zip(self.strides.iter().map(|&stride| stride as usize));
-        let offsets = super::places(usize::try_from(self.base.checked_add(way)?).ok()?, axes);
-        elements.iter().zip(offsets).map(|(&v, at)| Some((v, i32::try_from(at).ok()?))).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Products of small matrices, as sums of products of elements.
 
-use super::{places, Lowering, Node};
+use super::values::places;
+use super::{Lowering, Node};
 use crate::dtype::DType;
 use crate::exec::vm::native;
 use crate::kernels::math::formula::Operation;

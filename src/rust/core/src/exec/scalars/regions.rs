@@ -1,8 +1,8 @@
 //! Branches and loops within the body of a loop. Of short branches both are computed, and the iterations of short loops
 //! follow one another, without a jump. A longer branch is a loop of at most one iteration.
 
-use super::vectors::Parts;
-use super::{is_native, Held, Lowering, Node, Written, MAX_ELEMENTS, MAX_STEPS};
+use super::values::{Held, Parts};
+use super::{is_native, Lowering, Node, Written, MAX_ELEMENTS, MAX_STEPS};
 use crate::dtype::{Bool, DType};
 use crate::exec::vm::native;
 use crate::exec::vm::native::loops::{Call, Otherwise, Step, Window};
@@ -378,9 +378,11 @@ impl<'a> Lowering<'a> {
         let mut read = vec![];
         for (&v, input) in sliced.iter().zip(&op.body.inputs()[op.carried..]) {
             let aval = op.body.aval(*input);
-            read.push(match self.operand(v)? {
-                Held::Counted(start) => Sliced::Counted(start, aval.dtype),
-                _ => Sliced::Lying(Slices::new(op, aval, self.in_memory(v)?)?),
+            // Numbers that count are not read from memory, however few they are.
+            let counts = self.body.made_by(v).and_then(Self::counts);
+            read.push(match counts {
+                Some(start) => Sliced::Counted(start, aval.dtype),
+                None => Sliced::Lying(Slices::new(op, aval, self.in_memory(v)?)?),
             });
         }
         let (mut written, mut made) = (vec![], vec![]);

@@ -19,8 +19,13 @@ impl Lowering<'_> {
 
     /// What counts along its only axis, and is longer than what is replaced by its elements.
     pub(super) fn counted(node: &Node, result: &Aval) -> Option<Held> {
+        Self::counts(node).filter(|_| result.shape.size() > MAX_ELEMENTS).map(|_| Held::Counted)
+    }
+
+    /// The first of the integers that a node counts along its only axis, if it does.
+    pub(super) fn counts(node: &Node) -> Option<i64> {
         let op = node.op.get::<Iota>()?;
-        let fits = matches!(result.dtype, DType::I32 | DType::I64) && result.shape.rank() == 1;
-        (fits && result.shape.size() > MAX_ELEMENTS).then_some(Held::Counted(op.start))
+        let fits = matches!(op.to.stored(), DType::I32 | DType::I64) && op.shape.rank() == 1;
+        fits.then_some(op.start)
     }
 }

@@ -6,50 +6,13 @@
 //! results, or what lies in memory side by side, or elements that are joined; whatever reads a single element takes it out of
 //! its vector. A loop is lowered with vectors and without them, and the one with less work is it.
 
+use super::values::Parts;
 use super::Lowering;
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Place, Step};
 use crate::exec::vm::native::{self, MicroOp, Origin, LOOP_VECTOR};
 use crate::tensor::Aval;
-use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Vectors, with the numbers of their first elements.
-pub(super) type Parts = Vec<(usize, usize)>;
-
-/// The vectors of a loop.
-#[derive(Default)]
-pub(super) struct Vectors {
-    /// Whether there may be some.
-    allowed: bool,
-    /// Those that there are, with the bytes of an element.
-    bytes: HashMap<usize, usize>,
-    /// The vector of some elements of so many bytes, and the one that consists of them.
-    known: HashMap<(Vec<usize>, usize), usize>,
-    /// Where elements are in memory.
-    places: HashMap<usize, Place>,
-    /// Steps that take out elements: most are left out later.
-    pub lanes: usize,
-    /// What the loop carries instead of the elements of each argument.
-    pub carried: Vec<Parts>,
-}
-
-impl Vectors {
-    /// None yet.
-    pub fn new(allowed: bool) -> Vectors {
-        Vectors { allowed, ..Vectors::default() }
-    }
-
-    /// Forgets those that were made since there were so many values.
-    pub fn forget(&mut self, values: usize) {
-        self.known.retain(|_, &mut v| v < values);
-    }
-
-    /// Whether there are some.
-    pub fn any(&self) -> bool {
-        !self.bytes.is_empty()
-    }
-}
 
 /// Bytes of an element of a vector; `None` if there are no vectors of this dtype. Those of booleans are of several widths.
 fn bytes_of(dtype: DType) -> Option<usize> {
@@ -189,6 +152,7 @@ impl Lowering<'_> {
                 "a vector of elements of another width"
             );
             self.vectors.bytes.insert(result, bytes);
+            self.vectors.spared += LOOP_VECTOR / bytes - 1;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
-use crate::kernels::math::{Kernel1, Kernel2};
+use crate::kernels::math::{Kernel1, Kernel2, FLOOR_QUOTIENT, MODULO};
 use crate::tensor::Literal;
 use std::mem::MaybeUninit;
 
@@ -100,6 +100,19 @@ pub enum Op {
     Join(u8),
     /// The element in this lane of a vector of elements of so many bytes.
     Lane(u8, u8),
+}
+
+impl Op {
+    /// Whether it is a quotient that is rounded down, or its remainder, of integers of 4 bytes, of which steps are made: whether
+    /// it is the remainder.
+    pub fn quotient(self, dtype: DType) -> Option<bool> {
+        match self {
+            _ if dtype != DType::I32 => None,
+            op if op == Op::Function2(&FLOOR_QUOTIENT) => Some(false),
+            op if op == Op::Function2(&MODULO) => Some(true),
+            _ => None,
+        }
+    }
 }
 
 /// The origin of a value of a chain.

@@ -2,7 +2,6 @@
 
 use super::chain::Op;
 use super::expansion::formula;
-use super::quotients::quotient;
 use crate::dtype::DType;
 
 /// Whether there are instructions for an op on operands of this dtype: of the second one of a selection, and
@@ -11,7 +10,7 @@ pub fn has(op: Op, dtype: DType) -> bool {
     let (float, boolean) = (matches!(dtype, DType::F32 | DType::F64), dtype == DType::I1);
     let integer = is_integer(dtype);
     match op {
-        Op::Function(_) | Op::Function2(_) => formula(op, dtype).is_some() || quotient(op, dtype).is_some(),
+        Op::Function(_) | Op::Function2(_) => formula(op, dtype).is_some() || op.quotient(dtype).is_some(),
         Op::High(_) | Op::Doubles | Op::Integers => false,
         Op::Step(_) | Op::NotStep(_) | Op::Guard(_) | Op::Join(_) | Op::Lane(..) => false,
         Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,

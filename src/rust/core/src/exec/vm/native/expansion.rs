@@ -4,7 +4,6 @@
 //! element there is no upper half.
 
 use super::chain::{Chain, MicroOp, Op, Origin, Value};
-use super::quotients::quotient;
 use crate::dtype::DType;
 use crate::kernels::math::formula::{Formula, Operation, Step};
 use crate::tensor::Literal;
@@ -176,7 +175,7 @@ impl Expansion {
             self.step((operation, false), of, DType::I1, false, Some(result));
             return;
         }
-        if let Some(is_remainder) = quotient(micro.op, dtype) {
+        if let Some(is_remainder) = micro.op.quotient(dtype) {
             return self.quotient(micro, is_remainder);
         }
         if !is_float {

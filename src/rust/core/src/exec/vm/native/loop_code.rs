@@ -6,9 +6,8 @@ use super::coverage::is_integer;
 use super::emit::{Emitter, Lanes, Location, REGISTERS};
 use super::expansion::Expansion;
 use super::loop_values::ADDRESSED;
-use super::loops::{Loop, Otherwise, Step, Window};
+use super::loops::{Loop, Otherwise, Place, Step, Window};
 use super::machine::{Jump, Source, ADDRESSES, COMPUTED, LITERAL, LOAD, NARROW_REGISTERS, ROOM, STORE};
-use super::outside::Outside;
 use super::uses::Uses;
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
@@ -161,6 +160,20 @@ pub(super) struct Level {
     pub(super) none: Option<Jump>,
 }
 
+/// A position that is out of range: the nearest one takes its place.
+pub(super) struct Outside {
+    pub jump: Jump,
+    /// Where the loop goes on.
+    pub back: usize,
+    /// The element with the number, and the largest in range.
+    pub v: usize,
+    pub most: i32,
+    /// The number of the function that is called before, and where that finds the number.
+    pub call: Option<(usize, Place)>,
+    /// The values that registers hold.
+    pub held: [Option<usize>; REGISTERS],
+}
+
 /// A function that a kernel computes where its guards say so.
 struct Rare {
     jump: Jump,
@@ -302,11 +315,11 @@ impl LoopEmitter<'_> {
                     }
                 }
                 Step::Op(op) => {
-                    self.emitter.of(op.result);
                     let is_called = matches!(op.op, Op::Function(_) | Op::Function2(_));
                     if is_called {
                         self.unpin();
                     }
+                    self.emitter.of(op.result);
                     let register = self.emitter.element(at, op);
                     if is_called {
                         self.reload();

@@ -132,7 +132,7 @@ mod code {
 
     /// Steps of an op on this dtype, if it is a function; else 0.
     pub fn steps(op: Op, dtype: DType) -> usize {
-        let quotient = || quotients::quotient(op, dtype).map_or(0, |_| quotients::STEPS);
+        let quotient = || op.quotient(dtype).map_or(0, |_| quotients::STEPS);
         expansion::formula(op, dtype).map_or_else(quotient, |formula| formula.steps.len())
     }
 

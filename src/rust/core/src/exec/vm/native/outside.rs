@@ -2,23 +2,9 @@
 //! loop.
 
 use super::emit::REGISTERS;
-use super::loop_code::LoopEmitter;
+use super::loop_code::{LoopEmitter, Outside};
 use super::loops::Place;
-use super::machine::{Jump, COMPUTED, LOAD, NARROW_REGISTERS, STORE};
-
-/// A position that is out of range: the nearest one takes its place.
-pub(super) struct Outside {
-    pub jump: Jump,
-    /// Where the loop goes on.
-    pub back: usize,
-    /// The element with the number, and the largest in range.
-    pub v: usize,
-    pub most: i32,
-    /// The number of the function that is called before, and where that finds the number.
-    pub call: Option<(usize, Place)>,
-    /// The values that registers hold.
-    pub held: [Option<usize>; REGISTERS],
-}
+use super::machine::{COMPUTED, LOAD, NARROW_REGISTERS, STORE};
 
 impl LoopEmitter<'_> {
     /// The code of all of them. A function that unwinds ends the loop: then it goes to where that `ends`.

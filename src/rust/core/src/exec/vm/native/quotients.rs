@@ -7,18 +7,7 @@ use super::chain::{MicroOp, Op, Origin};
 use super::expansion::Expansion;
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
-use crate::kernels::math::{FLOOR_QUOTIENT, MODULO};
 use crate::tensor::Literal;
-
-/// Whether an op is a quotient that is rounded down, or its remainder, of integers of 4 bytes: whether it is the remainder.
-pub(super) fn quotient(op: Op, dtype: DType) -> Option<bool> {
-    match op {
-        _ if dtype != DType::I32 => None,
-        op if op == Op::Function2(&FLOOR_QUOTIENT) => Some(false),
-        op if op == Op::Function2(&MODULO) => Some(true),
-        _ => None,
-    }
-}
 
 /// Steps of a quotient, about: to a divisor that is known there are half as many.
 pub(super) const STEPS: usize = 10;

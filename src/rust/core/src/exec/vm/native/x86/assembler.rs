@@ -436,14 +436,13 @@ impl Assembler {
         // cmp r14, most; ja
         self.bytes(&[0x49, 0x81, 0xFE]);
         self.word(most);
-        self.bytes(&[0x0F, 0x87]);
-        self.word(0);
+        self.bytes(&[0x0F, 0x87, 0, 0, 0, 0]);
         Jump(self.here())
     }
 
     /// Makes `r14`, which is negative or above a number, 0 or that number.
     pub fn nearest_position(&mut self, most: i32) {
-        // test r14, r14; mov r14d, most; jns over the next; xor r14d, r14d
+        // test r14, r14; mov r14d, most; jns 3; xor r14d, r14d
         self.bytes(&[0x4D, 0x85, 0xF6, 0x41, 0xBE]);
         self.word(most);
         self.bytes(&[0x79, 3, 0x45, 0x31, 0xF6]);
