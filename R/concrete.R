@@ -67,8 +67,8 @@ abort_reading <- function(reader, x) {
       }
     } else {
       of_packages <- list(
-        mask_counts, mask_diagnostics, mask_glm, mask_models, mask_nls, mask_numerics, mask_statistics,
-        mask_tests
+        mask_counts, mask_diagnostics, mask_glm, mask_interpolation, mask_models, mask_nls, mask_numerics,
+        mask_statistics, mask_tests
       )
       where <- if (any(reader$name %in% unlist(lapply(of_packages, names)))) {
         "By its name alone, without that of its package, it takes traced values, see `?masked-functions`."
@@ -392,6 +392,11 @@ reading_call <- function(at, statement) {
     # R's match() calls it from C.
     if (name == "mtfrm") name <- "match"
     if (grepl("^[[:alpha:].]", name)) what <- paste0("`", name, "()`") else what <- paste0("`", name, "`")
+    # A function that another one makes is called at once, as `ecdf(x)(1)`.
+    maker <- if (name == "function" && is.call(call[[1L]])) name_of_call(call[[1L]])
+    if (length(maker) && grepl("^[[:alpha:].]", maker) && maker != "function") {
+      what <- paste0("what `", maker, "()` gives")
+    }
     return(list(
       what = what, name = name, call = call, line = line %||% "", in_function = TRUE, masked = masked,
       of_frame = of_frame, given = given

@@ -165,7 +165,9 @@ contains_call <- function(code, call) {
   any(vapply(as.list(code), function(part) !missing(part) && contains_call(part, call), NA))
 }
 
-is_ours <- function(fun) is_jitted(fun) || identical(topenv(environment(fun)), topenv())
+is_ours <- function(fun) {
+  is_jitted(fun) || identical(topenv(environment(fun)), topenv()) || is_interpolating(fun)
+}
 
 # A call as the user wrote it. A method shows as its generic: `+.AnvilValue`(x, y) as x + y. Where R has put
 # values in the place of expressions, as it does for sum() and do.call(), they show as the variables of the

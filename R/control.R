@@ -12,12 +12,14 @@
 #' The functions of a loop take the parts of a named state if their arguments have the names of the parts
 #' (`function(i, x)` for `list(i = 0L, x = x)`; after the number of the repetition for `nv_for()`, before the
 #' slice for `nv_scan()`), else the state as a whole. Arguments with a default need not be parts, and `...`
-#' takes the parts that are not named beside others that are.
+#' takes what is not named beside parts that are: other parts, and the slice. Without `xs` the slice is
+#' `NULL`, and the function of `nv_scan()` need not take it.
 #'
 #' The state is a tensor, an R number, or a list of these, which may be nested and named. It keeps its
 #' structure, dtypes and shapes from one repetition to the next. Where it begins with an ambiguous value, such
-#' as a number, and the body gives a known one, it is known from the beginning; branches that differ in
-#' ambiguity give the known dtype.
+#' as a number or a vector of R, and the body gives a known one, it is known from the beginning: `0` is an
+#' `f64` where the body adds one. That holds for dtypes to which it yields, see [common_dtype()]; the body is
+#' traced again for another dtype. Branches that differ in ambiguity alone give the known dtype.
 #'
 #' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_switch()`, `nv_scan()`, and `nv_for()` with
 #' a number of R for `n`. The loops store the intermediate values that the derivative of the body reads, for
@@ -209,31 +211,33 @@ nv_while <- function(init, cond, body, max_steps = NULL) {
   settle_function(cond)
   settle_function(body)
   at_once(function() {
-    init <- state_of(init)
     start <- if (counts) nv_scalar(0L, dtype = "i32")
     # With a bound, the state begins with the number of steps so far.
-    region <- function(f, args, name, finish) {
+    region <- function(f, args, name, again, finish) {
       step <- NULL
       prepare <- function(args, input) {
         if (counts) step <<- input(start)
         lapply(args, input)
       }
-      noting_draws(name, {
+      noting_draws(name, again = !again, {
         trace_with(f, args, name, nested = TRUE, prepare = prepare, finish = function(out) finish(out, step))
       })
     }
-    test <- region(cond, of_cond(init), "the condition of nv_while()", function(out, step) {
-      out <- check_pred(out, "cond", "a function that gives one boolean", "one that gives ")
-      if (counts) step < as.integer(max_steps) & out else out
+    traced <- trace_from(state_of(init), function(init, note, again) {
+      test <- region(cond, of_cond(init), "the condition of nv_while()", again, function(out, step) {
+        out <- check_pred(out, "cond", "a function that gives one boolean", "one that gives ")
+        if (counts) step < as.integer(max_steps) & out else out
+      })
+      next_state <- region(body, of_body(init), "the body of nv_while()", again, function(out, step) {
+        note(check_given(out, "body"))
+        if (counts) list(step + 1L, out) else out
+      })
+      list(test, next_state)
     })
-    after <- NULL
-    next_state <- region(body, of_body(init), "the body of nv_while()", function(out, step) {
-      after <<- check_state(init, check_given(out, "body"))
-      if (counts) list(step + 1L, out) else out
-    })
+    leaves <- c(if (counts) list(start), unlist_leaves(traced$init))
     bound <- if (counts) as.integer(max_steps)
-    made <- .Call(anvil_repeat, test, next_state, c(if (counts) list(start), unlist_leaves(init)), bound)
-    keep_names(init, after, if (counts) made[-1L] else made)
+    made <- .Call(anvil_repeat, traced$made[[1L]], traced$made[[2L]], leaves, bound)
+    keep_names(traced$init, traced$after, if (counts) made[-1L] else made)
   })
 }
 
@@ -268,7 +272,7 @@ repeat_traced <- function(n, init, body, of_body, progress) {
   }
   one <- function(done, state) {
     i <- done + 1L
-    list(i, check_state(state, check_given(call_function(body, of_body(state, i)), "body")))
+    list(i, check_given(call_function(body, of_body(state, i)), "body"))
   }
   at_once(function() {
     start <- nv_scalar(0L, dtype = dtype(n))
@@ -279,21 +283,26 @@ repeat_traced <- function(n, init, body, of_body, progress) {
 
 # Repeats `step` of a count and a state, which gives both, until the count is `limit`.
 count_to <- function(limit, count, state, step) {
-  list(limit, count, state) # evaluated here, around the loop
-  test <- trace_region(function(count, state) count < limit, list(count, state), "the condition of nv_for()")
-  after <- NULL
-  body <- trace_body(step, list(count, state), "the body of nv_for()", function(out) {
-    after <<- out[[2L]]
-    out
+  list(limit, count) # evaluated here, around the loop, as trace_from() does the state
+  traced <- trace_from(state, function(state, note, again) {
+    test <- trace_region(
+      function(count, state) count < limit, list(count, state), "the condition of nv_for()"
+    )
+    body <- trace_body(step, list(count, state), "the body of nv_for()", again, function(out) {
+      note(out[[2L]])
+      out
+    })
+    list(test, body)
   })
-  made <- .Call(anvil_repeat, test, body, c(list(count), unlist_leaves(state)), NULL)
-  list(made[[1L]], keep_names(state, after, made[-1L]))
+  leaves <- c(list(count), unlist_leaves(traced$init))
+  made <- .Call(anvil_repeat, traced$made[[1L]], traced$made[[2L]], leaves, NULL)
+  list(made[[1L]], keep_names(traced$init, traced$after, made[-1L]))
 }
 
 #' @rdname control
 #' @export
 nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
-  of_f <- state_arguments(f, "f", init, c("state", "x"))
+  of_f <- state_arguments(f, "f", init, c("state", "x"), may_leave_out = !base::length(unlist_leaves(xs)))
   # `length()` would be the argument, if that is a function.
   sizes <- vapply(unlist_leaves(xs), function(x) {
     is_value <- inherits(x, "AnvilValue")
@@ -326,21 +335,23 @@ scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f
   force(init)
   settle_function(f)
   at_once(function() {
-    init <- state_of(init)
     xs <- map_leaves(xs, value_of)
     slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
-    after <- ys <- NULL
-    body <- trace_body(f, given(init, slices), "the body of a loop", function(out) {
-      out <- carry_and_ys(out)
-      after <<- check_state(init, check_given(out[[1L]], arg))
-      ys <<- check_given(out[[2L]], arg)
-      out
+    ys <- NULL
+    traced <- trace_from(state_of(init), function(init, note, again) {
+      trace_body(f, given(init, slices), "the body of a loop", again, function(out) {
+        out <- carry_and_ys(out)
+        note(check_given(out[[1L]], arg))
+        ys <<- check_given(out[[2L]], arg)
+        out
+      })
     })
+    leaves <- unlist_leaves(traced$init)
     options <- as.integer(c(length, reverse, checkpoint))
-    made <- .Call(anvil_scan, body, unlist_leaves(init), unlist_leaves(xs), options)
-    count <- base::length(unlist_leaves(init))
-    stacked <- seq_along(made) > count
-    list(carry = keep_names(init, after, made[!stacked]), ys = restore(ys, made[stacked]))
+    made <- .Call(anvil_scan, traced$made, leaves, unlist_leaves(xs), options)
+    stacked <- seq_along(made) > base::length(leaves)
+    carry <- keep_names(traced$init, traced$after, made[!stacked])
+    list(carry = carry, ys = restore(ys, made[stacked]))
   })
 }
 

@@ -1,15 +1,25 @@
 # How the functions of a loop take its state: whole, or by the names of its parts.
 
 # Checks a function of a loop, which takes what `takes` names: "state", and beside it the number of the
-# repetition before or a slice after it. Gives a function that makes the arguments of a call: of the state and
-# of what is beside it.
-state_arguments <- function(f, arg, state, takes = "state") {
+# repetition before or a slice after it; `may_leave_out` says that it need not take the slice, which is NULL.
+# Gives a function that makes the arguments of a call: of the state and of what is beside it.
+state_arguments <- function(f, arg, state, takes = "state", may_leave_out = FALSE) {
   match_function(f, arg)
-  beside <- match_parts(f, arg, part_names(state), takes)
+  beside <- match_parts(f, arg, part_names(state), takes, may_leave_out)
+  if (identical(beside, character())) return(function(state, ...) state)
   if (!is.null(beside)) return(function(state, ...) c(state, setNames(list(...), beside)))
+  if (may_leave_out && takes_state_alone(f)) return(function(state, ...) list(state))
   check_function(f, arg, takes)
   if (takes[1L] == "state") function(state, ...) list(state, ...) else function(state, ...) list(..., state)
 }
+
+takes_state_alone <- function(f) {
+  order <- by_order(f, 1L)
+  order$enough && !order$left_out && !"..." %in% names(formals_of(f))
+}
+
+# The names of arguments without a default.
+needed_of <- function(formals) names(formals)[vapply(formals, identical, NA, quote(expr = ))]
 
 # The names of the parts of a state, if it is a list with a name for each.
 part_names <- function(state) {
@@ -18,57 +28,98 @@ part_names <- function(state) {
   if (is_named && !anyDuplicated(names)) names
 }
 
-# The name of the argument beside the parts (none for a function of the parts alone), if the arguments of f
-# are the parts; NULL if it takes the state whole. Arguments with defaults need not be parts, and `...` takes
-# the parts that are not named.
-match_parts <- function(f, arg, parts, takes) {
+# The name of the argument beside the parts, if the arguments of f are the parts: "" where `...` takes it,
+# none for a function of the parts alone; NULL if f takes the state whole. Arguments with defaults need not be
+# parts, and `...` takes the parts that are not named.
+match_parts <- function(f, arg, parts, takes, may_leave_out) {
   formals <- formals_of(f)
   named <- setdiff(names(formals), "...")
   if (is.null(parts) || !any(named %in% parts)) return(NULL)
   has_dots <- "..." %in% names(formals)
-  beside <- switch(
-    takes[length(takes)],
-    # After the number, which is the first.
-    state = if (length(takes) == 2L) names(formals)[1L],
-    # After the last part.
-    named[max(which(named %in% parts)) + 1L]
-  )
+  is_pair <- length(takes) == 2L
+  comes_first <- takes[length(takes)] == "state"
+  # The number is the first, the slice what comes after the last part.
+  beside <- if (!comes_first) named[max(which(named %in% parts)) + 1L] else if (is_pair) names(formals)[1L]
+  beside <- as.character(setdiff(beside, c(NA, "...")))
   own <- setdiff(named, beside)
-  needed <- own[vapply(formals[own], identical, NA, quote(expr = ))]
-  is_beside_part <- isTRUE(beside %in% parts)
-  missing <- setdiff(parts, c(own, if (is_beside_part) beside))
+  needed <- intersect(own, needed_of(formals))
+  is_beside_part <- any(beside %in% parts)
+  missing <- setdiff(parts, c(own, beside))
   unknown <- setdiff(needed, parts)
-  # The slice is the last, so that none is left if all arguments are parts.
-  no_beside <- length(takes) == 2L && (is_beside_part || anyNA(beside) || identical(beside, "..."))
   if (any(own %in% parts) && !length(unknown) && (has_dots || !length(missing))) {
-    if (!no_beside) return(as.character(beside))
-    if (!has_dots) {
-      clash <- if (is_beside_part) beside else named[length(named)]
-      what <- c(i = "the number of the repetition", x = "the slice")[[setdiff(takes, "state")]]
-      abort_arg(
-        arg, paste0("a function with an argument for ", what, " whose name is that of no part of the state"),
-        paste0("one whose ", if (is_beside_part) "first" else "last", " argument is the part `", clash, "`"),
-        paste0("Rename one of the two, or take the state whole, as `", takes[takes == "state"], "`.")
-      )
-    }
+    if (!is_pair) return(character())
+    # A default stands for the slice that there is none of.
+    if (may_leave_out && length(beside) && !has_dots && !beside %in% needed_of(formals)) return(character())
+    if (length(beside) && !is_beside_part) return(beside)
+    if (!length(beside) && has_dots) return("")
+    if (!length(beside) && may_leave_out) return(character())
+    clash <- if (is_beside_part) beside else named[length(named)]
+    what <- c(i = "the number of the repetition", x = "the slice")[[setdiff(takes, "state")]]
+    abort_arg(
+      arg, paste0("a function with an argument for ", what, " whose name is that of no part of the state"),
+      paste0("one whose ", if (is_beside_part) "first" else "last", " argument is the part `", clash, "`"),
+      paste0("Rename one of the two, or take the state whole, as `", takes[takes == "state"], "`.")
+    )
   }
   order <- by_order(f, length(takes))
-  if (order$enough && !order$left_out) return(NULL)
+  if (order$enough && !order$left_out || may_leave_out && takes_state_alone(f)) return(NULL)
   listed <- function(names) paste0("`", names, "`", collapse = ", ")
   are <- function(names, one, many) paste(listed(names), if (length(names) == 1L) one else many)
+  hints <- c(
+    if (length(missing) && !has_dots) are(missing, "is no argument of it.", "are no arguments of it."),
+    if (length(unknown)) are(unknown, "is no part of the state.", "are no parts of the state.")
+  )
+  # All of its arguments are parts, of which the first is where the number comes.
+  if (!length(hints)) hints <- "The number of the repetition comes first, then the parts by their names."
   abort_arg(
     arg,
     paste0("a function of ", paste(listed(takes)), ", or of the parts of the state, ", listed(parts)),
-    paste("one of", listed(names(formals))),
-    paste(c(
-      if (length(missing) && !has_dots) are(missing, "is no argument of it.", "are no arguments of it."),
-      if (length(unknown)) are(unknown, "is no part of the state.", "are no parts of the state.")
-    ), collapse = " ")
+    paste("one of", listed(names(formals))), paste(hints, collapse = " ")
   )
 }
 
-# Traces what a loop runs many times, see trace_region().
-trace_body <- function(f, args, name, finish) noting_draws(name, trace_region(f, args, name, finish))
+# Traces what a loop runs many times, see trace_region(). What is traced `again`, has been warned of.
+trace_body <- function(f, args, name, again, finish) {
+  noting_draws(name, trace_region(f, args, name, finish), again = !again)
+}
+
+# ---- a state that begins with numbers ----
+
+# Traces what a loop runs many times, by `trace(init, note, again)`, which calls `note()` with the state that
+# the body gives. Where that has known dtypes to which ambiguous ones of `init` yield, it is traced again from
+# these: other parts of the state may follow, so until none does. Gives what `trace()` does, and the states
+# before and after a repetition.
+trace_from <- function(init, trace, again = FALSE) {
+  force(init) # around the loop
+  after <- known <- NULL
+  made <- trace(init, function(state) {
+    known <<- known_dtypes(init, state)
+    after <<- if (is.null(known)) check_state(init, state) else state
+  }, again)
+  if (is.null(known)) return(list(made = made, init = init, after = after))
+  convert <- function(x, dtype) if (is.null(dtype)) x else nv_convert(x, dtype)
+  trace_from(restore(init, Map(convert, unlist_leaves(init), known)), trace, again = TRUE)
+}
+
+# The known dtypes that leaves of a state get, to which the ambiguous ones that they begin with yield; NULL if
+# there are none. Where the dtypes are the same the engine makes them known by itself.
+known_dtypes <- function(before, after) {
+  was <- value_types(before, "state")
+  is <- value_types(after, "state")
+  if (identical(was, is) || !identical(names(was), names(is))) return(NULL)
+  before <- unlist_leaves(before)
+  after <- unlist_leaves(after)
+  if (length(before) != length(after)) return(NULL)
+  known <- Map(function(x, y) {
+    # Numbers of R that the body gives are ambiguous, and logicals none that a number yields to.
+    if (!inherits(y, "AnvilValue") || !ambiguous(x) || ambiguous(y)) return(NULL)
+    if (!identical(shape(x), shape(y)) || identical(dtype(x), dtype(y))) return(NULL)
+    # Rules may refuse the pair.
+    common <- if_it_fails(common_dtype(dtype(x), dtype(y), TRUE, FALSE), NULL)
+    if (!is.null(common) && !common$ambiguous && identical(common$dtype, dtype(y))) dtype(y)
+  }, before, after)
+  if (length(unlist_leaves(known))) unname(known)
+}
 
 # ---- the state after a repetition ----
 
@@ -112,8 +163,8 @@ keep_names <- function(init, after, made) {
   restore(init, named_alike(made, unlist_leaves(init), unlist_leaves(after)))
 }
 
-# What to write where the state changes. An R number begins with the default dtype, whatever the body computes
-# with.
+# What to write where the state changes. An R number begins with the default dtype where the body gives none
+# that it yields to.
 state_hint <- function(before, was, is) {
   other <- "Convert it in the body, or begin with the type that it becomes."
   if (!identical(names(was), names(is))) {

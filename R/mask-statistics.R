@@ -134,24 +134,6 @@ harmonic <- function(count, size) {
   sum(nv_ifelse(seq_len(size) <= count, 1 / seq_len(size), 0))
 }
 
-# What a spline is of values, at known points: a sum of the splines of each value alone.
-spline_of <- function(y, at_points) {
-  y <- real_floats(y)
-  size <- length(y)
-  of_one <- function(i) at_points(as.double(seq_len(size) == i))
-  weights <- vapply(seq_len(size), of_one, at_points(double(size)))
-  as_flat(matrix(weights, ncol = size) %*% as_flat(y))
-}
-
-# Points that a spline takes must be known.
-check_known <- function(arg, x) {
-  if (!is_traced(x)) return(invisible())
-  abort_arg(
-    arg, "known while tracing for a spline", describe(x),
-    "`approx()` takes traced ones, between which it is linear."
-  )
-}
-
 # What t.test() computes. `x` and `y` may be selections.
 t_test <- function(x, y = NULL, alternative = c("two.sided", "less", "greater"), mu = 0, paired = FALSE,
                    var.equal = FALSE, conf.level = 0.95, ..., names = NULL) {
@@ -362,37 +344,6 @@ mask_statistics <- list(
     constant * stats::median(abs(x - center), na.rm = na.rm)
   },
 
-  approxfun = function(x, y = NULL, method = "linear", yleft, yright, rule = 1, f = 0, ties = mean,
-                       na.rm = TRUE) {
-    if (!any_traced(x, y)) {
-      return(eval.parent(as.call(c(quote(stats::approxfun), as.list(sys.call())[-1L]))))
-    }
-    if (is.null(y)) {
-      y <- x
-      x <- seq_along(y)
-    }
-    y <- real_floats(y)
-    ends <- c(if (!missing(yleft)) list(yleft = yleft), if (!missing(yright)) list(yright = yright))
-    function(v) {
-      given <- list(x, y, xout = v, method = method, rule = rule, f = f)
-      do.call(approx.AnvilValue, c(given, ends), quote = TRUE)$y
-    }
-  },
-
-  ecdf = function(x) {
-    if (!is_traced(x)) return(stats::ecdf(x))
-    sorted <- nv_sort(as_flat(real_floats(x)))
-    count <- nv_reduce_sum(!nv_is_nan(sorted))
-    function(v) findInterval.AnvilValue(v, sorted) / count
-  },
-
-  # Of what ecdf() gives, that of the values that it knows.
-  quantile = function(x, ...) {
-    is_ecdf <- is.function(x) && !is.primitive(x) && is_traced(environment(x)$sorted)
-    if (is_ecdf) x <- environment(x)$sorted
-    called_from(quote(stats::quantile), parent.frame())(x, ...)
-  },
-
   # Of the lists that prcomp() and lm() give.
   predict = function(object, ...) {
     if (is_traced_glm(object)) return(predicted_by_glm(object, ...))
@@ -402,40 +353,6 @@ mask_statistics <- list(
     }
     if (!is.null(object$rotation)) return(scores_of(object, ...))
     abort_arg("object", "what `prcomp()` or `lm()` gives", "another list", "Write what it predicts.")
-  },
-
-  spline = function(x, y = NULL, n = 3 * length(x), method = "fmm", xmin = min(x), xmax = max(x), xout,
-                    ties = mean) {
-    if (missing(xout)) {
-      if (!any_traced(x, y)) return(stats::spline(x, y, n, method, xmin, xmax, ties = ties))
-    } else if (!any_traced(x, y, xout)) {
-      return(stats::spline(x, y, method = method, xout = xout, ties = ties))
-    }
-    if (is.null(y)) {
-      y <- x
-      x <- seq_along(y)
-    }
-    check_known("x", x)
-    if (missing(xout)) xout <- seq.int(xmin, xmax, length.out = n)
-    check_known("xout", xout)
-    at_points <- function(y) stats::spline(x, y, method = method, xout = xout, ties = ties)$y
-    list(x = xout, y = spline_of(y, at_points))
-  },
-
-  splinefun = function(x, y = NULL, method = "fmm", ties = mean) {
-    if (!any_traced(x, y)) return(stats::splinefun(x, y, method, ties))
-    if (is.null(y)) {
-      y <- x
-      x <- seq_along(y)
-    }
-    check_known("x", x)
-    if (!method %in% c("fmm", "natural", "periodic")) {
-      abort_arg("method", "\"fmm\", \"natural\" or \"periodic\" in a traced function", describe(method))
-    }
-    function(v, deriv = 0L) {
-      check_known("x", v)
-      spline_of(y, function(y) stats::splinefun(x, y, method, ties)(v, deriv))
-    }
   }
 )
 

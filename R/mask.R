@@ -59,9 +59,11 @@
 #'   columns their matrix: `as.matrix data.matrix t scale`;
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
 #' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
-#'   ecdf spline splinefun mad complete.cases`, and `quantile()` of what `ecdf()` gives. `acf()` and its
-#'   like take `plot = FALSE` and give a list; `spline()` and `splinefun()` take traced values at known
-#'   points, `max.col()` a way to break ties, `p.adjust()` all methods but `"hommel"`;
+#'   stepfun ecdf spline splinefun mad complete.cases`, and `quantile()` of what `ecdf()` gives. `acf()` and
+#'   its like take `plot = FALSE` and give a list; `max.col()` takes a way to break ties, `p.adjust()` all
+#'   methods but `"hommel"`. `spline()` and `splinefun()` take traced values at known points. What
+#'   `approxfun()`, `stepfun()`, `ecdf()` and `splinefun()` give takes traced values, also if it was made
+#'   outside of the traced function, of known points;
 #' * tests: `t.test var.test cor.test wilcox.test kruskal.test bartlett.test oneway.test chisq.test prop.test
 #'   binom.test mcnemar.test friedman.test Box.test shapiro.test`. They give lists of what R's give, such as
 #'   `cor.test(x, y)$p.value`, without a class and without text. `wilcox.test()` has R's exact p-value where
@@ -128,14 +130,16 @@ NULL
 
 mask_functions <- c(
   mask_base, mask_calls, mask_classes, mask_conditions, mask_counts, mask_diagnostics, mask_formulas,
-  mask_frames, mask_glm, mask_groups, mask_models, mask_nls, mask_numerics, mask_statistics, mask_tests
+  mask_frames, mask_glm, mask_groups, mask_interpolation, mask_models, mask_nls, mask_numerics,
+  mask_statistics, mask_tests
 )
 
-# A user's function with a mask, and so what it calls; any other function as it is. `masks` are those that
-# there are, one for each enclosure.
+# A user's function with a mask, and so what it calls, and one that R made of points, see interpolating(); any
+# other function as it is. `masks` are those that there are, one for each enclosure.
 masked <- function(f, masks = new_masks(f)) {
   home <- environment(f)
-  if (!is_masked_kind(f, masks) || !is.null(masks_of(home))) return(f)
+  if (!is_masked_kind(f, masks)) return(interpolating(f))
+  if (!is.null(masks_of(home))) return(f)
   seen <- seen_from(home)
   mask <- mask_of(home, masks, variables_in(f, seen), seen)
   bind_callees(f, mask, masks)
@@ -271,7 +275,12 @@ bind_callees <- function(f, mask, masks) {
     functions <- functions_in(at, still)
     for (name in names(functions)) {
       value <- functions[[name]]
-      if (is_masked_kind(value, masks) && is.null(masks_of(environment(value)))) bind(name, value)
+      is_masked <- if (is_masked_kind(value, masks)) {
+        is.null(masks_of(environment(value)))
+      } else {
+        !is.null(interpolation_of(value))
+      }
+      if (is_masked) bind(name, value)
     }
     names <- names[!names %in% here]
     if (identical(at, topenv(at))) break

@@ -99,6 +99,7 @@ for_with_bar <- function(n, init, step, checkpoint) {
   report <- reporter()
   at_once(function() {
     part <- function(state, n, before) {
+      force(before) # around the loop, whose body may be traced twice
       for_each(n, state, function(state, i) step(state, before + i), checkpoint)
     }
     state <- for_each(rounds, init, function(state, round) {

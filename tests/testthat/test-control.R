@@ -437,7 +437,7 @@ test_that("a state that changes shows both types", {
   expect_identical(many[6], "and 2 more")
   # nv_scan() as well; ys may be anything.
   expect_error(
-    nv_scan(function(s, x) list(nv_convert(s, "f64"), x), 0, x), "state: f32[] became f64[]", fixed = TRUE,
+    nv_scan(function(s, x) list(nv_convert(s, "i64"), x), 0, x), "state: f32[] became i64[]", fixed = TRUE,
     class = "anvil_error_structure"
   )
   expect_no_open_trace()

@@ -85,6 +85,52 @@ test_that("nv_scan() gives the parts, then the slice", {
   expect_identical(as.double(pairs$carry$a), 14)
 })
 
+test_that("`...` beside parts takes what is not named, and the slice or the number", {
+  state <- list(a = s64(0), b = s64(1), d = s64(2))
+  expected <- both(function() {
+    nv_scan(function(s, x) list(list(a = s$a + s$b, b = s$b, d = s$d * 2), s$a), state, NULL, length = 4L)
+  })
+  expect_nv(expected$ys, 0:3, "f64")
+  for (f in list(
+    function(a, b, d, ...) list(carry = list(a = a + b, b = b, d = d * 2), ys = a),
+    function(d, b, ..., a) list(carry = list(a = a + b, b = b, d = d * 2), ys = a),
+    function(a, b, ...) list(carry = list(a = a + b, b = b, d = ..1 * 2), ys = a),
+    function(a, b, d, ...) list(carry = list(a = a + b + length(..1), b = b, d = d * 2), ys = a)
+  )) {
+    run <- user_env(function() nv_scan(body, state, NULL, length = 4L), body = f, state = state)
+    expect_identical(both(run), expected)
+  }
+  pair <- state[1:2]
+  sums <- both(function(x) nv_scan(function(a, b, ...) list(list(a = a + ..1 * b, b = b), a), pair, x), x)
+  expect_nv(sums$carry$a, 12, "f64", integer())
+  expect_nv(sums$ys, c(0, 8), "f64")
+  # Of one part.
+  sums <- nv_scan(function(a, ...) list(carry = list(a = a + ..1), ys = a), pair[1L], x)
+  expect_nv(sums$carry$a, 12, "f64", integer())
+  expect_nv(nv_for(3L, pair, function(..., a, b) list(a = a + ..1, b = b))$a, 6, "f64", integer())
+})
+
+test_that("without `xs` the function of nv_scan() need not take a slice", {
+  pair <- list(a = s64(0), b = s64(1))
+  expected <- nv_scan(function(a, b, x) list(list(a = a + b, b = b), a), pair, NULL, length = 3L)
+  for (f in list(
+    function(a, b) list(carry = list(a = a + b, b = b), ys = a),
+    function(b, a, by = 1) list(carry = list(a = a + b * by, b = b), ys = a),
+    function(a, b, x) list(carry = list(a = a + b + length(x), b = b), ys = a),
+    function(s) list(carry = list(a = s$a + s$b, b = s$b), ys = s$a),
+    function(s, x) list(carry = list(a = s$a + s$b + length(x), b = s$b), ys = s$a)
+  )) {
+    run <- user_env(function() nv_scan(body, pair, NULL, length = 3L), body = f, pair = pair)
+    expect_identical(both(run), expected)
+  }
+  expect_nv(nv_scan(function(s) list(carry = s + 1, ys = s), s64(5), list(), length = 2L)$ys, c(5, 6), "f64")
+  # With slices it takes them.
+  for (f in list(function(s) list(s, s), function(a, b) list(pair, a))) {
+    expect_fields(nv_scan(f, pair, x), "anvil_error_arg", arg = "f")
+  }
+  expect_fields(nv_scan(function() 1, s64(5), NULL, length = 2L), "anvil_error_arg", arg = "f")
+})
+
 test_that("the whole state goes to functions whose arguments are not its parts", {
   expect_nv(nv_while(x, \(x) sum(x) > 4, \(x) x / 2), c(2, 1), "f64")
   # Names are missing, or there are two of one.
@@ -143,29 +189,73 @@ test_that("a part with the name of what is beside it is an error", {
     nv_scan(function(a, x) list(list(a = a, x = x), x), list(a = 0, x = 1), x), "anvil_error_arg", arg = "f",
     got = "one whose last argument is the part `x`"
   )
+  e <- expect_fields(nv_for(2L, list(a = x), function(a) list(a = a)), "anvil_error_arg", arg = "body")
+  expect_match(conditionMessage(e), "\ni The number of the repetition comes first", fixed = TRUE)
   # Whole it works.
   out <- nv_for(2L, list(i = x, a = x), function(i, s) list(i = s$i + i, a = s$a))
   expect_nv(out$i, c(11, 7), "f64")
 })
 
-test_that("a state that begins with an R number and gets another dtype is told how to begin", {
+test_that("numbers that a state begins with take the known dtype that the body gives", {
+  x <- nv_tensor(c(3, 1, 2), dtype = "f64")
+  of <- function(f, at = x) both(user_env(f), at)
+  expect_elements(of(function(x) nv_for(3L, 0.1, function(i, s) s + x[i])), 0.1 + 3 + 1 + 2, "f64[]")
+  expect_elements(of(function(x) nv_for(nv_scalar(3L), 0L, function(i, s) s + x[i])), 6, "f64[]")
+  expect_elements(of(function(x) nv_for(3L, c(0, 1), function(i, s) s + x[i])), c(6, 7), "f64[2]")
+  expect_elements(of(function(x) nv_for(0L, 0.1, function(i, s) s + x[1])), 0.1, "f64[]")
+  expect_elements(of(function(x) nv_while(0, function(s) s < 7, function(s) s + x[1])), 9, "f64[]")
+  sums <- of(function(x) nv_scan(function(s, v) list(s + v, s), 0, x))
+  expect_elements(sums$carry, 6, "f64[]")
+  expect_elements(sums$ys, c(0, 3, 4), "f64[3]")
+  expect_elements(
+    nv_for(2L, nv_scalar(0.1), function(i, s) s + nv_scalar(0, "bf16")), 0.10009765625, "bf16[]"
+  )
+  # In a list, where others follow; a count keeps its dtype.
+  out <- of(function(x) {
+    nv_while(
+      list(n = 0L, a = 0, b = 0L, none = NULL, m = matrix(0, 2, 1)), function(n, ...) n < 3L,
+      function(n, a, b, none, m) list(n = n + 1L, a = b + 1, b = a + x[1L], none = NULL, m = m + x[1L]),
+      max_steps = 5
+    )
+  })
+  expect_identical(
+    vapply(out[-4L], type_of, ""), c(n = "i32?[]", a = "f64[]", b = "f64[]", m = "f64[2, 1]")
+  )
+  expect_identical(vapply(out[1:3], as.double, 0), c(n = 3, a = 5, b = 7))
+  # With names, a bar, loops in loops, derivatives and batches.
+  expect_named(nv_for(2L, c(a = 0, b = 1), function(i, s) s + x[1]), c("a", "b"))
+  for (n in list(3L, nv_scalar(3L))) {
+    expect_elements(nv_for(n, 0, function(i, s) s + x[i], progress = TRUE), 6, "f64[]")
+  }
+  nested <- of(function(x) nv_for(2L, 0, function(i, s) nv_for(3L, s, function(j, t) t + x[j] * i)))
+  expect_elements(nested, 18, "f64[]")
+  expect_elements(gradient(function(x) nv_for(3L, 1, function(i, s) s * x[1]))(x)$x, c(27, 0, 0), "f64[3]")
+  slope <- gradient(function(r) nv_for(3L, r, function(i, s) s * x[1]))(nv_scalar(0.5))$r
+  expect_identical(as.double(slope), 27)
+  expect_elements(vmap(function(v) nv_for(3L, 0, function(i, s) s + v))(x), c(9, 3, 6), "f64[3]")
+  # It is warned once of random numbers, though the body is traced twice.
+  warnings <- capture_warnings(nv_for(3L, 0, function(i, s) s + x[1] * rnorm(1)))
+  expect_length(warnings, 1L)
+  expect_no_open_trace()
+})
+
+test_that("a state that begins with a number and gets what it does not yield to is told how to begin", {
   hint <- function(expr) {
     sub(".*\ni ", "", conditionMessage(expect_error(expr, class = "anvil_error_structure")))
   }
   x <- nv_tensor(c(3, 1, 2), dtype = "f64")
-  begin <- 'Begin with a value of known dtype, `nv_scalar(.., dtype = "f64")`.'
-  expect_identical(hint(nv_for(3L, list(i = 0L, s = 0), \(k, i, s) list(i = i + 1L, s = s + x[k]))), begin)
-  expect_identical(hint(nv_scan(\(s, v) list(s + v, s), 0, x)), begin)
-  expect_elements(nv_for(3L, nv_scalar(0, dtype = "f64"), \(k, s) s + x[k]), 6, "f64[]")
-  # A tensor, and another shape, are another matter.
+  begin <- 'Begin with a value of known dtype, `nv_scalar(.., dtype = "f32")`.'
+  expect_identical(hint(nv_for(3L, list(i = 0L, s = 0L), \(k, i, s) list(i = i + 1L, s = s + 0.5))), begin)
+  whole <- nv_tensor(1:3, dtype = "i64")
+  expect_identical(hint(nv_scan(\(s, v) list(v, s), 0, whole)), sub("f32", "i64", begin))
+  # A tensor of known dtype, and another shape, are another matter.
   other <- "Convert it in the body, or begin with the type that it becomes."
   expect_identical(hint(nv_for(3L, nv_scalar(0, dtype = "f32"), \(k, s) s + x[k])), other)
   expect_identical(hint(nv_for(3L, 0, \(k, s) s + x)), other)
-  # An array of R's begins with the default dtype too, and is named.
-  of_array <- hint(nv_for(3L, list(m = matrix(0, 3, 2), k = 0L), \(i, m, k) list(m = m + x[1], k = k)))
-  expect_match(of_array, "`state$m` of known dtype, `nv_tensor(.., dtype = \"f64\")`", fixed = TRUE)
+  # An array of R's is named.
+  of_array <- hint(nv_for(3L, list(m = matrix(0L, 3, 2), k = 0L), \(i, m, k) list(m = m + 0.5, k = k)))
+  expect_match(of_array, "`state$m` of known dtype, `nv_tensor(.., dtype = \"f32\")`", fixed = TRUE)
   expect_match(of_array, "`.. + 0 * x[1]`", fixed = TRUE)
-  expect_elements(nv_for(3L, c(0, 1) + 0 * x[1], \(k, s) s + x[k]), c(6, 7), "f64[2]")
   # What has lost axes may be of ifelse(), which has the shape of its test.
   of_test <- hint(nv_for(3L, list(b = x), \(i, b) list(b = ifelse(nv_scalar(1) > 0.1, b + 1, b))))
   expect_match(of_test, "`nv_if(test, a, b)`", fixed = TRUE)

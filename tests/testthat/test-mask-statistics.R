@@ -100,25 +100,6 @@ test_that("what is complete is selected", {
   expect_equal(dim(na.omit(nv_tensor(replace(m, 6, NaN)))), c(3L, 3L))
 })
 
-test_that("interpolation goes through traced values", {
-  expect_as_r(function(x) spline(1:8, x, n = 5)$y, r)
-  expect_as_r(function(x) spline(x, n = 5)$y, r)
-  expect_as_r(function(x) spline(1:8, x, xout = c(2.5, 3), method = "natural")$y, r)
-  expect_as_r(function(x) splinefun(1:8, x)(c(2.5, 3)), r)
-  expect_as_r(function(x) splinefun(1:8, x, "natural")(2.5, deriv = 1), r)
-  expect_as_r(function(x) approxfun(1:8, x)(c(2.5, 3, 9)), r)
-  expect_as_r(function(x) approxfun(1:8, x, rule = 2)(x), r)
-  expect_as_r(function(x) approxfun(1:8, x, yright = 0)(c(2.5, 9)), r)
-  expect_as_r(function(x) ecdf(x)(c(0, 1, 20)), r)
-  expect_as_r(function(x) ecdf(x)(1), c(r, NaN))
-  expect_as_r(function(x) unname(quantile(ecdf(x), c(0.1, 0.4))), r)
-  refused(function(x) spline(x, 1:8)$y, r, "known while tracing")
-  refused(function(x) splinefun(1:8, x)(x), r, "known while tracing")
-  f <- user(function(x) approx(1:8, x, c(0, 1, 2.5, 8, 9), "constant", f = 0.25, rule = 1:2)$y)
-  expect_equal(plain(f(nv_tensor(r, "f64"))), plain(f(r)))
-  expect_as_r(f, r)
-})
-
 test_that("a function of such a name that is another package's is left alone", {
   own <- function(x, ...) x + 1
   f <- user_env(function(x) filter(x, c(1, 2)), filter = own)

@@ -16,6 +16,8 @@ test_that("floats are positions, truncated as in R", {
     expect_equal(as.vector(as_array(f(x, y))), f(r, s))
   }
   expect_nv(x[nv_scalar(2.7, "f32")], 20, "f64", integer())
+  # A double of R's as an argument.
+  expect_nv(jit(function(m, i) m[i, ])(nv_tensor(matrix(1:6, 3)), 2.7), c(2, 5), "i32")
   expect_error(jit(function(x) x[x[1] * NaN])(x), class = "anvil_error_index", "Index 0")
   long <- nv_fill(0, 2^24 + 1, dtype = "i8")
   expect_error(long[nv_scalar(1, "f32")], class = "anvil_error_index", "tell apart")
