@@ -1,9 +1,9 @@
 //! Native code for loops on few numbers: a whole loop is one function, whose state stays in registers.
 //!
-//! The values of a [`Loop`] are single elements, or vectors of elements, as many as fill a register. What a loop carries is in registers, as far as there are
-//! some, else on the stack; other elements are read from memory, at places that are fixed or move on with
-//! each iteration. Instructions are those of [chains](super::chain). An iteration may have loops of its own. What positions
-//! out of range do is done behind the code of the loop. A function that unwinds ends the loop.
+//! The values of a [`Loop`] are single elements, or vectors of as many as fill a register. What a loop carries is in
+//! registers, as far as there are some, else on the stack; other elements are read from memory, at places that are fixed
+//! or move on with each iteration. Instructions are those of [chains](super::chain). An iteration may have loops of its
+//! own. What is done with positions out of range is behind the code of the loop. A function that unwinds ends the loop.
 
 use super::chain::{Chain, MicroOp};
 use crate::tensor::{Aval, Layout, View, ViewMut};
