@@ -35,7 +35,8 @@ ends_of <- function(lower, upper, like) {
   nv_promote_to_common(ends[[1L]], ends[[2L]], like)[1:2]
 }
 
-# Brent's method as R has it, until the step is below the tolerance.
+# Brent's method (R. P. Brent, Algorithms for Minimization without Derivatives, 1973, chapter 4), with R's
+# rule of when a step is below the tolerance.
 root_within <- function(f, ends, at_ends, tol, maxiter) {
   common <- do.call(nv_promote_to_common, c(ends, at_ends))
   epsilon <- epsilon_of(common[[1L]])
@@ -87,7 +88,8 @@ root_within <- function(f, ends, at_ends, tol, maxiter) {
   )
 }
 
-# Brent's search for a smallest value by the golden section and parabolas, as R has it.
+# Brent's search for a smallest value by the golden section and parabolas (the same, chapter 5), with R's rule
+# of when it ends.
 smallest_within <- function(f, ends, tol) {
   golden <- (3 - sqrt(5)) * 0.5
   epsilon <- sqrt(epsilon_of(ends[[1L]]))
