@@ -131,6 +131,11 @@ impl Emitter<'_> {
     fn loaded(&mut self, from: Source, bytes: usize) -> u8 {
         match from {
             Source::Register(register) => register,
+            // Literals are loaded whole.
+            Source::Literal(_) => {
+                self.op(LOAD, SCRATCH, 0, from);
+                SCRATCH
+            }
             from => {
                 self.assembler.load(bytes, SCRATCH, from);
                 SCRATCH
