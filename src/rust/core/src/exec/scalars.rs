@@ -421,7 +421,7 @@ impl<'a> Lowering<'a> {
             return known;
         }
         let result = self.element(dtype, Origin::Made);
-        self.made_of(&operands, result);
+        self.made_of(&operands, result, native::steps(op, dtype).max(1));
         self.looped.steps.push(Step::Op(MicroOp { op, operands: operands.clone(), result }));
         self.known.entry(operands).or_default().push((op, result));
         result

@@ -143,8 +143,8 @@ impl Lowering<'_> {
         self.looped.vectors.insert(v);
     }
 
-    /// Notes that an op on these operands makes a vector, if one of them is one.
-    pub(super) fn made_of(&mut self, operands: &[usize], result: usize) {
+    /// Notes that an op of so many steps on these operands makes a vector, if one of them is one.
+    pub(super) fn made_of(&mut self, operands: &[usize], result: usize, steps: usize) {
         if let Some(&bytes) = operands.iter().find_map(|v| self.vectors.bytes.get(v)) {
             let dtype = self.looped.chain.values[result].dtype;
             debug_assert!(
@@ -152,7 +152,7 @@ impl Lowering<'_> {
                 "a vector of elements of another width"
             );
             self.vectors.bytes.insert(result, bytes);
-            self.vectors.spared += LOOP_VECTOR / bytes - 1;
+            self.vectors.spared += (LOOP_VECTOR / bytes - 1) * steps;
         }
     }
 
