@@ -56,6 +56,16 @@ user <- function(f) {
   f
 }
 
+# The elements of a value, or of those in a list, as doubles with NaN for NA; those of an array in one.
+doubles_of <- function(x) {
+  if (is.list(x) && !inherits(x, "AnvilValue")) return(lapply(x, doubles_of))
+  if (inherits(x, "AnvilValue")) x <- as_array(x)
+  sizes <- dim(x)
+  x <- as.double(x)
+  x[is.na(x)] <- NaN
+  if (length(sizes) > 1L) array(x, sizes) else x
+}
+
 # The condition that an expression signals.
 condition_of <- function(expr) tryCatch(expr, condition = identity)
 

@@ -7,22 +7,13 @@ at <- c(-1, 1, 1.5, 2, 2.75, 4, 5, 6.5, 9, 3.25)
 between <- c(-1, 1.5, 2.75, 6.5, 3.25)
 y <- c(1, 3, 2, 4, 5)
 
-plain <- function(x) {
-  if (is.list(x) && !inherits(x, "AnvilValue")) return(lapply(x, plain))
-  if (inherits(x, "AnvilValue")) x <- as_array(x)
-  sizes <- dim(x)
-  x <- as.double(x)
-  x[is.na(x)] <- NaN
-  if (length(sizes) > 1L) array(x, sizes) else x
-}
-
 expect_as_r <- function(f, ...) {
   given <- list(...)
   expected <- suppressWarnings(do.call(f, given))
   # What user_env() gives stays as it is.
   if (!identical(parent.env(environment(f)), globalenv())) f <- user(f)
   got <- do.call(jit(f), lapply(given, nv_tensor, dtype = "f64"))
-  expect_equal(plain(got), plain(expected), tolerance = 1e-10, label = deparse1(body(f)))
+  expect_equal(doubles_of(got), doubles_of(expected), tolerance = 1e-10, label = deparse1(body(f)))
 }
 
 refused <- function(f, x, text, class = "anvil_error_arg") {
@@ -43,7 +34,7 @@ test_that("interpolation goes through traced values", {
   expect_as_r(function(x) unname(quantile(ecdf(x), c(0.1, 0.4))), r)
   refused(function(x) spline(x, 1:8)$y, r, "known while tracing")
   f <- user(function(x) approx(1:8, x, c(0, 1, 2.5, 8, 9), "constant", f = 0.25, rule = 1:2)$y)
-  expect_equal(plain(f(nv_tensor(r, "f64"))), plain(f(r)))
+  expect_equal(doubles_of(f(nv_tensor(r, "f64"))), doubles_of(f(r)))
   expect_as_r(f, r)
 })
 
@@ -81,20 +72,20 @@ test_that("such a function is found in lists, among arguments, and as what is tr
   expect_as_r(user_env(function(x) sapply(x, curve), curve = curve), between)
   expect_as_r(user_env(function(x) sapply(list(a, b), function(f) f(x[2])), a = curve, b = steps), between)
   x <- nv_tensor(between, "f64")
-  expect_equal(plain(jit(curve)(x)), curve(between))
-  expect_equal(plain(vmap(curve)(x)), curve(between))
-  expect_equal(plain(gradient(curve)(nv_scalar(2.2, "f64"))[[1L]]), curve(2.2, 1))
+  expect_equal(doubles_of(jit(curve)(x)), curve(between))
+  expect_equal(doubles_of(vmap(curve)(x)), curve(between))
+  expect_equal(doubles_of(gradient(curve)(nv_scalar(2.2, "f64"))[[1L]]), curve(2.2, 1))
   expect_equal(dtype(jit(curve)(nv_tensor(between))), as_dtype("f32"))
   # A matrix becomes a vector, as of R's.
   m <- matrix(c(at, at), 4)
-  expect_equal(plain(jit(curve)(nv_tensor(m, "f64"))), curve(m))
+  expect_equal(doubles_of(jit(curve)(nv_tensor(m, "f64"))), curve(m))
   # Class and points stay, and R's numbers are R's matter.
   both <- jit(user(function(x) {
     steps <- ecdf(c(3, 1, 2))
     stopifnot(inherits(steps, "ecdf"), identical(knots(steps), c(1, 2, 3)), identical(steps(2), 2 / 3))
     quantile(steps, 0.5) + steps(x)
   }))
-  expect_equal(plain(both(x)), c(2, 2 + 1 / 3, 2 + 2 / 3, 3, 3))
+  expect_equal(doubles_of(both(x)), c(2, 2 + 1 / 3, 2 + 2 / 3, 3, 3))
   expect_error(jit(curve)(x, 5), class = "anvil_error_arg", "`deriv` must be 0, 1, 2 or 3")
   expect_error(jit(curve)(x * 1i), class = "anvil_error_dtype")
 })

@@ -6,20 +6,11 @@ s <- c(1, 2, -3, 4, 5.5, 6, -7, 8.25)
 p <- c(0.01, 0.04, 0.03, 0.2, 0.5, 0.001)
 m <- matrix(c(2, 1, 0.5, 3, -1, 4, 1.5, 2.5, 0, 1, 2, 3), 4)
 
-plain <- function(x) {
-  if (is.list(x) && !inherits(x, "AnvilValue")) return(lapply(x, plain))
-  if (inherits(x, "AnvilValue")) x <- as_array(x)
-  sizes <- dim(x)
-  x <- as.double(x)
-  x[is.na(x)] <- NaN
-  if (length(sizes) > 1L) array(x, sizes) else x
-}
-
 expect_as_r <- function(f, ...) {
   given <- list(...)
   expected <- suppressWarnings(do.call(f, given))
   got <- do.call(jit(user(f)), lapply(given, nv_tensor, dtype = "f64"))
-  expect_equal(plain(got), plain(expected), tolerance = 1e-10, label = deparse1(body(f)))
+  expect_equal(doubles_of(got), doubles_of(expected), tolerance = 1e-10, label = deparse1(body(f)))
 }
 
 refused <- function(f, x, text, class = "anvil_error_arg") {
@@ -73,7 +64,7 @@ test_that("filter() averages and recurs", {
   expect_as_r(function(m) filter(m, c(0.5, 0.5), sides = 1), m)
   expect_as_r(function(m) filter(m, 0.5, "recursive"), m)
   slopes <- gradient(user(function(x) sum(filter(x, 0.5, "recursive"))))(nv_tensor(c(1, 2, 3)))[[1L]]
-  expect_equal(plain(slopes), c(1.75, 1.5, 1))
+  expect_equal(doubles_of(slopes), c(1.75, 1.5, 1))
   refused(function(x) stats::filter(x, 1), r, "filter", "anvil_error_concrete")
 })
 
@@ -96,14 +87,14 @@ test_that("what is complete is selected", {
   expect_as_r(function(x, y) mean(x[complete.cases(x, y)]), holes, rev(holes))
   expect_as_r(function(x) sd(na.omit(x)), holes)
   expect_as_r(function(m) colMeans(na.omit(m)), replace(m, 6, NaN))
-  expect_equal(plain(na.omit(nv_tensor(holes, "f64"))), plain(c(na.omit(holes))))
+  expect_equal(doubles_of(na.omit(nv_tensor(holes, "f64"))), doubles_of(c(na.omit(holes))))
   expect_equal(dim(na.omit(nv_tensor(replace(m, 6, NaN)))), c(3L, 3L))
 })
 
 test_that("a function of such a name that is another package's is left alone", {
   own <- function(x, ...) x + 1
   f <- user_env(function(x) filter(x, c(1, 2)), filter = own)
-  expect_equal(plain(jit(f)(nv_tensor(c(1, 2)))), c(2, 3))
+  expect_equal(doubles_of(jit(f)(nv_tensor(c(1, 2)))), c(2, 3))
 })
 
 test_that("what leaves out NaN of each pair of columns gives what R gives", {
@@ -112,10 +103,10 @@ test_that("what leaves out NaN of each pair of columns gives what R gives", {
     use <- "pairwise.complete.obs"
     list(cov(m, use = use), cor(m, use = "pairwise"), var(m, use = use), cor(m[, 1], m[, 2], use = use))
   }
-  expect_equal(plain(of(nv_tensor(holes, "f64"))), plain(of(holes)))
+  expect_equal(doubles_of(of(nv_tensor(holes, "f64"))), doubles_of(of(holes)))
   expect_as_r(of, holes)
   expect_equal(
-    plain(cor(nv_tensor(holes, "f64"), m, use = "pairwise")), plain(cor(holes, m, use = "pairwise"))
+    doubles_of(cor(nv_tensor(holes, "f64"), m, use = "pairwise")), doubles_of(cor(holes, m, use = "pairwise"))
   )
   expect_error(cor(nv_tensor(m), use = "pairwise", method = "spearman"), class = "anvil_error_arg", "pearson")
 })
@@ -146,7 +137,7 @@ test_that("lengths are assigned, and what is not finite left out of a range", {
   }
   for (f in list(shorter, longer, function(x) range(x, finite = TRUE))) {
     expect_as_r(f, c(r, NaN, Inf)[-10])
-    expect_equal(plain(f(nv_tensor(r, "f64"))), plain(f(r)))
+    expect_equal(doubles_of(f(nv_tensor(r, "f64"))), doubles_of(f(r)))
   }
   expect_as_r(function(x) range(x, na.rm = TRUE, finite = FALSE), c(r, NaN, Inf))
   expect_identical(names(shorter(nv_tensor(c(a = 1, b = 2, c = 3, d = 4)))), c("a", "b", "c"))

@@ -5,7 +5,7 @@
 //! value, and then there is no native code. A position out of range is moved to the nearest that is in range, as the ops do,
 //! after the error was raised, if that is one; where nothing shall be written then, what is there is written.
 
-use super::values::{places, Held, Lie};
+use super::values::{Held, Lie};
 use super::{is_update, Lowering, Node, MAX_ELEMENTS};
 use crate::dtype::{Bool, DType};
 use crate::exec::vm::native::loops::{Block, Call, Otherwise, Place, Step, Window};
@@ -418,7 +418,5 @@ impl Stack {
 /// The elements of a window of these sizes, with their distances in bytes from where it is found, which is so far before
 /// the first.
 fn placed(of: &Aval, sizes: &[usize], elements: &[usize], way: i32) -> Option<Vec<(usize, i32)>> {
-    let strides = of.shape.strides().into_iter().map(|stride| stride * of.dtype.bytes());
-    let offsets = places(usize::try_from(way).ok()?, sizes.iter().copied().zip(strides));
-    elements.iter().zip(offsets).map(|(&v, at)| Some((v, i32::try_from(at).ok()?))).collect()
+    Lie::dense(of, 0, way)?.places(sizes, elements, 0)
 }

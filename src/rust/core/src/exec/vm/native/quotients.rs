@@ -20,7 +20,7 @@ impl Expansion {
             Origin::Literal(literal) => Some(literal.get::<i32>()),
             _ => None,
         };
-        let result = Some(micro.result);
+        let (result, is_not_zero) = (Some(micro.result), known.is_some_and(|divisor| divisor != 0));
         match known.filter(|&divisor| divisor > 0).map(|divisor| divisor as u32) {
             Some(divisor) if divisor.is_power_of_two() && is_remainder => {
                 let rest = self.whole_number(divisor as i32 - 1);
@@ -35,7 +35,7 @@ impl Expansion {
                 let made = self.quotients.get(&(x, y, self.of_vectors)).copied();
                 let quotient = made.unwrap_or_else(|| match known {
                     Some(divisor) => self.by_reciprocal(x, divisor, own),
-                    None => self.by_doubles(x, y, known_zero(self.chain.values[y].origin), own),
+                    None => self.by_doubles(x, y, is_not_zero, own),
                 });
                 self.quotients.insert((x, y, self.of_vectors), quotient);
                 if is_remainder {
@@ -63,7 +63,7 @@ impl Expansion {
 
     /// The quotient of doubles; that of a zero divisor has all bits set. The smallest number by -1 is itself: what has no
     /// integer becomes the smallest.
-    fn by_doubles(&mut self, x: usize, y: usize, zero: Option<bool>, result: Option<usize>) -> usize {
+    fn by_doubles(&mut self, x: usize, y: usize, is_not_zero: bool, result: Option<usize>) -> usize {
         let halves = if self.chain.width == 4 { 2 } else { 1 };
         let mut made = vec![];
         for half in 0..halves {
@@ -78,8 +78,8 @@ impl Expansion {
             made.push(double(Op::Floor, &[quotient]));
         }
         let halves = [made[0], made[halves - 1]];
-        let whole = self.integer(Op::Integers, &halves, if zero == Some(false) { result } else { None });
-        if zero == Some(false) {
+        let whole = self.integer(Op::Integers, &halves, if is_not_zero { result } else { None });
+        if is_not_zero {
             return whole;
         }
         let [nothing, all] = [0, -1].map(|n| self.whole_number(n));
@@ -102,13 +102,5 @@ impl Expansion {
         let value = self.value(DType::I32, Origin::Literal(Literal::new(n)));
         self.whole.insert(n, value);
         value
-    }
-}
-
-/// Whether a value is known to be zero, or not to be.
-fn known_zero(origin: Origin) -> Option<bool> {
-    match origin {
-        Origin::Literal(literal) => Some(literal.get::<i32>() == 0),
-        _ => None,
     }
 }
