@@ -3,10 +3,12 @@
 
 use super::bound_plan::BoundPlan;
 use super::iterations::Iterations;
+use super::lanes::Lanes;
 use super::place::INPUTS;
 use super::reused::Reused;
 use super::run::{Executable, Output};
-use super::scalars::{self, Roles, Scalars};
+use super::scalars::choice;
+use super::scalars::{Roles, Scalars};
 use super::scatter::Combiner;
 use super::step::{Control, Plan};
 use crate::dtype::DType;
@@ -66,8 +68,9 @@ struct Buffers {
     read: Vec<AlignedBytes>,
     written: Vec<AlignedBytes>,
     arena: AlignedBytes,
-    /// That of native code.
+    /// That of native code, and what it has copied of lanes.
     scratch: AlignedBytes,
+    copies: AlignedBytes,
     /// The body, bound from the first state to the second, and back.
     turns: [BoundPlan; 2],
     lists: memory::Lists,
@@ -204,6 +207,12 @@ impl Control for Compiled {
             Compiled::While(cond, body, carried) => carried
                 .with(|buffers| repeat_while([cond, body], carried, buffers, operands, results, registers)),
             Compiled::Scan(body, op, carried) => carried.with(|buffers| {
+                if let Some((native, lanes)) = carried.on_lanes() {
+                    let Buffers { copies, scratch, .. } = &mut *buffers;
+                    if lanes.run((&native.code, native.work), operands.iter(), results, [copies, scratch]) {
+                        return;
+                    }
+                }
                 let (init, rest) = operands.split_at(op.carried);
                 let along = rest.split_at(op.sliced);
                 let (last, stacks) = results.split_at_mut(op.carried);
@@ -227,16 +236,27 @@ const DIRECT: usize = 1 << 16;
 impl Carried {
     fn bytes(&self) -> usize {
         // The arena is that of the body.
-        self.buffers.sum(|Buffers { state: [before, after], read, written, scratch, .. }| {
+        self.buffers.sum(|Buffers { state: [before, after], read, written, scratch, copies, .. }| {
             let lists = [before, after, read, written];
-            lists.into_iter().flatten().map(AlignedBytes::len).sum::<usize>() + scratch.len()
+            lists.into_iter().flatten().chain([scratch, copies]).map(AlignedBytes::len).sum::<usize>()
         })
+    }
+
+    /// The native code, if it does not go over lanes.
+    fn whole(&self) -> Option<&Scalars> {
+        self.native.as_ref().filter(|native| native.lanes.is_none())
+    }
+
+    /// The native code, if it goes over lanes.
+    fn on_lanes(&self) -> Option<(&Scalars, &Lanes)> {
+        let native = self.native.as_ref()?;
+        Some((native, native.lanes.as_ref()?))
     }
 
     fn new(types: [Vec<Aval>; 3], body: &Executable, roles: &Roles) -> Carried {
         let slices = types[1..].iter().flatten();
         let time = slices.clone().map(|aval| SLICE + SLICED_ELEMENT * aval.shape.size()).sum::<usize>();
-        let native = scalars::compile(body.graph(), roles, body.picoseconds() + time);
+        let native = choice::compile(body.graph(), roles, body.picoseconds() + time, body.plan().steps.len());
         let direct = roles.last && slices.map(Aval::bytes).sum::<usize>() >= DIRECT;
         let updated = |i: usize| body.donations()[i] == Some(i);
         let in_place = (0..types[0].len()).map(updated).collect();
@@ -259,6 +279,7 @@ impl Carried {
             read: slices(read),
             written: slices(written),
             scratch: AlignedBytes::zeroed(self.native.as_ref().map_or(0, |native| native.scratch)),
+            copies: AlignedBytes::zeroed(self.on_lanes().map_or(0, |(_, lanes)| lanes.bytes())),
             ..Buffers::default()
         }
     }
@@ -368,9 +389,16 @@ fn repeat_while(
     let mut go_on = [0];
     let first = init.iter().chain(for_cond).map(|x| x.data);
     cond.run_each(first, std::iter::once(Output::Fresh(&mut go_on)), registers);
+    if let Some((native, lanes)) = carried.on_lanes().filter(|_| go_on[0] != 0) {
+        let Buffers { copies, scratch, .. } = &mut *buffers;
+        let operands = init.iter().chain(for_body).chain(for_cond);
+        if lanes.run((&native.code, native.work), operands, results, [copies, scratch]) {
+            return;
+        }
+    }
     begin(&mut buffers.state, init);
     let mut turn = 0;
-    if let Some(native) = carried.native.as_ref().filter(|_| go_on[0] != 0) {
+    if let Some(native) = carried.whole().filter(|_| go_on[0] != 0) {
         let rest = for_body.iter().chain(for_cond);
         let test = [&mut go_on[..]].into_iter();
         run_native(native, buffers, rest, test, 0..usize::MAX, false);
@@ -405,7 +433,7 @@ fn scan(
     registers: &mut [u8],
 ) -> usize {
     let [_, read_types, written_types] = &carried.types;
-    if let Some(native) = &carried.native {
+    if let Some(native) = carried.whole() {
         let stacks = stacks.iter_mut().map(|out| &mut *out.data);
         run_native(native, buffers, sliced.iter().chain(rest), stacks, 0..op.length, op.reverse);
         return 0;

@@ -12,6 +12,7 @@ mod frame;
 mod frames;
 mod given;
 mod iterations;
+mod lanes;
 mod memory_plan;
 mod partition;
 mod place;

@@ -9,6 +9,7 @@
 //! those of short ones are at computed positions ([`memory`], [`parts`]). A body that computes with longer values, or with
 //! effects, stays with the tile VM, as does one whose plan is faster.
 
+use super::lanes::Lanes;
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Block, Call, Carried, Loop, Place, Step};
 use crate::exec::vm::native::{self, Chain, MicroOp, NativeLoop, Origin};
@@ -18,14 +19,18 @@ use crate::ops::create::on_literals;
 use crate::ops::{DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scatter};
 use crate::passes::SHORT;
 use crate::tensor::{Aval, Layout, Literal, View, ViewMut};
+use mode::Mode;
 use std::collections::HashMap;
 use std::sync::Arc;
 use values::{Held, Lie, Vectors};
 
+pub(super) mod choice;
 mod estimate;
 mod factors;
 mod folds;
+mod lanes;
 mod memory;
+mod mode;
 mod order;
 mod parts;
 mod products;
@@ -54,9 +59,6 @@ const CALL: usize = 40_000;
 
 /// That of a function of numbers that has no formula, in steps of a formula.
 const CALLED: usize = 40;
-
-/// Elements of values that are not faster on vectors, whatever the estimate of the plan says.
-const NARROW: usize = 4;
 
 /// The types and roles of a loop's values.
 #[derive(Debug)]
@@ -88,37 +90,11 @@ pub(super) struct Scalars {
     pub work: usize,
     /// About how long an iteration takes, in picoseconds.
     pub picoseconds: usize,
+    /// How it goes over lanes, if it does.
+    pub lanes: Option<Lanes>,
 }
 
 type Node = graph::Node<Op>;
-
-/// The native code of a loop with this body, whose plan takes about so many picoseconds; `None` if it has none,
-/// or the plan, whose instructions are on vectors, is faster.
-pub(super) fn compile(body: &Graph, roles: &Roles, plan: usize) -> Option<Scalars> {
-    // Elements of slices are read and written along the first axis. A loop along the last axis had long slices; once
-    // nothing reads these, short ones may be all that it has.
-    let sliced = roles.sliced > 0 || !roles.tested && body.outputs().len() > roles.carried;
-    if !native::is_here() || body.nodes().len() > MAX_STEPS || roles.last && sliced {
-        return None;
-    }
-    let with = Lowering::of(body, roles, true);
-    let without = || Lowering::of(body, roles, false);
-    let mut to = match with {
-        Some(with) if with.is_clear() => with,
-        Some(with) => without().filter(|without| without.apart() <= with.apart()).unwrap_or(with),
-        None => without()?,
-    };
-    if to.longest > NARROW && to.apart() > plan {
-        return None;
-    }
-    let calls = CALL * to.called();
-    let steps = to.repeated.saturating_add(to.looped.steps.len());
-    let (scratch, work) = (to.scratch, steps.saturating_add(100 * to.called() + 1));
-    let picoseconds = steps.saturating_mul(STEP).saturating_add(FORMULA * to.formulas + calls);
-    to.ask();
-    to.looped.arguments.push((scratch, true));
-    Some(Scalars { code: NativeLoop::new(to.looped, to.calls)?, scratch, work, picoseconds })
-}
 
 struct Lowering<'a> {
     body: &'a Graph,
@@ -151,6 +127,10 @@ struct Lowering<'a> {
     /// The number of the argument that is scratch memory: the last one.
     scratch_argument: usize,
     vectors: Vectors,
+    /// How the loop has lanes, if it has some.
+    lanes: Option<Mode<'a>>,
+    /// Whether there is an op of which there are no instructions on lanes.
+    refused: bool,
 }
 
 /// What was written to arguments.
@@ -164,7 +144,7 @@ struct Written {
 
 impl<'a> Lowering<'a> {
     /// The body of a loop, with vectors or without; `None` if it has no native code.
-    fn of(body: &'a Graph, roles: &Roles, vectors: bool) -> Option<Lowering<'a>> {
+    fn of(body: &'a Graph, roles: &Roles, vectors: bool, lanes: Option<Mode<'a>>) -> Option<Lowering<'a>> {
         let mut to = Lowering {
             body,
             held: vec![None; body.values().count()],
@@ -184,12 +164,14 @@ impl<'a> Lowering<'a> {
             written: Written { versions: vec![0; body.inputs().len()], any: false },
             scratch_argument: body.inputs().len() + body.outputs().len() - roles.carried,
             vectors: Vectors::new(vectors),
+            lanes,
+            refused: false,
         };
         to.looped.chain.width = 8;
         to.inputs(roles)?;
         for number in 0..body.nodes().len() {
             to.node(number)?;
-            if to.steps() > MAX_STEPS {
+            if to.steps() > MAX_STEPS || to.refused {
                 return None;
             }
         }
@@ -260,6 +242,13 @@ impl<'a> Lowering<'a> {
         for (argument, &input) in self.body.inputs().iter().enumerate() {
             let aval = self.body.aval(input).clone();
             let (size, width) = (aval.shape.size(), aval.dtype.bytes());
+            if let Some(axis) = self.lanes_of_input(argument) {
+                let held = self.input_lanes(argument, input, axis, roles)?;
+                self.held[input.index()] = Some(held);
+                self.vectors.carried.push(vec![]);
+                continue;
+            }
+            self.same_for_lanes((argument < roles.carried).then(|| aval.bytes()));
             let short = is_native(aval.dtype) && size <= MAX_ELEMENTS && !self.is_in_memory(argument, input);
             let held = if argument < roles.carried {
                 self.looped.arguments.push((aval.bytes(), true));
@@ -277,7 +266,8 @@ impl<'a> Lowering<'a> {
                     return None;
                 }
                 self.looped.arguments.push((aval.bytes() * roles.length, false));
-                self.read(&aval, argument, 0, roles.length * width, true)?
+                let apart = self.along(argument, &aval, roles)?;
+                self.read(&aval, argument, 0, apart, !roles.last)?
             } else {
                 self.looped.arguments.push((aval.bytes(), false));
                 match short {
@@ -392,7 +382,11 @@ impl<'a> Lowering<'a> {
         if !node.op.is_elementwise(&from) {
             return None;
         }
-        let op = node.op.instruction().filter(|&op| from.last().is_some_and(|&d| native::loop_has(op, d)))?;
+        let (op, inverts) = match (node.op.instruction()?, from[0]) {
+            (op @ (native::Op::Eq | native::Op::Ne), DType::I1) => (native::Op::Xor, op == native::Op::Eq),
+            (op, _) => (op, false),
+        };
+        from.last().filter(|&&dtype| native::loop_has(op, dtype))?;
         let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
         let steps = match (op, native::steps(op, result.dtype)) {
             (native::Op::Function(_) | native::Op::Function2(_), 0) => CALLED,
@@ -403,7 +397,11 @@ impl<'a> Lowering<'a> {
                 return Some(to.literal(on_literals(&node.op, &known, result.dtype)));
             }
             to.formulas += steps;
-            (to.formulas <= MAX_FORMULAS).then(|| to.op(op, operands.to_vec(), result.dtype))
+            if to.formulas > MAX_FORMULAS {
+                return None;
+            }
+            let made = to.op(op, operands.to_vec(), result.dtype);
+            Some(if inverts { to.op(native::Op::Not, vec![made], result.dtype) } else { made })
         };
         let lines = (0..result.shape.size()).map(|i| operands.iter().map(|x| x[i]).collect::<Vec<_>>());
         let to_other = |to| from[0] != DType::I1 && (from[0], to) != (DType::I32, DType::F32);
@@ -416,15 +414,22 @@ impl<'a> Lowering<'a> {
 
     /// An op on elements: one that was done before, or a new one.
     fn op(&mut self, op: native::Op, operands: Vec<usize>, dtype: DType) -> usize {
+        if op == native::Op::Convert(self.looped.chain.values[operands[0]].dtype) {
+            return operands[0];
+        }
+        let (operands, lanes) = self.lifted(op, operands);
         let known = self.known.get(&operands).and_then(|made| made.iter().find(|(other, _)| *other == op));
         if let Some(&(_, known)) = known {
             return known;
         }
         let result = self.element(dtype, Origin::Made);
-        self.made_of(&operands, result, native::steps(op, dtype).max(1));
+        if self.lanes.is_none() {
+            self.made_of(&operands, result, native::steps(op, dtype).max(1));
+        }
         self.looped.steps.push(Step::Op(MicroOp { op, operands: operands.clone(), result }));
-        self.known.entry(operands).or_default().push((op, result));
-        result
+        let made = self.of_lanes(result, lanes);
+        self.known.entry(operands).or_default().push((op, made));
+        made
     }
 
     /// The elements of the first operands in the order of the result's: the op itself moves their numbers.
@@ -464,6 +469,9 @@ impl<'a> Lowering<'a> {
 
     /// Stores the elements of a value in the scratch memory, and returns the place of the first.
     fn stored(&mut self, aval: &Aval, elements: &[usize]) -> Option<usize> {
+        if self.are_lanes(elements) {
+            return None;
+        }
         let at = self.place(aval.bytes());
         self.store_all(aval, elements, at)?;
         Some(at)
@@ -509,6 +517,17 @@ impl<'a> Lowering<'a> {
         Some(())
     }
 
+    /// The bytes between two elements of a slice that is read or written in an argument. Slices along the last axis are
+    /// contiguous.
+    fn along(&mut self, argument: usize, slice: &Aval, roles: &Roles) -> Option<usize> {
+        let width = slice.dtype.bytes();
+        if !roles.last {
+            return Some(roles.length * width);
+        }
+        self.looped.strides.push((argument, i32::try_from(slice.bytes()).ok()?));
+        Some(width)
+    }
+
     fn outputs(&mut self, roles: &Roles) -> Option<()> {
         let (next, rest) = self.body.outputs().split_at(roles.carried);
         for (argument, (&from, &to)) in self.body.inputs().iter().zip(next).enumerate() {
@@ -520,20 +539,28 @@ impl<'a> Lowering<'a> {
                 }
             }
             let (from, to) = (self.elements(from)?, self.elements(to)?);
+            if self.lanes_of_input(argument).is_some() {
+                self.carry_lanes(argument, &from, &to)?;
+                continue;
+            }
             let vectors = std::mem::take(&mut self.vectors.carried[argument]);
             for (i, [value, next]) in self.pairs(&vectors, &from, &to) {
                 let place = Place { argument, offset: (i * width) as i32, moves: false };
                 self.looped.carried.push(Carried { value, next, place });
             }
         }
-        for &output in rest {
+        for (number, &output) in rest.iter().enumerate() {
             let aval = self.body.aval(output).clone();
+            if self.output_lanes(roles.carried + number, output, roles)? {
+                continue;
+            }
+            self.same_for_lanes(None);
             let (elements, argument) = (self.elements(output)?, self.looped.arguments.len());
             let (moves, apart) = match roles.tested {
                 true => (false, 0),
-                false => (true, roles.length * aval.dtype.bytes()),
+                false => (!roles.last, self.along(argument, &aval, roles)?),
             };
-            self.looped.arguments.push((aval.bytes() * if moves { roles.length } else { 1 }, true));
+            self.looped.arguments.push((aval.bytes() * if roles.tested { 1 } else { roles.length }, true));
             for (i, &element) in elements.iter().enumerate() {
                 let offset = i32::try_from(i * apart).ok()?;
                 self.looped.steps.push(Step::Store(element, Place { argument, offset, moves }));

@@ -396,10 +396,14 @@ impl<'m, 'b> Var<'m, 'b> {
         }
     }
 
+    /// The element that it has everywhere, if it is known.
+    pub(crate) fn literal(self) -> Option<Literal> {
+        uniform(self.math.builder.borrow().graph(), self.value)
+    }
+
     /// The number that all its elements equal, if it is known.
     pub(crate) fn known(self) -> Option<Complex<f64>> {
-        let builder = self.math.builder.borrow();
-        uniform(builder.graph(), self.value).map(|literal| literal.get())
+        self.literal().map(|literal| literal.get())
     }
 }
 

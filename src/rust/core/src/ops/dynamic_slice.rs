@@ -33,15 +33,24 @@ fn check_starts(row: &Row, x: &Aval, starts: &[&Aval]) -> Result<()> {
     Ok(())
 }
 
-/// Where a window begins, if its start indices are known and raise no error.
-fn known(starts: &[Option<Literal>], sizes: &[usize], shape: &Shape, check: &Check) -> Option<Vec<usize>> {
-    let first = |(axis, start): (usize, &Option<Literal>)| {
+/// Where a window begins along each axis, if its start index is known and raises no error. Without checks a window that is
+/// as large as the axis begins at 0.
+fn known<'a>(
+    starts: &'a [Option<Literal>],
+    sizes: &'a [usize],
+    shape: &'a Shape,
+    check: &'a Check,
+) -> impl Iterator<Item = Option<usize>> + 'a {
+    starts.iter().enumerate().map(move |(axis, start)| {
+        let last = (shape[axis] - sizes[axis]) as i64;
+        if last == 0 && !check.raises() {
+            return Some(0);
+        }
         let start = (*start)?;
         let index = dispatch_int!(start.dtype(), T => position(start.get::<T>()));
-        let at = index.clamp(0, (shape[axis] - sizes[axis]) as i64);
+        let at = index.clamp(0, last);
         (at == index || !check.raises()).then_some(at as usize)
-    };
-    starts.iter().enumerate().map(first).collect()
+    })
 }
 
 /// Checks that a window lies within a shape.
@@ -146,7 +155,8 @@ impl OpDef for DynamicSlice {
     fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
         let shape = b.graph().aval(operands[0]).shape.clone();
         let starts: Vec<Option<Literal>> = operands[1..].iter().map(|&v| b.graph().literal(v)).collect();
-        let Some(start) = known(&starts, &self.sizes, &shape, &self.check) else { return Ok(None) };
+        let start: Option<Vec<usize>> = known(&starts, &self.sizes, &shape, &self.check).collect();
+        let Some(start) = start else { return Ok(None) };
         let limit = start.iter().zip(&self.sizes).map(|(at, size)| at + size).collect();
         let stride = vec![1; start.len()];
         simplified(b.node1(StaticSlice { start, limit, stride }, &operands[..1])?)
@@ -164,19 +174,25 @@ impl OpDef for DynamicSlice {
 
     /// Where starts differ between examples it is a gather.
     fn batch(&self) -> Batch<'_> {
-        Batch::of_one(|at| match starts(at, 1, &self.check) {
-            None => {
+        Batch::of_one(|at| {
+            let given = at.x(0).aval().shape;
+            let fixed: Vec<Option<usize>> = known(&at.numbers(1), &self.sizes, &given, &self.check).collect();
+            let Some((indices, axes)) = starts(at, 1, &self.check, |axis| fixed[axis].is_none()) else {
                 let mut op = self.clone();
                 op.sizes.push(at.size);
-                at.whole(0).apply(op, &with_zero(at, 1))
-            }
-            Some(indices) => {
-                let windows = windows(self.sizes.len(), at.batched[0]);
-                let mut slice_sizes = self.sizes.clone();
-                slice_sizes.extend(at.batched[0].then_some(at.size.min(1)));
-                let check = self.check.clone();
-                at.x(0).apply(Gather { windows, slice_sizes, indices_are_sorted: false, check }, &[indices])
-            }
+                return at.whole(0).apply(op, &with_zero(at, 1));
+            };
+            // What is known where it begins is cut off before, so that windows are found along the other axes alone.
+            let parts = (0..).zip(&fixed).filter(|(axis, _)| !axes.contains(&Axis(*axis)));
+            let x = parts.fold(at.x(0), |x, (axis, start)| match start {
+                Some(start) => x.section(Axis(axis), *start, start + self.sizes[axis]),
+                None => x,
+            });
+            let windows = windows(self.sizes.len(), axes, at.batched[0]);
+            let mut slice_sizes = self.sizes.clone();
+            slice_sizes.extend(at.batched[0].then_some(at.size.min(1)));
+            let check = self.check.clone();
+            x.apply(Gather { windows, slice_sizes, indices_are_sorted: false, check }, &[indices])
         })
     }
 
@@ -276,7 +292,8 @@ impl OpDef for DynamicUpdateSlice {
     }
 
     fn framed(&self, operands: &[&Aval], literals: &[Option<Literal>]) -> Option<Framed> {
-        let start = known(&literals[2..], &operands[1].shape, &operands[0].shape, &self.check)?;
+        let start = known(&literals[2..], &operands[1].shape, &operands[0].shape, &self.check);
+        let start = start.collect::<Option<Vec<usize>>>()?;
         Some(Framed { inside: 1, around: 0, start })
     }
 
@@ -317,12 +334,15 @@ impl OpDef for DynamicUpdateSlice {
     fn batch(&self) -> Batch<'_> {
         Batch::of_one(|at| {
             let (x, update) = (at.whole(0), at.whole(1));
-            let Some(indices) = starts(at, 2, &self.check) else {
+            let sizes = update.aval().shape.to_vec();
+            let whole: Vec<Option<usize>> =
+                known(&at.numbers(2), &sizes, &x.aval().shape, &self.check).collect();
+            let is_whole = |axis: usize| sizes[axis] == x.aval().shape[axis] && whole[axis].is_some();
+            let Some((indices, axes)) = starts(at, 2, &self.check, |axis| !is_whole(axis)) else {
                 let others: Vec<Var> = std::iter::once(update).chain(with_zero(at, 2)).collect();
                 return x.apply(self.clone(), &others);
             };
-            let windows = windows(at.rank(1), true);
-            let sizes = update.aval().shape.to_vec();
+            let windows = windows(at.rank(1), axes, true);
             let indices = match self.check {
                 Check::Raises(_) => indices,
                 Check::Silent => fitted(indices, &windows, &x.aval().shape, &sizes).clamped,
@@ -361,18 +381,29 @@ impl OpDef for DynamicUpdateSlice {
     }
 }
 
-/// The start indices from an operand on, if they differ between examples: a vector for each, along the first
-/// axis.
-fn starts<'m, 'b>(at: &Batched<'_, 'm, 'b>, from: usize, check: &Check) -> Option<Var<'m, 'b>> {
+/// The start indices from an operand on, if they differ between examples: a vector for each, along the first axis, of those
+/// along axes that are `asked` for, and these axes.
+fn starts<'m, 'b>(
+    at: &Batched<'_, 'm, 'b>,
+    from: usize,
+    check: &Check,
+    asked: impl Fn(usize) -> bool,
+) -> Option<(Var<'m, 'b>, Vec<Axis>)> {
     let all: Vec<(Var, bool)> = (from..at.operands.len()).map(|i| at.positions(i, check)).collect();
     if !all.iter().any(|(_, batched)| *batched) {
         return None;
     }
+    // A window has a place.
+    let none = !(0..all.len()).any(&asked);
+    let axes: Vec<Axis> = (0..all.len()).filter(|&axis| none || asked(axis)).map(Axis).collect();
     let row = Shape::from([1, at.size]);
-    let rows = all.into_iter().map(|(x, batched)| if batched { x } else { x.along_batch(at.size) });
+    let rows = axes.iter().map(|axis| match all[axis.0] {
+        (x, true) => x,
+        (x, false) => x.along_batch(at.size),
+    });
     let rows: Vec<Var> = rows.map(|x| x.reshaped(&row)).collect();
     let (first, rest) = rows.split_first()?;
-    Some(first.beside(rest, Axis(0)))
+    Some((first.beside(rest, Axis(0)), axes))
 }
 
 /// The start indices from an operand on, and a 0 for the batch axis.
@@ -385,14 +416,14 @@ fn with_zero<'m, 'b>(at: &Batched<'_, 'm, 'b>, from: usize) -> Vec<Var<'m, 'b>> 
     starts.iter().copied().chain([zero]).collect()
 }
 
-/// Windows at positions along all axes of a value, one for each example.
-fn windows(rank: usize, batched: bool) -> Windows {
+/// Windows at positions along these axes of a value, one for each example.
+fn windows(rank: usize, axes: Vec<Axis>, batched: bool) -> Windows {
     let mut windows = Windows {
         window_axes: (0..rank).map(Axis).collect(),
         dropped: vec![],
         batching: vec![],
         index_batching: vec![],
-        index_map: (0..rank).map(Axis).collect(),
+        index_map: axes,
         index_vector_axis: Axis(0),
     };
     windows.split(batched.then_some(rank), 1);

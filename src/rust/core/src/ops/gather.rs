@@ -3,7 +3,7 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::check::Check;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Touched, WholeKernel};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Strip, Touched, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::places::finder;
 use super::rules::{Batch, Vjp};
@@ -218,6 +218,19 @@ impl OpDef for Gather {
             }
             at.x(0).apply(op, &[indices])
         })
+    }
+
+    fn strip(&self, axis: Axis, size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let of = &operands[0].shape;
+        let axes = self.windows.strips(axis, of.rank(), &operands[1].shape)?;
+        let mut op = self.clone();
+        if let [Some(own), None] = axes {
+            if self.slice_sizes[own.0] != of[own.0] || self.windows.index_map.contains(&own) {
+                return None;
+            }
+            op.slice_sizes[own.0] = size;
+        }
+        Strip::new(op, axes.to_vec())
     }
 
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {

@@ -5,6 +5,7 @@
 use super::check::Check;
 use super::derive::{Math, Var};
 use crate::shape::Axis;
+use crate::tensor::Literal;
 
 /// The rule of an op in reverse mode.
 pub enum Vjp<'a> {
@@ -149,6 +150,12 @@ impl<'m, 'b> Batched<'_, 'm, 'b> {
     /// An operand as it is, with or without the batch axis.
     pub fn x(&self, i: usize) -> Var<'m, 'b> {
         self.operands[i]
+    }
+
+    /// The numbers that the operands from one on are, where they are known and the same for all examples.
+    pub(super) fn numbers(&self, from: usize) -> Vec<Option<Literal>> {
+        let known = |(x, batched): (&Var, &bool)| if *batched { None } else { x.literal() };
+        self.operands[from..].iter().zip(&self.batched[from..]).map(known).collect()
     }
 
     /// An operand with the batch axis, repeated along it if it had none.

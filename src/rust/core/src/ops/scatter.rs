@@ -4,7 +4,7 @@ use super::attrs::{logical, Attrs};
 use super::binary::Binary;
 use super::check::Check;
 use super::compare::Compare;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Simplified, Sums, Touched};
+use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Simplified, Strip, Sums, Touched};
 use super::derive::Var;
 use super::lower::{are_wide, op_if, BinaryFormula, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Backward, Batch, Forward, Jvp, Vjp};
@@ -240,6 +240,14 @@ impl OpDef for Scatter {
                 Some(mask) => op.if_any(mask, input, &others),
             }
         })
+    }
+
+    fn strip(&self, axis: Axis, _size: usize, operands: &[&Aval]) -> Option<Strip> {
+        let [x, indices, update] = operands else { return None };
+        // Sums of several updates of an element may be partial.
+        let is_partial = self.bins(x, &indices.shape, &update.shape).is_some();
+        let axes = self.windows.strips_of_value(axis, &x.shape, [&indices.shape, &update.shape])?;
+        Strip::new(self.clone(), axes).filter(|_| !is_partial && self.region().is_none())
     }
 
     /// StableHLO leaves out single elements that do not fit; we leave out windows, as XLA does.

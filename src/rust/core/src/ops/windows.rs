@@ -159,6 +159,33 @@ impl Windows {
         Ok(())
     }
 
+    /// The axes of the value, of so many, and of the indices along which these are strips where the stack is one along this
+    /// axis.
+    pub(super) fn strips(&self, axis: Axis, rank: usize, indices: &Shape) -> Option<[Option<Axis>; 2]> {
+        if let Some(number) = self.window_axes.iter().position(|&other| other == axis) {
+            return Some([Some(Axis(self.kept(rank).nth(number)?)), None]);
+        }
+        let before = self.window_axes.iter().filter(|&&other| other < axis).count();
+        let of = self.batches(indices).nth(axis.0 - before)?;
+        let own = self.index_batching.iter().position(|other| other.0 == of);
+        Some([own.map(|number| self.batching[number]), Some(Axis(of))])
+    }
+
+    /// For each operand of a scatter to a value of this shape, by indices and an update of these, the axis along which it is a
+    /// strip where the value is one along this axis.
+    pub(super) fn strips_of_value(
+        &self,
+        axis: Axis,
+        value: &Shape,
+        [indices, update]: [&Shape; 2],
+    ) -> Option<Vec<Option<Axis>>> {
+        let found = |of: Axis| self.strips(of, value.rank(), indices).map(|axes| (of, axes));
+        let mut all = (0..update.rank()).map(Axis).filter_map(found);
+        let (of, [_, own]) = all.find(|(_, axes)| axes[0] == Some(axis))?;
+        let is_whole = || update[of.0] == value[axis.0] && !self.index_map.contains(&axis);
+        (own.is_some() || is_whole()).then(|| vec![Some(axis), own, Some(of)])
+    }
+
     /// Lets the indices, of so many axes, have a batch axis after them. The value has one too if its number is
     /// given.
     pub(super) fn split(&mut self, value: Option<usize>, indices: usize) {

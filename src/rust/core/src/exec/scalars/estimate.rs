@@ -1,6 +1,6 @@
 //! About how long an iteration takes.
 
-use super::{Lowering, CALL};
+use super::{Lowering, CALL, FORMULA, STEP};
 use crate::exec::vm::native::loops::Step;
 use crate::exec::vm::native::{self, MicroOp};
 
@@ -21,6 +21,36 @@ impl Lowering<'_> {
     /// Whether there is no need to look at the same loop without vectors: there are none, or they spare much.
     pub(super) fn is_clear(&self) -> bool {
         !self.vectors.any() || APART * self.vectors.spared > self.apart() / 2
+    }
+
+    /// About how long an iteration waits for what it carries, in picoseconds: the longest way from that to what is carried
+    /// on.
+    pub(super) fn waits(&self) -> usize {
+        let mut depths = vec![None; self.looped.chain.values.len()];
+        self.looped.carried.iter().for_each(|carried| depths[carried.value] = Some(0));
+        for step in &self.looped.steps {
+            let mut depth: Option<usize> = None;
+            step.reads(&mut |v| depth = depth.max(depths[v]));
+            let Some(depth) = depth else { continue };
+            match step {
+                Step::Op(MicroOp { op, result, .. }) => {
+                    let dtype = self.looped.chain.values[*result].dtype;
+                    let own = match op {
+                        native::Op::Div | native::Op::Sqrt => 4 * STEP,
+                        _ => match native::steps(*op, dtype) {
+                            0 => STEP,
+                            steps => FORMULA * steps,
+                        },
+                    };
+                    depths[*result] = Some(depth + own);
+                }
+                Step::Load(window) => {
+                    window.elements.iter().for_each(|&(v, _)| depths[v] = Some(depth + 3 * STEP));
+                }
+                _ => {}
+            }
+        }
+        self.looped.carried.iter().filter_map(|carried| depths[carried.next]).max().unwrap_or(0)
     }
 
     /// About how long an iteration takes, in picoseconds, as it compares with the estimate of a plan.

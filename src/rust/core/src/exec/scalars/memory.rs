@@ -72,6 +72,10 @@ impl Lowering<'_> {
             let places = placed(&from, &op.sizes, &numbers, way)?;
             return Some(places.into_iter().map(|(_, at)| all[at as usize / from.dtype.bytes()]).collect());
         }
+        if self.is_by_lanes(node.operands[0], &starts) {
+            let made = self.window_of_lanes(node.operands[0], &op.sizes, (&starts, 0), op.check.raises());
+            return made.map(Into::into);
+        }
         let lie = self.lie(node.operands[0])?;
         let starts = along(&starts, &lie);
         let otherwise = self.nearest(&op.check, 0, &from, &op.sizes, &starts)?;
@@ -95,6 +99,18 @@ impl Lowering<'_> {
                 for (number, at) in placed(&from, &op.slice_sizes, &own, way.checked_add(*before)?)? {
                     made[number] = all[at as usize / from.dtype.bytes()];
                 }
+            }
+            return Some(made.into());
+        }
+        if stack.starts.iter().any(|(starts, _)| self.is_by_lanes(node.operands[0], starts)) {
+            let numbers: Vec<usize> = (0..result.shape.size()).collect();
+            let mut made = numbers.clone();
+            let own = stack.of(&op.windows, &result.shape, &numbers);
+            for ((starts, way), own) in stack.starts.iter().zip(own) {
+                let place = (&starts[..], *way as usize / from.dtype.bytes());
+                let raises = op.check.raises();
+                let elements = self.window_of_lanes(node.operands[0], &op.slice_sizes, place, raises)?;
+                own.into_iter().zip(elements).for_each(|(number, v)| made[number] = v);
             }
             return Some(made.into());
         }
@@ -176,6 +192,9 @@ impl Lowering<'_> {
         if self.both > 0 && check.raises() {
             return None;
         }
+        if self.lanes.is_some() {
+            return Some(self.leaves_lanes(check.raises(), starts.len()));
+        }
         let mut calls = vec![];
         for &Position { v, axis, .. } in starts {
             let Some(run) = check.raiser(number, axis, of.shape[axis.0], sizes[axis.0]) else { continue };
@@ -215,7 +234,7 @@ impl Lowering<'_> {
     pub(super) fn update(&mut self, node: &Node) -> Option<Arc<[usize]>> {
         let to = self.body.aval(node.operands[0]).clone();
         let Held::Elements(elements) = self.operand(node.operands[0])? else { return None };
-        let (sizes, mut windows, by) = self.updates(node, &to)?;
+        let (sizes, windows, by) = self.updates(node, &to)?;
         let is_scatter = node.op.get::<Scatter>().is_some();
         let ways =
             windows.iter().map(|((starts, _), _)| self.known_place(starts, node.op.raises() || is_scatter));
@@ -229,12 +248,16 @@ impl Lowering<'_> {
             }
             return Some(made.into());
         }
+        let is_new = |(_, new): &(Start, Vec<usize>)| new.clone();
+        let starts = windows.iter().flat_map(|((starts, _), _)| starts.iter().copied());
+        let (starts, new): (Vec<Position>, Vec<usize>) =
+            (starts.collect(), windows.iter().flat_map(is_new).collect());
+        if self.is_by_lanes(node.operands[0], &starts) || self.are_lanes(&new) {
+            return self.update_lanes(node, &elements, (sizes, windows, by));
+        }
         let at = self.stored(&to, &elements)?;
-        windows.iter_mut().try_for_each(|((_, way), _)| {
-            *way = way.checked_add(i32::try_from(at).ok()?)?;
-            Some(())
-        })?;
-        self.replace(node, self.scratch_argument, &to, &sizes, windows, by)?;
+        let lie = Lie::dense(&to, self.scratch_argument, i32::try_from(at).ok()?)?;
+        self.replace(node, &lie, &to, (sizes, windows, by))?;
         match self.read(&to, self.scratch_argument, at, to.dtype.bytes(), false)? {
             Held::Elements(elements) => Some(elements),
             _ => None,
@@ -248,8 +271,11 @@ impl Lowering<'_> {
         if argument >= self.carried {
             return None;
         }
-        let (sizes, windows, by) = self.updates(node, &to)?;
-        self.replace(node, argument, &to, &sizes, windows, by)?;
+        let updates = self.updates(node, &to)?;
+        match self.lanes_of_input(argument) {
+            Some(_) => self.replace_lanes(node, &to, (argument, 0), updates)?,
+            None => self.replace(node, &Lie::dense(&to, argument, 0)?, &to, updates)?,
+        }
         self.written.any = true;
         self.written.versions[argument] += 1;
         Some(Held::Whole(argument, self.written.versions[argument]))
@@ -279,16 +305,15 @@ impl Lowering<'_> {
         Some((sizes, stack.starts.into_iter().zip(own).collect(), by))
     }
 
-    /// Replaces windows of these sizes in the buffer of an argument, in order.
-    fn replace(
+    /// Replaces windows of these sizes of what lies there, in order.
+    pub(super) fn replace(
         &mut self,
         node: &Node,
-        argument: usize,
+        lie: &Lie,
         to: &Aval,
-        sizes: &[usize],
-        windows: Vec<(Start, Vec<usize>)>,
-        by: Option<native::Op>,
+        (sizes, windows, by): Updates,
     ) -> Option<()> {
+        let argument = lie.argument;
         let check = match (node.op.get::<DynamicUpdateSlice>(), node.op.get::<Scatter>()) {
             (Some(op), _) => op.check.clone(),
             (None, Some(op)) => op.check.clone(),
@@ -296,10 +321,11 @@ impl Lowering<'_> {
         };
         let leaves_out = node.op.get::<Scatter>().is_some() && !check.raises();
         for (number, ((starts, way), mut elements)) in windows.into_iter().enumerate() {
-            let otherwise = self.nearest(&check, number, to, sizes, &starts)?;
+            let otherwise = self.nearest(&check, number, to, &sizes, &starts)?;
+            let starts = along(&starts, lie);
             if by.is_some() || leaves_out {
                 let old: Vec<usize> = elements.iter().map(|_| self.element(to.dtype, Origin::Made)).collect();
-                let there = placed(to, sizes, &old, way)?;
+                let there = lie.places(&sizes, &old, way)?;
                 self.looped.steps.push(Step::Load(window(argument, &starts, otherwise.clone(), there)));
                 let fits = if leaves_out { Some(self.fits(&starts)) } else { None };
                 for (new, old) in elements.iter_mut().zip(old) {
@@ -307,7 +333,7 @@ impl Lowering<'_> {
                     *new = fits.map_or(made, |fits| self.chosen(fits, [made, old], to.dtype));
                 }
             }
-            let elements = placed(to, sizes, &elements, way)?;
+            let elements = lie.places(&sizes, &elements, way)?;
             self.looped.steps.push(Step::Put(window(argument, &starts, otherwise, elements)));
         }
         Some(())
@@ -366,21 +392,26 @@ impl Lowering<'_> {
 
 /// Where a window is along an axis.
 #[derive(Clone, Copy)]
-struct Position {
+pub(super) struct Position {
     /// The element with the number, the largest number that is in range, and the bytes between two.
-    v: usize,
-    most: i32,
-    bytes: i32,
-    axis: Axis,
+    pub v: usize,
+    pub most: i32,
+    pub bytes: i32,
+    pub axis: Axis,
 }
 
 /// Where a window is in what lies there.
-fn along(starts: &[Position], lie: &Lie) -> Vec<Position> {
+pub(super) fn along(starts: &[Position], lie: &Lie) -> Vec<Position> {
     starts.iter().map(|start| Position { bytes: lie.strides[start.axis.0], ..*start }).collect()
 }
 
 /// Elements at a position in the buffer of an argument.
-fn window(argument: usize, starts: &[Position], otherwise: Otherwise, elements: Vec<(usize, i32)>) -> Window {
+pub(super) fn window(
+    argument: usize,
+    starts: &[Position],
+    otherwise: Otherwise,
+    elements: Vec<(usize, i32)>,
+) -> Window {
     Window {
         argument,
         starts: starts.iter().map(|start| (start.v, start.most, start.bytes)).collect(),
@@ -390,10 +421,10 @@ fn window(argument: usize, starts: &[Position], otherwise: Otherwise, elements: 
 }
 
 /// Where a window is: along each axis, and the bytes from there on.
-type Start = (Vec<Position>, i32);
+pub(super) type Start = (Vec<Position>, i32);
 
 /// The sizes of windows, where each is with its elements, and the op by which elements are replaced.
-type Updates = (Vec<usize>, Vec<(Start, Vec<usize>)>, Option<native::Op>);
+pub(super) type Updates = (Vec<usize>, Vec<(Start, Vec<usize>)>, Option<native::Op>);
 
 /// Windows of these sizes that a gather or a scatter stacks.
 struct Stack {

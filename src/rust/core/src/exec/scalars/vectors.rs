@@ -138,7 +138,7 @@ impl Lowering<'_> {
     }
 
     /// Notes that a value is a vector of elements of so many bytes.
-    fn is_vector(&mut self, v: usize, bytes: usize) {
+    pub(super) fn is_vector(&mut self, v: usize, bytes: usize) {
         self.vectors.bytes.insert(v, bytes);
         self.looped.vectors.insert(v);
     }

@@ -1,12 +1,14 @@
 //! The axis along which each value of a loop's body is a strip, those of loops in it too.
 
 use crate::dtype::DType;
+use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value};
-use crate::ops::{Control, Graph, Op, Scan};
+use crate::ops::{Builder, Control, Graph, Op, Scan};
 use crate::passes::transposes::is_elementwise;
 use crate::shape::Axis;
 use crate::tensor::Aval;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A value by its graph, by number, and its number there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -214,6 +216,57 @@ impl<'g> Axes<'g> {
             return None;
         }
         strip(graph, node, axis, self.size).map(|(_, axes)| axes)
+    }
+
+    /// Whether an error would name the number of what is in a strip, as if it were that of all.
+    pub fn number_strips(&self) -> bool {
+        self.bodies.all.iter().enumerate().any(|(number, body)| {
+            let is_strip = |v: &Value| self.get(Place(number, *v)).is_some();
+            let mut nodes = body.graph.nodes().iter();
+            nodes.any(|node| node.op.raises() && node.operands.iter().skip(1).any(is_strip))
+        })
+    }
+
+    /// A body, by its number, on strips of this size.
+    ///
+    /// # Errors
+    /// Those of [`Builder::node`]; one would be a bug of the pass.
+    pub fn body(&self, number: usize, size: usize) -> Result<Graph> {
+        let body = self.bodies.all[number].graph;
+        let mut b = Builder::default();
+        let mut new: Vec<Value> = vec![];
+        let mut made = vec![];
+        for v in body.values() {
+            let (aval, axis) = (body.aval(v), self.get(Place(number, v)));
+            new.push(match body.def(v) {
+                Def::Input(_) => {
+                    let shape = axis.map_or_else(|| aval.shape.clone(), |axis| aval.shape.strip(axis, size));
+                    b.input(Aval { shape, ..aval.clone() })
+                }
+                Def::Literal(literal) => b.literal(literal, aval.ambiguous),
+                Def::Constant(_) => {
+                    return Err(Error::Internal { detail: "constants belong to the outermost graph".into() });
+                }
+                Def::Result(i, k) => {
+                    if k == 0 {
+                        let node = &body.nodes()[i];
+                        let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
+                        let op = match (self.bodies.inside(number, i), node.op.control(), axis) {
+                            (Some(inside), Some(Control::Scan(op)), _) => {
+                                let inner = self.body(inside, size)?;
+                                Some(Scan { body: Arc::new(inner), ..op.clone() }.into())
+                            }
+                            (_, _, Some(axis)) => strip(body, node, axis, size).map(|(op, _)| op),
+                            (_, _, None) => Some(node.op.clone()),
+                        };
+                        made = b.node(op.expect("its axes were found by its strips"), &operands)?;
+                    }
+                    made[k]
+                }
+            });
+        }
+        let outputs = body.outputs().iter().map(|v| new[v.index()]).collect();
+        Ok(b.finish(outputs))
     }
 
     /// The elements that an iteration computes for each strip anew, and an estimate of the picoseconds that one takes

@@ -7,12 +7,13 @@
 //! sliced, of others it copies its strip. Only the engine runs this pass.
 
 mod axes;
+mod lanes;
 
 use super::slices::transpose_of_readers;
 use super::{optimise, rebuilt};
 use crate::dtype::{DType, Ranked};
-use crate::error::{Error, Result};
-use crate::graph::{Def, Value};
+use crate::error::Result;
+use crate::graph::Value;
 use crate::kernels::threads::pool::WORTH_SHARING;
 use crate::ops::layout::Order;
 use crate::ops::{
@@ -23,6 +24,7 @@ use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal};
 pub(super) use axes::strip;
 use axes::{before, Axes, Bodies, Place};
+pub use lanes::{lanes, Lanes};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -132,9 +134,9 @@ fn cut(
     for &seed in &op.body.inputs()[..op.carried] {
         let shape = &op.body.aval(seed).shape;
         for axis in (0..shape.rank()).rev().filter(|&axis| shape[axis] > 1) {
-            let Some(axes) = Axes::of(&bodies, (seed, Axis(axis))) else { continue };
-            let mut looped =
-                Loop { op: &op, bodies: &bodies, axes: &axes, operands: operands.to_vec(), readers };
+            let axes = Axes::of(&bodies, (seed, Axis(axis))).filter(|axes| !axes.number_strips());
+            let Some(axes) = axes else { continue };
+            let mut looped = Loop { op: &op, axes: &axes, operands: operands.to_vec(), readers };
             let Some(size) = looped.size(b, cuts) else { continue };
             for (place, iota) in extra {
                 looped.operands.insert(place, b.node1(iota, &[])?);
@@ -179,7 +181,6 @@ fn counted(body: &Graph) -> Result<(Graph, Vec<(usize, Iota)>)> {
 /// A loop whose values are strips along these axes.
 struct Loop<'a> {
     op: &'a Scan,
-    bodies: &'a Bodies<'a>,
     axes: &'a Axes<'a>,
     operands: Vec<Value>,
     readers: &'a [Readers],
@@ -321,45 +322,7 @@ impl Loop<'_> {
 
     /// The loop on a strip of this size.
     fn strip(&self, size: usize) -> Result<Scan> {
-        Ok(Scan { body: Arc::new(self.body(0, &self.op.body, size)?), ..self.op.clone() })
-    }
-
-    /// A body on strips of this size.
-    fn body(&self, number: usize, body: &Graph, size: usize) -> Result<Graph> {
-        let mut b = Builder::default();
-        let mut new: Vec<Value> = vec![];
-        let mut made = vec![];
-        for v in body.values() {
-            let (aval, axis) = (body.aval(v), self.axes.get(Place(number, v)));
-            new.push(match body.def(v) {
-                Def::Input(_) => {
-                    let shape = axis.map_or_else(|| aval.shape.clone(), |axis| aval.shape.strip(axis, size));
-                    b.input(Aval { shape, ..aval.clone() })
-                }
-                Def::Literal(literal) => b.literal(literal, aval.ambiguous),
-                Def::Constant(_) => {
-                    return Err(Error::Internal { detail: "constants belong to the outermost graph".into() });
-                }
-                Def::Result(i, k) => {
-                    if k == 0 {
-                        let node = &body.nodes()[i];
-                        let operands: Vec<Value> = node.operands.iter().map(|v| new[v.index()]).collect();
-                        let op = match (self.bodies.inside(number, i), node.op.control(), axis) {
-                            (Some(inside), Some(Control::Scan(op)), _) => {
-                                let inner = self.body(inside, &op.body, size)?;
-                                Some(Scan { body: Arc::new(inner), ..op.clone() }.into())
-                            }
-                            (_, _, Some(axis)) => strip(body, node, axis, size).map(|(op, _)| op),
-                            (_, _, None) => Some(node.op.clone()),
-                        };
-                        made = b.node(op.expect("its axes were found by its strips"), &operands)?;
-                    }
-                    made[k]
-                }
-            });
-        }
-        let outputs = body.outputs().iter().map(|v| new[v.index()]).collect();
-        Ok(b.finish(outputs))
+        Ok(Scan { body: Arc::new(self.axes.body(0, size)?), ..self.op.clone() })
     }
 
     fn source(&self, b: &Builder, i: usize) -> Source {

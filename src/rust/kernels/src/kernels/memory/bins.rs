@@ -4,7 +4,7 @@
 
 use super::walk::{Starts, ELEMENT, LIST, NOWHERE};
 use super::AlignedBytes;
-use crate::dtype::{dispatch, DType};
+use crate::dtype::{dispatch, DType, Element};
 use crate::kernels::cast::{self, by_width};
 use crate::kernels::elementwise::Pair;
 use crate::kernels::threads::pool;
@@ -71,8 +71,12 @@ impl Bins {
         dispatch!(dtype, T => {
             cast::slice_mut::<T>(elements).fill(Literal::new(-0.0f64).get::<T>());
             if number == 0 {
-                let (first, before) = (&mut elements[..self.places * size_of::<T>()], before.chunks(size_of::<T>()));
-                first.chunks_mut(size_of::<T>()).zip(before.cycle()).for_each(|(to, x)| to.copy_from_slice(x));
+                let first = &mut elements[..self.places * size_of::<T>()];
+                if before.len() == size_of::<T>() {
+                    cast::slice_mut::<T>(first).fill(T::from_bytes(before));
+                } else {
+                    first.copy_from_slice(before);
+                }
             }
         })
     }

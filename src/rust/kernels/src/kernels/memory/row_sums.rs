@@ -5,7 +5,6 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::squares;
-use super::walk::LIST;
 use crate::dtype::{Element, Float};
 use crate::kernels::cast;
 use crate::kernels::wide::{wide_loop, Loop};
@@ -13,6 +12,9 @@ use crate::stop;
 
 /// Columns that are added up together, at most.
 pub(super) const WIDTH: usize = 8;
+
+/// Rows that are turned at a time: they stay in the first-level cache, beside sums.
+const TURNED: usize = 256;
 
 /// Whether it is worth it for so many new elements in a column, so many sums there, and columns: sums are copied, and
 /// copied back.
@@ -41,12 +43,12 @@ fn add_up<F: Float, const W: usize>(sums: &mut [F], [len, stride]: [usize; 2], p
     let columns = new.len() / places.len();
     let mut rows = vec![[F::of(0.0); W]; len];
     turn(sums, [len, columns], [stride, W], rows.as_flattened_mut());
-    let mut turned = vec![[F::of(0.0); W]; places.len().min(LIST)];
-    for (start, now) in (0..).step_by(LIST).zip(places.chunks(LIST)) {
+    let mut turned = [[F::of(0.0); W]; TURNED];
+    for (start, now) in (0..).step_by(TURNED).zip(places.chunks(TURNED)) {
         stop::work(now.len() * columns);
         let new = &new[start..];
         turn(new, [now.len(), columns], [places.len(), W], turned.as_flattened_mut());
-        wide_loop(Rows { rows: &mut rows, places: now, new: &turned });
+        wide_loop(Rows { rows: &mut rows, places: now, new: &turned[..now.len()] });
     }
     turn(rows.as_flattened(), [columns, len], [W, stride], sums);
 }

@@ -96,7 +96,9 @@ pub enum Op {
     /// Whole numbers, which are doubles, of the lower and of the upper half, as integers of 4 bytes; what has none, or is NaN,
     /// becomes the smallest, or anything.
     Integers,
-    /// A vector of the operands, which are elements of so many bytes: of loops, as is the next one.
+    /// A mask of vectors as one of elements of so many bytes: of loops, as are those after it.
+    Masks(u8),
+    /// A vector of the operands, which are elements of so many bytes.
     Join(u8),
     /// The element in this lane of a vector of elements of so many bytes.
     Lane(u8, u8),

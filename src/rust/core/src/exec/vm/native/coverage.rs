@@ -12,7 +12,8 @@ pub fn has(op: Op, dtype: DType) -> bool {
     match op {
         Op::Function(_) | Op::Function2(_) => formula(op, dtype).is_some() || op.quotient(dtype).is_some(),
         Op::High(_) | Op::Doubles | Op::Integers => false,
-        Op::Step(_) | Op::NotStep(_) | Op::Guard(_) | Op::Join(_) | Op::Lane(..) => false,
+        Op::Step(_) | Op::NotStep(_) | Op::Guard(_) => false,
+        Op::Masks(_) | Op::Join(_) | Op::Lane(..) => false,
         Op::Add | Op::Mul | Op::Max | Op::Min => float || integer || boolean,
         Op::Sub | Op::Negate => float || integer,
         Op::Clamp | Op::Sign | Op::IsNan | Op::IsFinite | Op::IsInfinite => float,

@@ -475,6 +475,13 @@ impl LoopEmitter<'_> {
     fn next(&mut self) {
         let next: Vec<usize> = self.looped.carried.iter().map(|carried| carried.next).collect();
         self.carry(&next, self.looped.test.map(|(test, _)| test));
+        for &(argument, bytes) in &self.looped.strides {
+            let by = if self.looped.reverse { -bytes } else { bytes };
+            self.emitter.assembler.move_argument(argument, by);
+            if argument < ADDRESSED {
+                self.emitter.assembler.address(ADDRESSES[argument], argument);
+            }
+        }
         self.emitter.assembler.next_index(self.looped.reverse);
     }
 

@@ -38,8 +38,14 @@ impl Emitter<'_> {
         let of = |v: usize| self.chain.values[v].dtype;
         let dtype = of(*op.operands.last().expect("an op has operands"));
         let is_vector = self.is_vector(op.result);
+        if let Op::Masks(bytes) = op.op {
+            return self.masks_of(op.operands[0], usize::from(bytes));
+        }
         if let Op::Convert(to) = op.op {
             self.width = width(to);
+            if is_vector && dtype != DType::I1 && dtype.bytes() != to.bytes() {
+                return self.converted_lanes(op.operands[0], dtype, to);
+            }
             // A vector has as many elements as one of its operands.
             return if dtype == DType::I1 || is_vector {
                 self.select(at, op)
@@ -212,6 +218,9 @@ impl Emitter<'_> {
         let dtype = self.chain.values[v].dtype;
         self.of(v);
         let register = self.register(v);
+        if self.is_vector(v) {
+            return self.op(STORE, register, 0, source);
+        }
         self.width = width(dtype);
         self.store(register, source, dtype, false);
     }

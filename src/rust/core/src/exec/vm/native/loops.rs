@@ -126,6 +126,8 @@ pub struct Loop {
     pub reverse: bool,
     /// Bytes of each argument, and whether it is written.
     pub arguments: Vec<(usize, bool)>,
+    /// Arguments of which each iteration sees other elements, with the bytes from those of one to those of the next.
+    pub strides: Vec<(usize, i32)>,
     /// Iterations for which places that move have elements.
     pub length: usize,
     /// The values that are vectors, beside those that ops make of vectors.
@@ -136,6 +138,42 @@ pub struct Loop {
 }
 
 impl Loop {
+    /// Whether all places are within their arguments, which whoever makes a loop sees to.
+    pub fn is_within(&self, vector: usize) -> bool {
+        let mut vectors = self.vectors.clone();
+        for step in &self.steps {
+            if let Step::Op(op) = step {
+                if op.is_vector(|v| vectors.contains(&v)) {
+                    vectors.insert(op.result);
+                }
+            }
+        }
+        let strides = |argument: usize| self.strides.iter().find(|(other, _)| *other == argument);
+        let fits = |v: usize, argument: usize, offset: i64, each: usize| {
+            let width = self.chain.values[v].dtype.bytes();
+            let bytes = if vectors.contains(&v) { vector } else { width + each * width };
+            let moved = strides(argument).map_or(0, |&(_, by)| by as usize * self.length.saturating_sub(1));
+            offset >= 0 && offset as usize + bytes + moved <= self.arguments[argument].0
+        };
+        let last = self.length.saturating_sub(1);
+        let placed = |v: usize, place: &Place| {
+            fits(v, place.argument, place.offset.into(), if place.moves { last } else { 0 })
+        };
+        let found = |window: &Window| {
+            let way =
+                window.starts.iter().map(|&(_, most, bytes)| i64::from(most) * i64::from(bytes)).sum::<i64>();
+            window.elements.iter().all(|&(v, at)| fits(v, window.argument, way + i64::from(at), 0))
+        };
+        self.length == 0
+            || self.reads.iter().all(|(v, place)| placed(*v, place))
+                && self.carried.iter().all(|carried| placed(carried.value, &carried.place))
+                && self.steps.iter().all(|step| match step {
+                    Step::Store(v, place) => placed(*v, place),
+                    Step::Load(window) | Step::Put(window) => found(window),
+                    _ => true,
+                })
+    }
+
     /// Leaves out ops and loads whose results nothing reads: a position that is out of range is no error there.
     pub fn prune(&mut self) {
         let mut read = vec![false; self.chain.values.len()];

@@ -26,9 +26,9 @@ macro_rules! functions {
         /// The code of a chain: of the addresses of its arguments and a number of elements.
         pub type ChainFunction = unsafe extern $convention fn(*const *mut u8, usize);
 
-        /// That of a loop: of the addresses of its arguments, a number of iterations and the first one's index. It
-        /// returns how many are left.
-        pub type LoopFunction = unsafe extern $convention fn(*const *mut u8, usize, usize) -> usize;
+        /// That of a loop: of the addresses of its arguments, some of which it moves, a number of iterations and the first
+        /// one's index. It returns how many are left.
+        pub type LoopFunction = unsafe extern $convention fn(*mut *mut u8, usize, usize) -> usize;
     };
 }
 with_convention!(functions);

@@ -16,6 +16,7 @@ mod code {
     use crate::exec::vm::native::loops::{Block, Call, Loop, LEAST};
     use crate::exec::vm::native::machine::{self, forget_tiny, met_tiny, with_convention, LoopFunction};
     use crate::exec::vm::native::pages::Pages;
+    use crate::exec::vm::native::LOOP_VECTOR;
     use crate::stop;
     use crate::tensor::{View, ViewMut};
     use std::any::Any;
@@ -119,6 +120,7 @@ mod code {
             if !machine::is_here() {
                 return None;
             }
+            debug_assert!(looped.is_within(LOOP_VECTOR), "a place beyond its argument");
             // The list does not change any more, and stays where it is.
             let pages = pages(&looped, &calls, false)?;
             Some(NativeLoop { pages, for_tiny: OnceLock::new(), tiny: AtomicBool::new(false), looped, calls })
@@ -135,8 +137,8 @@ mod code {
         /// Runs steps of the loop, of which each reports `work`: all, or until its test says that there is no other.
         ///
         /// # Panics
-        /// As the functions that it calls; if a buffer has another size than its argument, or there are fewer
-        /// steps in the loop.
+        /// As the functions that it calls; if a buffer is shorter than its argument, or there are fewer steps in the
+        /// loop.
         pub fn run<'b>(
             &self,
             buffers: impl Iterator<Item = Buffer<'b>>,
@@ -144,7 +146,7 @@ mod code {
             reverse: bool,
             work: usize,
         ) {
-            let Loop { arguments, length, test, .. } = &self.looped;
+            let Loop { arguments, strides, length, test, .. } = &self.looped;
             assert!(steps.end <= *length, "steps outside of a loop");
             let mut addresses = ADDRESSES.take();
             addresses.clear();
@@ -156,12 +158,17 @@ mod code {
                         (x.as_ptr().cast_mut(), x.len())
                     }
                 };
-                assert_eq!(len, bytes, "a buffer of another size");
+                assert!(len >= bytes, "a buffer that is too short");
                 addresses.push(address);
             }
             assert_eq!(addresses.len(), arguments.len(), "buffers are missing");
             while addresses.len() < LEAST {
                 addresses.push(std::ptr::null_mut());
+            }
+            let first = if reverse { (length - steps.start).saturating_sub(1) } else { steps.start };
+            for &(argument, bytes) in strides {
+                // Those of an iteration are within its bytes.
+                addresses[argument] = addresses[argument].wrapping_offset(first as isize * bytes as isize);
             }
             // Between these it may be stopped.
             let most = (stop::EVERY / work).clamp(1, MOST);
@@ -177,7 +184,7 @@ mod code {
                 let function = self.function();
                 // SAFETY: each argument has its bytes, which are borrowed; places are within them, as whoever
                 // made the loop says, for the steps that were checked.
-                let left = unsafe { function(addresses.as_ptr(), count, index) };
+                let left = unsafe { function(addresses.as_mut_ptr(), count, index) };
                 if let Some(payload) = PAYLOAD.take() {
                     resume_unwind(payload);
                 }

@@ -114,6 +114,13 @@ impl Assembler {
         self.general(ADD, register, register, FAR);
     }
 
+    /// Adds a number of bytes to an address in the table.
+    pub fn move_argument(&mut self, argument: usize, by: i32) {
+        self.address(WORD, argument);
+        self.move_address(WORD, by);
+        self.at(STORE_WORD, 8, u32::from(WORD), TABLE, 8 * argument as i32);
+    }
+
     /// Adds a number to a word.
     pub fn move_word(&mut self, word: i32, by: i32) {
         self.kept_word(WORD, word);

@@ -143,6 +143,37 @@ impl Emitter<'_> {
         }
     }
 
+    /// Elements of a vector as those of a dtype of another width; those of 4 bytes are there twice.
+    pub fn converted_lanes(&mut self, v: usize, from: DType, to: DType) -> u8 {
+        let (x, out) = (self.register(v), self.take());
+        let (source, own) = (Source::Register(x), Source::Register(out));
+        match (from, to) {
+            (DType::F32, DType::F64) => self.op(WIDEN, out, 0, source),
+            (DType::F64, DType::F32) => {
+                self.op(SINGLES, out, 0, source);
+                self.op(repeat(8), out, 0, own);
+            }
+            (from, to) if to.bytes() == 8 => {
+                self.op(extend(from.bytes(), true), out, 0, source);
+                if to == DType::F64 {
+                    self.op(FLOATS.on_doubles(true), out, 0, own);
+                }
+            }
+            _ => self.op(EVEN, out, x, source),
+        }
+        out
+    }
+
+    /// A mask as one of elements of so many bytes; those of 4 bytes are there twice.
+    pub fn masks_of(&mut self, v: usize, bytes: usize) -> u8 {
+        let (x, out) = (self.register(v), self.take());
+        match bytes {
+            8 => self.op(extend(4, true), out, 0, Source::Register(x)),
+            _ => self.op(EVEN, out, x, Source::Register(x)),
+        }
+        out
+    }
+
     /// Makes a mask of one element one of 8 bytes.
     pub fn widen_mask(&mut self, register: u8) {
         self.extend(register, register, self.width, 8, true);

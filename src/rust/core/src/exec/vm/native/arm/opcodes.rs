@@ -90,6 +90,8 @@ pub fn insert(bytes: usize, lane: usize) -> Vector {
 /// Products of the lower or of the upper words without a sign, of 8 bytes.
 pub const PRODUCTS: Vector = Two(0x2EA0_C000);
 pub const PRODUCTS_UPPER: Vector = Two(0x6EA0_C000);
+/// The even words of both operands.
+pub const EVEN: Vector = Two(0x4E80_1800);
 /// The odd words of both operands.
 pub const ODD: Vector = Two(0x4E80_5800);
 /// Words of the upper half as integers of 8 bytes.

@@ -92,7 +92,7 @@ impl Emitter<'_> {
                 }
                 to
             }
-            Op::Join(_) | Op::Lane(..) => unreachable!("loops have code for these"),
+            Op::Masks(_) | Op::Join(_) | Op::Lane(..) => unreachable!("loops have code for these"),
         }
     }
 

@@ -80,16 +80,16 @@ const LINE: usize = 64;
 /// The register that counts elements (`rax`); addresses are loaded into it before the loops.
 pub const INDEX: u8 = 0;
 /// `rsi`: the number of elements.
-const COUNT: u8 = 6;
+pub(super) const COUNT: u8 = 6;
 /// `rdi`: first the table of arguments, then the end of a body.
-const TABLE: u8 = 7;
+pub(super) const TABLE: u8 = 7;
 /// Registers for addresses: rcx, rdx, r8 to r11, which a function may change, then rbx, r12 to r15, which it
 /// restores.
 pub const ADDRESSES: [u8; 11] = [1, 2, 8, 9, 10, 11, 3, 12, 13, 14, 15];
 /// Those that need not be restored.
 const FREE: usize = 6;
 /// `r14`: where a loop computes positions.
-const POSITION: u8 = 14;
+pub(super) const POSITION: u8 = 14;
 /// `r13`: where it computes addresses.
 pub const COMPUTED: u8 = 13;
 /// `r15`: where it loads addresses that have no register.
@@ -122,14 +122,14 @@ pub struct Assembler {
 }
 
 /// A jump whose target is not yet known.
-pub struct Jump(usize);
+pub struct Jump(pub(super) usize);
 
 impl Assembler {
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.code.extend_from_slice(bytes);
     }
 
-    fn word(&mut self, x: i32) {
+    pub(super) fn word(&mut self, x: i32) {
         self.bytes(&x.to_le_bytes());
     }
 
@@ -391,97 +391,6 @@ impl Assembler {
         self.bytes(&[0x0F, 0x84]);
         self.word(0);
         Jump(self.here())
-    }
-
-    // ---- loops: their index is in `rax`, and `rsi` counts the iterations that are left
-
-    /// Sets the index to the third argument of the function, which is in `rdx`.
-    pub fn first_index(&mut self) {
-        self.bytes(&[0x48, 0x89, 0xD0]);
-    }
-
-    /// Counts an iteration, and takes the next index or, if `reverse`, the one before.
-    pub fn next_index(&mut self, reverse: bool) {
-        // dec rsi; inc or dec rax
-        self.bytes(&[0x48, 0xFF, 0xCE, 0x48, 0xFF, if reverse { 0xC8 } else { 0xC0 }]);
-    }
-
-    /// Goes back to `start` while iterations are left.
-    pub fn while_left(&mut self, start: usize) {
-        // test rsi, rsi; jnz
-        self.bytes(&[0x48, 0x85, 0xF6, 0x0F, 0x85]);
-        self.word(start as i32 - (self.here() + 4) as i32);
-    }
-
-    /// Returns how many iterations are left, from the function's end.
-    pub fn left(&mut self) {
-        // mov rax, rsi
-        self.bytes(&[0x48, 0x89, 0xF0]);
-    }
-
-    /// Moves the first 4 bytes of a vector register to `r14`, with their sign.
-    pub fn position(&mut self, from: u8) {
-        // vmovd r14d, from; movsxd r14, r14d
-        self.vector(vector(1, 1, 0x7E), false, from, 0, Source::Register(POSITION), None);
-        self.bytes(&[0x4D, 0x63, 0xF6]);
-    }
-
-    /// Moves the first 8 bytes of a vector register to `r14`.
-    pub fn long_position(&mut self, from: u8) {
-        self.vector(vector_wide(1, 1, true, 0x7E), false, from, 0, Source::Register(POSITION), None);
-    }
-
-    /// Jumps if `r14` is negative or above a number.
-    pub fn if_outside(&mut self, most: i32) -> Jump {
-        // cmp r14, most; ja
-        self.bytes(&[0x49, 0x81, 0xFE]);
-        self.word(most);
-        self.bytes(&[0x0F, 0x87, 0, 0, 0, 0]);
-        Jump(self.here())
-    }
-
-    /// Makes `r14`, which is negative or above a number, 0 or that number.
-    pub fn nearest_position(&mut self, most: i32) {
-        // test r14, r14; mov r14d, most; jns 3; xor r14d, r14d
-        self.bytes(&[0x4D, 0x85, 0xF6, 0x41, 0xBE]);
-        self.word(most);
-        self.bytes(&[0x79, 3, 0x45, 0x31, 0xF6]);
-    }
-
-    /// Jumps if the lower half of `r14` is 0, or if it is not.
-    pub fn if_zero(&mut self, zero: bool) -> Jump {
-        // test r14d, r14d; jz or jnz
-        self.bytes(&[0x45, 0x85, 0xF6, 0x0F, if zero { 0x84 } else { 0x85 }]);
-        self.word(0);
-        Jump(self.here())
-    }
-
-    /// Makes `r13` the product of `r14` with a number of bytes, or adds it.
-    pub fn stride(&mut self, bytes: i32, add: bool) {
-        // imul r14, r14, bytes; mov r13, r14 or add r13, r14
-        self.bytes(&[0x4D, 0x69, 0xF6]);
-        self.word(bytes);
-        self.bytes(&[0x4D, if add { 0x01 } else { 0x89 }, 0xF5]);
-    }
-
-    /// Adds a register to `r13`.
-    pub fn add_base(&mut self, base: u8) {
-        self.bytes(&[0x49 | u8::from(base >= 8) << 2, 0x01, 0xC5 | (base & 7) << 3]);
-    }
-
-    /// Calls `function(site, table)`, and moves what it returns to `r14`. All vector registers, and the
-    /// [`ADDRESSES`] that a function may change, are lost.
-    pub fn call_site(&mut self, function: usize, site: usize) {
-        // push rax; push rsi; push rdi; push rdi: the stack stays aligned
-        self.bytes(&[0x50, 0x56, 0x57, 0x57]);
-        // mov rsi, rdi; mov rdi, site; mov rax, function; call rax; mov r14, rax
-        self.bytes(&[0x48, 0x89, 0xFE, 0x48, 0xBF]);
-        self.bytes(&(site as u64).to_le_bytes());
-        self.bytes(&[0x48, 0xB8]);
-        self.bytes(&(function as u64).to_le_bytes());
-        self.bytes(&[0xFF, 0xD0, 0x49, 0x89, 0xC6]);
-        // pop rdi; pop rdi; pop rsi; pop rax
-        self.bytes(&[0x5F, 0x5F, 0x5E, 0x58]);
     }
 
     /// Sets the index to 0.

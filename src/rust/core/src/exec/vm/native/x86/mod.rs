@@ -1,6 +1,7 @@
 //! Native code for x86-64: AVX2, and AVX-512 where chains have functions.
 
 pub mod assembler;
+mod control;
 mod moves;
 pub mod opcodes;
 mod quotients;

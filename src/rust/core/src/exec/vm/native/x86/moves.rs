@@ -8,6 +8,12 @@ use crate::exec::vm::native::calls::Call;
 use crate::exec::vm::native::coverage::is_signed;
 use crate::exec::vm::native::emit::{Emitter, Lanes, Location};
 
+/// Fourths of a vector, in another order.
+const FOURTHS: Vector = vector_wide(1, 3, true, 0x01);
+
+/// Integers of 4 bytes as such of 8.
+const LONG_OF_SIGNED: Vector = vector(1, 2, 0x25);
+
 impl Emitter<'_> {
     pub fn op(&mut self, x: Vector, to: u8, first: u8, second: Source) {
         self.instruction(x, to, first, second, None);
@@ -196,7 +202,7 @@ impl Emitter<'_> {
     pub fn joined(&mut self, elements: &[usize], bytes: usize) -> u8 {
         let (lower, upper) = elements.split_at(elements.len() / 2);
         let to = self.half(lower, bytes);
-        let other = self.half(upper, bytes);
+        let other = if upper == lower { to } else { self.half(upper, bytes) };
         self.assembler.vector(vector(1, 3, 0x18), true, to, to, Source::Register(other), Some(1));
         to
     }
@@ -221,6 +227,39 @@ impl Emitter<'_> {
         self.locked = locked;
         self.locked[to as usize] = true;
         to
+    }
+
+    /// Elements of a vector as those of a dtype of another width; those of 4 bytes are there twice.
+    pub fn converted_lanes(&mut self, v: usize, from: DType, to: DType) -> u8 {
+        let (x, out) = (self.register(v), self.take());
+        let (source, own) = (Source::Register(x), Source::Register(out));
+        match (from, to) {
+            (DType::I32, DType::F64) => self.op(DOUBLES, out, 0, source),
+            (DType::F32, DType::F64) => self.op(vector(0, 1, 0x5A), out, 0, source),
+            (DType::F64, DType::F32) => {
+                self.op(vector(1, 1, 0x5A), out, 0, source);
+                self.op_with(FOURTHS, out, 0, own, 0x44);
+            }
+            (_, to) if to.bytes() == 8 => self.op(LONG_OF_SIGNED, out, 0, source),
+            _ => self.evens(out, x),
+        }
+        out
+    }
+
+    /// A mask as one of elements of so many bytes; those of 4 bytes are there twice.
+    pub fn masks_of(&mut self, v: usize, bytes: usize) -> u8 {
+        let (x, out) = (self.register(v), self.take());
+        match bytes {
+            8 => self.op(LONG_OF_SIGNED, out, 0, Source::Register(x)),
+            _ => self.evens(out, x),
+        }
+        out
+    }
+
+    /// The even elements of 4 bytes, twice.
+    fn evens(&mut self, to: u8, from: u8) {
+        self.op_with(vector(0, 1, 0xC6), to, from, Source::Register(from), 0x88);
+        self.op_with(FOURTHS, to, 0, Source::Register(to), 0x88);
     }
 
     /// Makes a mask of one element one of 8 bytes.

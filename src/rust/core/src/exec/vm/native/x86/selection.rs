@@ -112,7 +112,7 @@ impl Emitter<'_> {
             Op::High(by) => self.high(at, micro, by),
             Op::Doubles => self.doubles(at, operand(0)),
             Op::Integers => self.integers(operand(0), operand(1)),
-            Op::Join(_) | Op::Lane(..) => unreachable!("loops have code for these"),
+            Op::Masks(_) | Op::Join(_) | Op::Lane(..) => unreachable!("loops have code for these"),
         }
     }
 
