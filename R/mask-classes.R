@@ -64,7 +64,7 @@ mask_classes <- list(
   },
 
   class = function(x) {
-    if (stands_for_vector(x)) class(vector_like(x)) else called_from(quote(base::class), parent.frame())(x)
+    if (stands_for_vector(x)) class(vector_like(x)) else called_from("class", parent.frame())(x)
   },
 
   inherits = function(x, what, which = FALSE) {
@@ -74,7 +74,7 @@ mask_classes <- list(
 
   is = function(object, class2) {
     if (missing(class2) || !stands_for_vector(object)) {
-      return(eval.parent(as.call(c(quote(methods::is), as.list(sys.call())[-1L]))))
+      return(own_call("is", sys.call(), parent.frame()))
     }
     methods::is(object, class2) || methods::is(vector_like(object), class2)
   }

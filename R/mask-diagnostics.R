@@ -195,7 +195,7 @@ covariance_of <- function(fit) {
 # R's own function of a name for what is no model that is traced.
 of_fit <- function(name, by) {
   eval(bquote(function(model, ...) {
-    if (!is_traced_fit(model)) return(called_from(quote(stats::.(as.name(name))), parent.frame())(model, ...))
+    if (!is_traced_fit(model)) return(called_from(.(name), parent.frame())(model, ...))
     check_dots(...)
     .(by)(model)
   }))
@@ -204,7 +204,7 @@ of_fit <- function(name, by) {
 # Models of formulas that there are none of: R's own say that they call model.frame().
 no_model <- function(name) {
   eval(bquote(function(formula, data = NULL, ...) {
-    if (!needs_traced(formula, data)) return(own_stats_call(.(name), sys.call(), parent.frame()))
+    if (!needs_traced(formula, data)) return(own_call(.(name), sys.call(), parent.frame()))
     variables <- lapply(all.vars(formula), get0, environment(formula))
     given <- c(if (is.list(data)) unclass(data), variables)
     abort_concrete(.(paste0(name, "()")), Find(function(x) is_traced(x) || is_selection(x), given))
@@ -220,7 +220,7 @@ mask_diagnostics <- list(
   dffits = of_fit("dffits", quote(moves_of_fit)),
 
   anova = function(object, ..., test) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::anova), parent.frame())(object, ...))
+    if (!is_traced_fit(object)) return(called_from("anova", parent.frame())(object, ...))
     fits <- list(object, ...)
     check_fits(fits, if (is_traced_glm(object)) "`glm()`" else "`lm()`")
     if (is_traced_glm(object)) {

@@ -307,12 +307,6 @@ print.AnvilRows <- function(x, ...) {
 
 # ---- what the mask binds -----------------------------------------------------------------------------------
 
-# R's own function with the call as it was written, which some of them read.
-own_call <- function(name, call, frame) {
-  call[[1L]] <- call("::", quote(base), as.name(name))
-  eval(call, frame)
-}
-
 # Shares of counts are still those of a table.
 parts_of_table <- function(x, margin) {
   out <- prop.table(x, margin)
@@ -323,11 +317,11 @@ parts_of_table <- function(x, margin) {
 mask_groups <- list(
   levels = function(x) {
     if (is_traced(x) || is_selection(x)) return(plain_levels(x))
-    called_from(quote(base::levels), parent.frame())(x)
+    called_from("levels", parent.frame())(x)
   },
 
   `levels<-` = function(x, value) {
-    if (!is_traced_factor(x)) return(called_from(quote(base::`levels<-`), parent.frame())(x, value))
+    if (!is_traced_factor(x)) return(called_from("levels<-", parent.frame())(x, value))
     if (!is.character(value) || length(value) < length(levels(x))) {
       abort_arg("value", paste("strings, one for each of the", length(levels(x)), "levels"), describe(value))
     }
@@ -414,7 +408,12 @@ mask_groups <- list(
     if (length(given) && is_traced_frame(given[[1L]])) given <- as.list(given[[1L]])
     options <- names(given) %in% c("exclude", "useNA", "dnn", "deparse.level")
     groups <- if (any(options)) given[!options] else given
-    if (!is_traced_grouping(groups)) return(own_call("table", sys.call(), parent.frame()))
+    selected <- Find(is_selection, groups)
+    if (!is.null(selected)) {
+      groups <- without_selection("table()", selected, groups)$groups
+    } else if (!is_traced_grouping(groups)) {
+      return(own_call("table", sys.call(), parent.frame()))
+    }
     if (!(given$useNA %||% "no")[1L] %in% "no") {
       abort_arg("useNA", "\"no\" in a traced function", describe(given$useNA))
     }
@@ -430,7 +429,7 @@ mask_groups <- list(
   # Of counts, a row for each of them.
   as.data.frame = function(x, ..., responseName = "Freq", stringsAsFactors = TRUE) {
     groups <- if (is_traced(x)) attr(x, "of_table")
-    if (is.null(groups)) return(called_from(quote(base::as.data.frame), parent.frame())(x, ...))
+    if (is.null(groups)) return(called_from("as.data.frame", parent.frame())(x, ...))
     names <- names(groups) %||% character(length(groups))
     names(groups) <- ifelse(nzchar(names), names, paste0("Var", seq_along(groups)))
     grid <- expand.grid(groups, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = stringsAsFactors)

@@ -426,7 +426,7 @@ mask_numerics <- list(
 
   density = function(x, ...) {
     if (!any_traced(x, ...) && !is_selection(x)) {
-      return(called_from(quote(stats::density), parent.frame())(x, ...))
+      return(called_from("density", parent.frame())(x, ...))
     }
     density_of(x, ...)
   }

@@ -94,8 +94,9 @@
 #' that are defined in the workspace, in other functions or, for a function of a package, in the same package;
 #' S3 methods among them. A function in a list or an environment is reached where it is called as
 #' `model$loss(x)` or `losses[[i]](x)`, where it is an argument, and where a masked function, such as
-#' `sapply()`, is given it. Functions of other packages see base R's functions: where they read a
-#' traced value, it is an error of class `anvil_error_concrete`, which names the function. A function of
+#' `sapply()`, is given it. `stats::filter()` is what `filter()` is, and `stats::sd()` anvil's `sd()`.
+#' Functions of other packages see base R's functions: where they read a traced value, it is an error of
+#' class `anvil_error_concrete`, which names the function. A function of
 #' these names that is the user's own is never masked. A variable of the name hides no function in R, and
 #' none here, unless the code of the function reads the variable as well. A name is looked up when the
 #' function is traced.
@@ -260,7 +261,8 @@ bind_callees <- function(f, mask, masks) {
   code <- if (any(c("<<-", "UseMethod", "$", "[[", "@") %in% names)) code_facts(f)
   # What is assigned by `<<-` is a variable of the enclosure's.
   names <- names[!names %in% code$assigned]
-  if (isTRUE(code$calls_parts)) bind_parts(mask)
+  if (isTRUE(code$calls_parts)) bind_unless_own(mask_parts, mask)
+  if (any(names(mask_packages) %in% names)) bind_unless_own(mask_packages, mask)
   if (length(code$generics)) bind_by_vector(mask, code$generics)
   bind <- function(name, value) {
     force(value)
@@ -355,14 +357,14 @@ code_facts <- function(f) {
   )
 }
 
-# In code that calls parts of lists, these are functions that are masked when they are taken.
-bind_parts <- function(mask) {
-  for (name in c("$", "[[")) {
-    if (identical(get(name, parent.env(mask)), get(name, baseenv()))) assign(name, mask_parts[[name]], mask)
+# What takes a function from a list or from a package, in code that does: it is masked when it is taken.
+bind_unless_own <- function(functions, mask) {
+  for (name in names(functions)) {
+    if (identical(get(name, parent.env(mask)), get(name, baseenv()))) assign(name, functions[[name]], mask)
   }
 }
 
-is_mask_function <- function(f) any(vapply(c(mask_functions, mask_parts), identical, NA, f))
+is_mask_function <- function(f) any(vapply(c(mask_functions, mask_parts, mask_packages), identical, NA, f))
 
 # Functions among arguments, alone or in a list.
 masked_arguments <- function(args, masks) {

@@ -229,9 +229,9 @@ test_that("what a program cannot know is refused in a trace, with what to write"
   e <- condition_of(jit(user(function(x) which(x > 1)))(x))
   expect_s3_class(e, "anvil_error_arg")
   expect_match(conditionMessage(e), "nv_which(mask, size = n)", fixed = TRUE)
-  e <- condition_of(jit(user(function(x) stats::dist(x)))(m))
+  e <- condition_of(jit(user(function(x) stats:::dist(x)))(m))
   expect_match(conditionMessage(e), "By its name alone", fixed = TRUE)
-  e <- condition_of(jit(user(function(x) stats::filter(x, 1)))(m))
+  e <- condition_of(jit(user(function(x) stats:::filter(x, 1)))(m))
   expect_match(conditionMessage(e), "By its name alone", fixed = TRUE)
   # Outside of a trace these are R's.
   expect_equal(eigen(nv_tensor(matrix(c(0, 1, -1, 0), 2)))$values, c(1i, -1i))
