@@ -527,6 +527,7 @@ mask_groups <- list(
       return(recorded(FUN, call, function(answers) over_groups(answers, groups(), default, simplify)))
     }
     groups <- groups()
+    X <- as_flat(X)
     answers <- lapply(groups[lengths(groups) > 0L], function(at) FUN(X[array(at)], ...))
     over_groups(unname(answers), groups, default, simplify)
   },
@@ -559,11 +560,9 @@ cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, righ
     abort_arg("ordered_result", "FALSE in a traced function", describe(ordered_result))
   }
   if (missing(breaks)) abort_missing("breaks")
+  if (is_whole(breaks) && breaks >= 2) breaks <- breaks_for_cut(value_of(as_operand(x)), breaks)
   if (!is_operand(breaks) || length(breaks) < 2L) {
-    abort_arg(
-      "breaks", "the ends of the intervals in a traced function", describe(breaks),
-      "Their number is divided between the smallest and the largest element: `seq(a, b, length.out = n + 1)`."
-    )
+    abort_arg("breaks", "the ends of the intervals, or how many these are", describe(breaks))
   }
   count <- length(breaks) - 1L
   if (!is_traced(breaks)) {
@@ -581,6 +580,19 @@ cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, righ
     abort_arg("labels", paste("one for each of the", count, "intervals, or FALSE"), describe(labels))
   }
   factor_of(codes, labels)
+}
+
+# The ends of so many intervals of equal length, as cut.default() computes them.
+breaks_for_cut <- function(x, count) {
+  ends <- range(x, na.rm = TRUE)
+  width <- ends[2L] - ends[1L]
+  is_point <- width == 0
+  margin <- nv_ifelse(is_point, abs(ends[1L]), width) / 1000
+  low <- ends[1L] - margin
+  high <- ends[2L] + margin
+  steps <- seq_len(count - 1) / count
+  between <- nv_ifelse(is_point, low, ends[1L]) + steps * nv_ifelse(is_point, high - low, width)
+  joined(list(low, between, high))
 }
 
 # nolint end

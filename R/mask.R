@@ -24,10 +24,10 @@
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.
 #' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
-#'   ave rowsum aggregate xtabs contrasts`, and `as.data.frame()` of counts. A traced value becomes a factor
-#'   by `factor(g, levels = 1:k)`, or by `cut()`
-#'   at breaks: codes that know their levels, as the columns of data frames are. Logicals are groups with the
-#'   levels `FALSE` and `TRUE`: `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
+#'   ave rowsum aggregate xtabs addmargins contrasts`, and `as.data.frame()` of counts. A traced value becomes
+#'   a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know their levels, as the
+#'   columns of data frames are. Logicals are groups with the levels `FALSE` and `TRUE`:
+#'   `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
 #'   have values for all levels; a group without elements has NaN where R has `NA`. `rowsum(x, g)` and
 #'   `aggregate(y ~ g, d, mean)` have rows for all levels, or combinations of levels, where R leaves out those
 #'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and

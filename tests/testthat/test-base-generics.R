@@ -186,7 +186,7 @@ test_that("arguments that do not fit are refused by name", {
   refused(cor(m, use = "complete", method = "kendall"), "use")
   refused(rank(x, ties.method = "random"), "ties.method")
   refused(rank(x, na.last = FALSE), "na.last")
-  refused(approx(x, x), "xout")
+  refused(approx(x, x, n = 0), "n")
   refused(approx(x, xout = 1), "y")
   refused(approx(x, x, 1, method = "spline"), "method")
   refused(svd(m, 3), "nu")

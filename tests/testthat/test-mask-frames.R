@@ -13,6 +13,11 @@ expect_as_r <- function(f, data = d) {
   expect_equal(got, plain_numbers(f(data)), tolerance = 1e-10, label = deparse1(body(f)))
 }
 
+test_that("an element is of a row and a column", {
+  expect_as_r(function(d) d[[2, "x"]] + d[["y"]][[3]])
+  expect_as_r(function(d) d[["x", exact = TRUE]][2])
+})
+
 test_that("rows where a computed mask holds are a selection of each column", {
   expect_as_r(function(d) { e <- d[d$y > 3, ]; mean(e$x) })
   expect_as_r(function(d) { e <- d[d$y > 3 & d$x > 1, c("x", "y")]; sum(e$x * e$y) })
