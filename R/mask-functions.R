@@ -304,11 +304,14 @@ mask_base <- list(
 # What takes a part of a list or an environment, where it is called: a function that is masked, too.
 mask_parts <- list(
   `$` = function(x, name) {
-    part <- eval(call("$", quote(x), substitute(name)))
+    call <- call("$", quote(x), substitute(name))
+    # R looks for a method of the user's where it is called.
+    if (is.object(x)) call[[1L]] <- base::`$`
+    part <- if (is.object(x)) eval(call, list(x = x), parent.frame()) else eval(call)
     if (is.function(part)) reached(part, parent.frame()) else part
   },
   `[[` = function(x, ...) {
-    part <- x[[...]]
+    part <- if (is.object(x)) called_from("[[", parent.frame())(x, ...) else x[[...]]
     if (is.function(part)) reached(part, parent.frame()) else part
   }
 )

@@ -129,11 +129,11 @@
 #' @name masked-functions
 NULL
 
-mask_functions <- c(
+mask_functions <- with_users_methods(c(
   mask_base, mask_calls, mask_classes, mask_conditions, mask_counts, mask_diagnostics, mask_formulas,
   mask_frames, mask_glm, mask_groups, mask_interpolation, mask_models, mask_nls, mask_numerics,
   mask_statistics, mask_tests
-)
+))
 
 # A user's function with a mask, and so what it calls, and one that R made of points, see interpolating(); any
 # other function as it is. `masks` are those that there are, one for each enclosure.
@@ -257,6 +257,8 @@ bind_callees <- function(f, mask, masks) {
   names <- unique(c(all.names(body(f), unique = TRUE), unlist(lapply(formals(f), all.names, unique = TRUE))))
   # `second(x) <- 1` calls `second<-`.
   if (any(c("<-", "=") %in% names)) names <- c(names, paste0(names, "<-"))
+  # Of masked functions and of operators there may be methods of the user's, too.
+  generics <- c(names, "Ops", "Math", "Summary")
   names <- names[!names %in% ls(mask, all.names = TRUE, sorted = FALSE)]
   code <- if (any(c("<<-", "UseMethod", "$", "[[", "@") %in% names)) code_facts(f)
   # What is assigned by `<<-` is a variable of the enclosure's.
@@ -271,7 +273,7 @@ bind_callees <- function(f, mask, masks) {
   at <- parent.env(mask)
   repeat {
     if (is_outside(at, masks)) break
-    methods <- methods_in(at, names)
+    methods <- setdiff(methods_in(at, generics), ls(mask, all.names = TRUE, sorted = FALSE))
     here <- c(.Call(anvil_bound, names, at), methods)
     still <- here[!vapply(here, function(name) bindingIsActive(as.name(name), at), NA)]
     functions <- functions_in(at, still)
