@@ -277,12 +277,17 @@ dim.AnvilRows <- function(x) {
 #' @export
 `[.AnvilRows` <- function(x, i, j, drop = TRUE) {
   subscripts <- nargs() - 1L - !missing(drop)
-  columns <- if (subscripts == 1L) i else if (missing(i) && !missing(j)) j
+  if (subscripts == 2L && !missing(i)) {
+    given <- unclass(x)[if (missing(j)) TRUE else j]
+    rows <- lapply(given, function(column) column[i])
+    if (length(rows) == 1L && drop) return(rows[[1L]])
+    # One row is a data frame, too.
+    rows <- lapply(rows, function(x) if (is_selection(x)) x else with_levels(as_flat(x), x))
+    return(if (any_selection_in(rows)) frame_rows(rows) else frame_of(rows, length(rows[[1L]])))
+  }
+  columns <- if (subscripts == 1L) i else if (!missing(j)) j
   if (is.null(columns) || is_value(columns)) {
-    abort_arg(
-      "i", "left out, or columns", "a subscript of rows that a computed mask selects",
-      "Subscript a column, as `d$x[d$y > 0]`."
-    )
+    abort_arg("i", "columns, or rows with a comma", describe(columns), "Subscript rows as `d[i, ]`.")
   }
   if (length(columns) == 1L && subscripts == 2L && drop) x[[columns]] else frame_rows(unclass(x)[columns])
 }
