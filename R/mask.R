@@ -67,8 +67,8 @@
 #' * tests: `t.test var.test cor.test wilcox.test kruskal.test bartlett.test oneway.test chisq.test prop.test
 #'   binom.test mcnemar.test friedman.test Box.test shapiro.test`. They give lists of what R's give, such as
 #'   `cor.test(x, y)$p.value`, without a class and without text. `wilcox.test()` has R's exact p-value where
-#'   no elements are equal; of selections, and in `cor.test()` by ranks, it takes `exact = FALSE`. Missing
-#'   values are not left out;
+#'   no elements are equal, and elsewhere the normal one, as R before 4.6; of selections, and in `cor.test()`
+#'   by ranks, it takes `exact = FALSE`. Missing values are not left out;
 #' * `uniroot optimize integrate density` of functions and elements that are traced. `uniroot()` and
 #'   `optimize()` take R's steps, each with one call of the function in a loop of the program; what they find
 #'   has derivatives with respect to what the function uses, as its equation says them. `integrate()` halves
