@@ -447,10 +447,11 @@ mask_formulas <- list(
     log(rows_of_fit(object)) * parameters_of(object) - 2 * log_likelihood(object)
   },
 
-  xtabs = function(formula = ~., data, ...) {
+  xtabs = function(formula = ~., data, ..., na.rm = getRversion() < "4.4.0") {
     if (missing(data)) data <- NULL
     if (!needs_traced(formula, data)) return(own_call("xtabs", sys.call(), parent.frame()))
     check_dots(...)
+    check_flag("na.rm", na.rm)
     terms <- terms_of(formula, data)
     variables <- variables_of(terms, data)
     response <- attr(terms, "response")
@@ -458,7 +459,7 @@ mask_formulas <- list(
     if (!response) return(do.call(mask_groups$table, right, quote = TRUE))
     groups <- grouping_of("xtabs()", "formula", right, length(variables[[response]]))
     numbers <- as_flat(value_of(as_operand(variables[[response]])))
-    groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
+    if (na.rm) groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
     out <- answers_of_groups(by_segments(sum, numbers, groups), groups, 0, TRUE)
     attr(out, "of_table") <- groups$levels
     out
