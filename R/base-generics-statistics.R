@@ -237,8 +237,14 @@ order.AnvilValue <- function(..., na.last = TRUE, decreasing = FALSE, method = c
     )))))
   }
   if (!isTRUE(na.last)) abort_arg("na.last", "TRUE in a traced function", describe(na.last))
-  keys <- lapply(keys, function(x) if (is_value(x)) as_vector(x) else as_operand(x))
+  keys <- lapply(keys, function(x) if (is_value(x)) as_vector(x) else as_operand(sorting_key(x)))
   do.call(nv_order, c(unname(keys), list(decreasing = decreasing)))
+}
+
+# Numbers in the order of R's strings, factors, dates and the like.
+sorting_key <- function(x) {
+  if (is_selection(x) || !is.character(x) && !is.object(x)) return(x)
+  as.integer(base::rank(by_base(xtfrm(x)), na.last = "keep", ties.method = "min"))
 }
 
 #' @export rank
@@ -349,9 +355,7 @@ approx <- function(x, y = NULL, xout, method = "linear", n = 50, yleft, yright, 
 approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 50, yleft = NULL,
                               yright = NULL, rule = 1, f = 0, ties = mean, na.rm = TRUE) {
   method <- chosen("method", method, c("linear", "constant"))
-  for (arg in c("y", "xout")) {
-    if (is.null(get(arg))) abort_arg(arg, "given for tensors", "left out")
-  }
+  if (is.null(y)) abort_arg("y", "given for tensors", "left out")
   if (is_selection(x) || is_selection(y)) {
     points <- selected_points(x, y)
     x <- points[[1L]]
@@ -370,6 +374,12 @@ approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 5
   at <- nv_order(x)
   x <- nv_subset(x, at)
   y <- nv_subset(as_operand(y), at)
+  if (is.null(xout)) {
+    if (!is_whole(n) || n < 1) abort_arg("n", "a whole number, at least 1", describe(n))
+    # The last of them is the last point, whatever is rounded.
+    between <- x[1L] + (seq_len(n) - 1) * ((x[length(x)] - x[1L]) / max(n - 1, 1))
+    xout <- nv_min(between, x[length(x)])
+  }
   out <- if (method == "constant") {
     steps(x, y, as_operand(xout), rule, f)
   } else {

@@ -16,7 +16,13 @@ refuse_reading <- function(x) {
 abort_concrete <- function(what, x) {
   parents <- sys.parents()
   at <- sys.nframe() - 1L
-  while (at > 0L && is_ours(sys.function(at))) {
+  # What this package calls of R's, such as lapply(), is its own doing.
+  is_own_doing <- function(at) {
+    f <- sys.function(at)
+    is_ours(f) || is_of_package(f) && !is_eval(at) && parents[at] > 0L && parents[at] < at &&
+      is_ours(sys.function(parents[at])) && !is_mask_function(sys.function(parents[at]))
+  }
+  while (at > 0L && is_own_doing(at)) {
     # A method is called by the name of its generic.
     generic <- get0(".Generic", sys.frame(at), inherits = FALSE)
     # R's match() calls mtfrm().

@@ -90,7 +90,8 @@ user_frame <- function(above) {
   i <- sys.nframe() - above
   while (i > 0L) {
     fun <- sys.function(i)
-    if (is_ours(fun)) {
+    # What calls R's own for a masked function has the user's environment.
+    if (is_ours(fun) || isTRUE(attr(fun, "calls_own"))) {
       call <- tidy_call(
         sys.call(i), sys.frame(i), if (parents[i] > 0L) sys.frame(parents[i]) else globalenv()
       )

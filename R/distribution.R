@@ -107,8 +107,20 @@ as_program <- function(f, static = character()) {
 }
 
 run_formula <- function(kind, row, x, parameters, flags) {
+  check_lengths_fit(paste0("nv_", kind, row$name), c(list(x), parameters))
   row <- row_of(row, parameters)
   row$programs[[kind]](x, parameters, c(flags, known = are_known_proper(row, parameters)))
+}
+
+# Vectors are equally long: an op of the formula would say that it cannot combine others.
+check_lengths_fit <- function(name, values) {
+  sizes <- lengths(values)
+  if (length(unique(sizes[sizes != 1L])) < 2L || any(lengths(lapply(values, dim)) > 1L)) return(invisible())
+  apart <- unique(sizes[sizes != 1L])[1:2]
+  abort("anvil_error_shape", paste0(
+    "`", name, "()` cannot combine shapes (", apart[1L], ") and (", apart[2L], ").\nx Vectors must be ",
+    "equally long.\ni `rep_len(x, ", max(apart), ")` repeats the shorter one as R recycles it."
+  ))
 }
 
 # Whether all parameters are R numbers for which the formulas hold: then nothing guards them. They may be

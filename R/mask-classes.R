@@ -54,6 +54,61 @@ with_mode <- function(x, mode, what) {
   with_names_of(nv_reshape(traced_vector(x, mode[1L], what), dim(x)), x)
 }
 
+# ---- methods of the user's for what is masked --------------------------------------------------------------
+
+# Masked functions for which R looks for a method of the first argument, and which do not do so themselves.
+# R finds methods that a function defines in calls of that function alone.
+with_local_methods <- c(
+  "[<-", "[[<-", "c", "unlist", "as.numeric", "as.double", "sum", "prod", "max", "min", "range", "any", "all",
+  "as.matrix", "t", "scale", "log", "seq", "rowsum", "relevel", "droplevels", "cut", "split", "split<-", "by",
+  "prcomp", "princomp", "pacf"
+)
+
+groups_of_generics <- c(
+  log = "Math", sum = "Summary", prod = "Summary", max = "Summary", min = "Summary", range = "Summary",
+  any = "Summary", all = "Summary"
+)
+
+# Whether there is a method that is neither R's nor ours.
+is_users_class <- function(name, x, frame) {
+  if (inherits(x, taken_classes) || is_selection(x)) return(FALSE)
+  names <- c(name, if (name %in% c("as.numeric", "as.double")) c("as.double", "as.numeric"))
+  names <- c(names, groups_of_generics[name][name %in% names(groups_of_generics)])
+  for (class in outer(names, class(x), paste, sep = ".")) {
+    method <- get0(class, frame, mode = "function")
+    if (is.null(method)) next
+    if (is.primitive(method)) next
+    home <- topenv(environment(method))
+    if (!isNamespace(home) || !is_of_r(home)) return(TRUE)
+  }
+  FALSE
+}
+
+# R's own generic, called where the user calls it. What the first argument is, has been found already.
+by_users_method <- function(name, arg, x, call, frame) {
+  is_first <- arg == "..." || (names(call)[2L] %||% "") %in% c("", arg)
+  if (is_first && is.call(call[[2L]])) call[[2L]] <- call("quote", x)
+  own_call(name, call, frame)
+}
+
+# Masked functions with this before what they do.
+with_users_methods <- function(functions) {
+  for (name in intersect(with_local_methods, names(functions))) {
+    f <- functions[[name]]
+    arg <- names(formals(f))[1L]
+    is_given <- if (arg == "...") quote(...length()) else call("!", call("missing", as.name(arg)))
+    first <- as.name(if (arg == "...") "..1" else arg)
+    body(f) <- bquote({
+      if (.(is_given) && is.object(.(first)) && is_users_class(.(name), .(first), parent.frame())) {
+        return(by_users_method(.(name), .(arg), .(first), sys.call(), parent.frame()))
+      }
+      .(body(f))
+    })
+    functions[[name]] <- f
+  }
+  functions
+}
+
 mask_classes <- list(
   `storage.mode<-` = function(x, value) {
     if (is_traced(x)) with_mode(x, value, "`storage.mode<-`") else `storage.mode<-`(x, value)
@@ -64,7 +119,7 @@ mask_classes <- list(
   },
 
   class = function(x) {
-    if (stands_for_vector(x)) class(vector_like(x)) else called_from(quote(base::class), parent.frame())(x)
+    if (stands_for_vector(x)) class(vector_like(x)) else called_from("class", parent.frame())(x)
   },
 
   inherits = function(x, what, which = FALSE) {
@@ -74,7 +129,7 @@ mask_classes <- list(
 
   is = function(object, class2) {
     if (missing(class2) || !stands_for_vector(object)) {
-      return(eval.parent(as.call(c(quote(methods::is), as.list(sys.call())[-1L]))))
+      return(own_call("is", sys.call(), parent.frame()))
     }
     methods::is(object, class2) || methods::is(vector_like(object), class2)
   }

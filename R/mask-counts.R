@@ -256,7 +256,7 @@ of_values <- function(name, by) {
   eval(bquote(function(...) {
     traced <- any_traced(...) || any_selection(...)
     if (!traced && (!...length() || !is_traced_frame(..1))) {
-      return(own_stats_call(.(name), sys.call(), parent.frame()))
+      return(own_call(.(name), sys.call(), parent.frame()))
     }
     .(by)(...)
   }))

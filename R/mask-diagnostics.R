@@ -24,10 +24,22 @@ leverages <- function(fit) {
   nv_reduce_sum(unname(rows_by_triangle(fit, x))^2, axes = 2L)
 }
 
+# From R 4.6 on diagnostics of glm() are of weighted working residuals and of Pearson's, before that of those
+# of the deviance.
+of_pearson <- function() getRversion() >= "4.6.0"
+
 weighted_residuals <- function(fit) {
-  left <- if (is_traced_glm(fit)) residuals_of_glm(fit) else fit$residuals
-  if (is_traced_glm(fit) || is.null(fit$weights)) return(left)
-  left * sqrt(fit$weights)
+  is_glm <- is_traced_glm(fit)
+  if (is_glm && !of_pearson()) return(residuals_of_glm(fit))
+  left <- if (is_glm) residuals_of_glm(fit, "working") else fit$residuals
+  if (is.null(fit$weights)) return(left)
+  left * (if (is_glm) of_rows_of(fit, sqrt(whole_variable(fit$weights))) else sqrt(fit$weights))
+}
+
+# Those that are divided by their deviation.
+residuals_to_scale <- function(fit) {
+  if (is_traced_glm(fit) && of_pearson()) return(elements_of(residuals_of_glm(fit, "pearson")))
+  elements_of(weighted_residuals(fit))
 }
 
 # The dispersion of a model: 1, or a sum of squares.
@@ -41,16 +53,20 @@ finite_or_nan <- function(x) {
   nv_ifelse(nv_is_finite(x), x, NaN)
 }
 
-# Without the row of each residual, the deviation of the others.
+# Without the row of each residual, the deviation of the others; from R 4.6 on 1 where a family says so.
 deviation_without <- function(fit, left, h) {
+  if (of_pearson() && is_traced_glm(fit) && !glm_families[[fit$family$family]]$spread) return(1)
   sqrt((sum(left^2) - left^2 / (1 - h)) / (fit$df.residual - 1))
 }
 
 standardized <- function(fit, by_others) {
   h <- of_rows_of(fit, leverages(fit))
-  left <- elements_of(weighted_residuals(fit))
+  left <- residuals_to_scale(fit)
   if (!by_others) return(of_each_row(fit, left / sqrt(dispersion_of(fit) * (1 - h))))
-  if (!is_traced_glm(fit)) return(of_each_row(fit, left / (deviation_without(fit, left, h) * sqrt(1 - h))))
+  if (!is_traced_glm(fit) || of_pearson()) {
+    scale <- deviation_without(fit, elements_of(weighted_residuals(fit)), h)
+    return(of_each_row(fit, left / (scale * sqrt(1 - h))))
+  }
   pearson <- elements_of(residuals_of_glm(fit, "pearson"))
   out <- sign(left) * sqrt(left^2 + h * pearson^2 / (1 - h))
   if (glm_families[[fit$family$family]]$spread) out <- out / deviation_without(fit, left, h)
@@ -195,7 +211,7 @@ covariance_of <- function(fit) {
 # R's own function of a name for what is no model that is traced.
 of_fit <- function(name, by) {
   eval(bquote(function(model, ...) {
-    if (!is_traced_fit(model)) return(called_from(quote(stats::.(as.name(name))), parent.frame())(model, ...))
+    if (!is_traced_fit(model)) return(called_from(.(name), parent.frame())(model, ...))
     check_dots(...)
     .(by)(model)
   }))
@@ -204,7 +220,7 @@ of_fit <- function(name, by) {
 # Models of formulas that there are none of: R's own say that they call model.frame().
 no_model <- function(name) {
   eval(bquote(function(formula, data = NULL, ...) {
-    if (!needs_traced(formula, data)) return(own_stats_call(.(name), sys.call(), parent.frame()))
+    if (!needs_traced(formula, data)) return(own_call(.(name), sys.call(), parent.frame()))
     variables <- lapply(all.vars(formula), get0, environment(formula))
     given <- c(if (is.list(data)) unclass(data), variables)
     abort_concrete(.(paste0(name, "()")), Find(function(x) is_traced(x) || is_selection(x), given))
@@ -220,7 +236,7 @@ mask_diagnostics <- list(
   dffits = of_fit("dffits", quote(moves_of_fit)),
 
   anova = function(object, ..., test) {
-    if (!is_traced_fit(object)) return(called_from(quote(stats::anova), parent.frame())(object, ...))
+    if (!is_traced_fit(object)) return(called_from("anova", parent.frame())(object, ...))
     fits <- list(object, ...)
     check_fits(fits, if (is_traced_glm(object)) "`glm()`" else "`lm()`")
     if (is_traced_glm(object)) {

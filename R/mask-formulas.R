@@ -377,7 +377,7 @@ mask_formulas <- list(
   model.matrix = function(object, data = environment(object), contrasts.arg = NULL, xlev = NULL, ...) {
     if (is_traced_fit(object)) return(attr(object, "design"))
     if (!needs_traced(object, if (!missing(data)) data)) {
-      return(own_stats_call("model.matrix", sys.call(), parent.frame()))
+      return(own_call("model.matrix", sys.call(), parent.frame()))
     }
     if (missing(data)) data <- NULL
     terms <- terms_of(object, data)
@@ -393,7 +393,7 @@ mask_formulas <- list(
     w <- if (!missing(weights)) eval(substitute(weights), unclass(given), parent.frame())
     rows <- if (!missing(subset)) rows_of_subset(substitute(subset), given, formula)
     if (!needs_traced(formula, given) && !is_traced(w) && !is_traced(rows)) {
-      return(own_stats_call("lm", sys.call(), parent.frame()))
+      return(own_call("lm", sys.call(), parent.frame()))
     }
     check_dots(..., .known = c("model", "x", "y", "qr", "singular.ok", "contrasts"))
     call <- sys.call()
@@ -404,7 +404,7 @@ mask_formulas <- list(
     if (is_traced_glm(object)) return(summary_of_glm(object, ...))
     if (is_traced_fit(object)) return(summary_of_fit(object, ...))
     if (is_traced_nls(object)) return(summary_of_nls(object))
-    called_from(quote(base::summary), parent.frame())(object, ...)
+    called_from("summary", parent.frame())(object, ...)
   },
 
   vcov = function(object, ...) {
@@ -417,11 +417,11 @@ mask_formulas <- list(
     if (is.list(object) && !is.object(object) && is_traced(object$cov.unscaled)) {
       return(object$cov.scaled %||% (object$sigma^2 * object$cov.unscaled))
     }
-    called_from(quote(stats::vcov), parent.frame())(object, ...)
+    called_from("vcov", parent.frame())(object, ...)
   },
 
   confint = function(object, parm, level = 0.95, ...) {
-    if (!is_traced_fit(object)) return(own_stats_call("confint", sys.call(), parent.frame()))
+    if (!is_traced_fit(object)) return(own_call("confint", sys.call(), parent.frame()))
     if (is_traced_glm(object)) {
       hint <- "R's are of the likelihood. Those of Wald's are `confint.default(fit)`."
       abort_arg("object", "what `lm()` gives", "what `glm()` gives", hint)
@@ -432,25 +432,26 @@ mask_formulas <- list(
 
   logLik = function(object, ...) {
     if (is_traced_model(object)) return(log_likelihood(object))
-    called_from(quote(stats::logLik), parent.frame())(object, ...)
+    called_from("logLik", parent.frame())(object, ...)
   },
 
   AIC = function(object, ..., k = 2) {
-    if (!is_traced_model(object)) return(called_from(quote(stats::AIC), parent.frame())(object, ..., k = k))
+    if (!is_traced_model(object)) return(called_from("AIC", parent.frame())(object, ..., k = k))
     check_dots(...)
     k * parameters_of(object) - 2 * log_likelihood(object)
   },
 
   BIC = function(object, ...) {
-    if (!is_traced_model(object)) return(called_from(quote(stats::BIC), parent.frame())(object, ...))
+    if (!is_traced_model(object)) return(called_from("BIC", parent.frame())(object, ...))
     check_dots(...)
     log(rows_of_fit(object)) * parameters_of(object) - 2 * log_likelihood(object)
   },
 
-  xtabs = function(formula = ~., data, ...) {
+  xtabs = function(formula = ~., data, ..., na.rm = getRversion() < "4.4.0") {
     if (missing(data)) data <- NULL
-    if (!needs_traced(formula, data)) return(own_stats_call("xtabs", sys.call(), parent.frame()))
+    if (!needs_traced(formula, data)) return(own_call("xtabs", sys.call(), parent.frame()))
     check_dots(...)
+    check_flag("na.rm", na.rm)
     terms <- terms_of(formula, data)
     variables <- variables_of(terms, data)
     response <- attr(terms, "response")
@@ -458,24 +459,24 @@ mask_formulas <- list(
     if (!response) return(do.call(mask_groups$table, right, quote = TRUE))
     groups <- grouping_of("xtabs()", "formula", right, length(variables[[response]]))
     numbers <- as_flat(value_of(as_operand(variables[[response]])))
-    groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
+    if (na.rm) groups$codes <- nv_ifelse(complete_rows(list(numbers)), groups$codes, 0L)
     out <- answers_of_groups(by_segments(sum, numbers, groups), groups, 0, TRUE)
     attr(out, "of_table") <- groups$levels
     out
   },
 
   aggregate = function(x, by, FUN, ..., data) {
-    if (missing(x)) return(own_stats_call("aggregate", sys.call(), parent.frame()))
+    if (missing(x)) return(own_call("aggregate", sys.call(), parent.frame()))
     if (inherits(x, "formula")) {
       if (!missing(data) && missing(FUN)) FUN <- by
-      if (missing(data)) data <- by
-      if (!needs_traced(x, data)) return(own_stats_call("aggregate", sys.call(), parent.frame()))
+      if (missing(data)) data <- if (!missing(by)) by
+      if (!needs_traced(x, data)) return(own_call("aggregate", sys.call(), parent.frame()))
       FUN <- reached(match.fun(FUN), parent.frame())
       sides <- formula_sides(x, data)
       return(aggregated(columns_to_group(sides$left, sides$name), sides$right, FUN, ..., of_formula = TRUE))
     }
     traced <- is_traced(x) || is_traced_frame(x) || !missing(by) && is_traced_grouping(by)
-    if (!traced) return(own_stats_call("aggregate", sys.call(), parent.frame()))
+    if (!traced) return(own_call("aggregate", sys.call(), parent.frame()))
     FUN <- reached(match.fun(FUN), parent.frame())
     if (!is.list(by)) abort_arg("by", "a list of groups", describe(by))
     names <- names(by) %||% character(length(by))
@@ -484,11 +485,5 @@ mask_formulas <- list(
     aggregated(columns, setNames(unclass(by), names), FUN, ...)
   }
 )
-
-# R's own function with the call as it was written.
-own_stats_call <- function(name, call, frame) {
-  call[[1L]] <- call("::", quote(stats), as.name(name))
-  eval(call, frame)
-}
 
 # nolint end

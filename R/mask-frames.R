@@ -192,7 +192,7 @@ mask_frames <- list(
   },
 
   na.omit = function(object, ...) {
-    if (!is_traced_frame(object)) return(called_from(quote(stats::na.omit), parent.frame())(object, ...))
+    if (!is_traced_frame(object)) return(called_from("na.omit", parent.frame())(object, ...))
     rows_where(object, complete_rows(unclass(object)))
   },
 
@@ -238,12 +238,12 @@ mask_frames <- list(
     }
     if (is_traced(group) && is_r_vector(x)) x <- value_of(as_operand(x))
     if (is.list(x) && holds_tracer(x)) abort_arg("x", "a vector, a matrix or a data frame", describe(x))
-    called_from(quote(base::rowsum), parent.frame())(x, group, ...)
+    called_from("rowsum", parent.frame())(x, group, ...)
   },
 
   stack = function(x, ...) {
     if (!is_traced_frame(x) && !(is.list(x) && !is.object(x) && holds_tracer(x))) {
-      return(called_from(quote(utils::stack), parent.frame())(x, ...))
+      return(called_from("stack", parent.frame())(x, ...))
     }
     check_dots(...)
     x <- Filter(function(v) is.null(levels(v)) && !is.character(v), as.list(x))

@@ -71,12 +71,31 @@ subset_of_known <- function(x, ...) {
   from_r(`[.AnvilValue`(from_r(x), ...))
 }
 
+# The name of a function of R's with that of its package, which no mask binds in the place of `stats::sd`.
+own_name <- function(name) {
+  f <- r_function(name)
+  package <- if (is.primitive(f)) "base" else getNamespaceName(environment(f))
+  call(":::", as.name(package), as.name(name))
+}
+
+# The same of R's factors: a factor of codes.
+subset_of_factor <- function(x, ...) {
+  codes <- .Call(anvil_trace_lift, as_operand(as.integer(x)), "x")
+  `[.AnvilValue`(from_r(factor_of(codes, levels(x))), ...)
+}
+
 # R's own generic, called from the user's frame: R looks for methods where a generic is called.
-called_from <- function(generic, frame) {
-  own <- eval(bquote(function(...) .(generic)(...)))
+called_from <- function(name, frame) {
+  own <- eval(bquote(function(...) .(own_name(name))(...)))
   environment(own) <- frame
   attr(own, "calls_own") <- TRUE
   own
+}
+
+# R's own function with the call as it was written, which some of them read.
+own_call <- function(name, call, frame) {
+  call[[1L]] <- own_name(name)
+  eval(call, frame)
 }
 
 with_dimnames <- function(x, names) {
@@ -129,7 +148,8 @@ mask_base <- list(
     }
     if (inherits(x, "AnvilSelection")) return(`[.AnvilSelection`(...))
     if (inherits(x, "AnvilValue")) return(`[.AnvilValue`(...))
-    called_from(quote(base::`[`), parent.frame())(...)
+    if (is.factor(x) && any_traced_subscript(...)) return(subset_of_factor(...))
+    called_from("[", parent.frame())(...)
   },
 
   `[<-` = function(x, ..., value) {
@@ -284,14 +304,32 @@ mask_base <- list(
 # What takes a part of a list or an environment, where it is called: a function that is masked, too.
 mask_parts <- list(
   `$` = function(x, name) {
-    part <- eval(call("$", quote(x), substitute(name)))
+    call <- call("$", quote(x), substitute(name))
+    # R looks for a method of the user's where it is called.
+    if (is.object(x)) call[[1L]] <- base::`$`
+    part <- if (is.object(x)) eval(call, list(x = x), parent.frame()) else eval(call)
     if (is.function(part)) reached(part, parent.frame()) else part
   },
   `[[` = function(x, ...) {
-    part <- x[[...]]
+    part <- if (is.object(x)) called_from("[[", parent.frame())(x, ...) else x[[...]]
     if (is.function(part)) reached(part, parent.frame()) else part
   }
 )
+
+# What says of which package a function is: of R's own, it gives what their names alone are in traced code.
+mask_packages <- list(
+  `::` = function(pkg, name) {
+    name <- as.character(substitute(name))
+    as_by_name(getExportedValue(as.character(substitute(pkg)), name), name, parent.frame())
+  }
+)
+
+as_by_name <- function(value, name, frame) {
+  if (!is.function(value)) return(value)
+  own <- if_it_fails(r_function(name), NULL)
+  if (!identical(value, own)) return(reached(value, frame))
+  mask_functions[[name]] %||% if (is_generic_here(name)) get(name, topenv()) else value
+}
 
 # The positions in an array of rows, columns and so on, each of which must be one of its axis.
 position_of_element <- function(at, sizes) {

@@ -239,7 +239,7 @@ mask_glm <- list(
     beside <- if (!missing(offset)) own(substitute(offset))
     rows <- if (!missing(subset)) rows_of_subset(substitute(subset), given, formula)
     if (!needs_traced(formula, given) && !any_traced(w, beside, rows)) {
-      return(own_stats_call("glm", sys.call(), parent.frame()))
+      return(own_call("glm", sys.call(), parent.frame()))
     }
     if (!identical(method, "glm.fit")) abort_arg("method", "\"glm.fit\"", describe(method))
     from <- c(start = !is.null(start), etastart = !missing(etastart), mustart = !missing(mustart))
@@ -253,7 +253,7 @@ mask_glm <- list(
 
   glm.fit = function(x, y, weights = NULL, start = NULL, etastart = NULL, mustart = NULL, offset = NULL,
                      family = stats::gaussian(), control = list(), intercept = TRUE, singular.ok = TRUE) {
-    if (!any_traced(x, y, weights, offset)) return(own_stats_call("glm.fit", sys.call(), parent.frame()))
+    if (!any_traced(x, y, weights, offset)) return(own_call("glm.fit", sys.call(), parent.frame()))
     check_flag("intercept", intercept)
     for (name in c("start", "etastart", "mustart")) {
       if (is.null(get(name))) next
@@ -266,7 +266,7 @@ mask_glm <- list(
 
   residuals = function(object, ...) {
     if (is_traced_glm(object)) return(residuals_of_glm(object, ...))
-    called_from(quote(stats::residuals), parent.frame())(object, ...)
+    called_from("residuals", parent.frame())(object, ...)
   }
 )
 mask_glm$resid <- mask_glm$residuals

@@ -277,12 +277,17 @@ dim.AnvilRows <- function(x) {
 #' @export
 `[.AnvilRows` <- function(x, i, j, drop = TRUE) {
   subscripts <- nargs() - 1L - !missing(drop)
-  columns <- if (subscripts == 1L) i else if (missing(i) && !missing(j)) j
+  if (subscripts == 2L && !missing(i)) {
+    given <- unclass(x)[if (missing(j)) TRUE else j]
+    rows <- lapply(given, function(column) column[i])
+    if (length(rows) == 1L && drop) return(rows[[1L]])
+    # One row is a data frame, too.
+    rows <- lapply(rows, function(x) if (is_selection(x)) x else with_levels(as_flat(x), x))
+    return(if (any_selection_in(rows)) frame_rows(rows) else frame_of(rows, length(rows[[1L]])))
+  }
+  columns <- if (subscripts == 1L) i else if (!missing(j)) j
   if (is.null(columns) || is_value(columns)) {
-    abort_arg(
-      "i", "left out, or columns", "a subscript of rows that a computed mask selects",
-      "Subscript a column, as `d$x[d$y > 0]`."
-    )
+    abort_arg("i", "columns, or rows with a comma", describe(columns), "Subscript rows as `d[i, ]`.")
   }
   if (length(columns) == 1L && subscripts == 2L && drop) x[[columns]] else frame_rows(unclass(x)[columns])
 }
@@ -307,12 +312,6 @@ print.AnvilRows <- function(x, ...) {
 
 # ---- what the mask binds -----------------------------------------------------------------------------------
 
-# R's own function with the call as it was written, which some of them read.
-own_call <- function(name, call, frame) {
-  call[[1L]] <- call("::", quote(base), as.name(name))
-  eval(call, frame)
-}
-
 # Shares of counts are still those of a table.
 parts_of_table <- function(x, margin) {
   out <- prop.table(x, margin)
@@ -323,11 +322,11 @@ parts_of_table <- function(x, margin) {
 mask_groups <- list(
   levels = function(x) {
     if (is_traced(x) || is_selection(x)) return(plain_levels(x))
-    called_from(quote(base::levels), parent.frame())(x)
+    called_from("levels", parent.frame())(x)
   },
 
   `levels<-` = function(x, value) {
-    if (!is_traced_factor(x)) return(called_from(quote(base::`levels<-`), parent.frame())(x, value))
+    if (!is_traced_factor(x)) return(called_from("levels<-", parent.frame())(x, value))
     if (!is.character(value) || length(value) < length(levels(x))) {
       abort_arg("value", paste("strings, one for each of the", length(levels(x)), "levels"), describe(value))
     }
@@ -414,7 +413,12 @@ mask_groups <- list(
     if (length(given) && is_traced_frame(given[[1L]])) given <- as.list(given[[1L]])
     options <- names(given) %in% c("exclude", "useNA", "dnn", "deparse.level")
     groups <- if (any(options)) given[!options] else given
-    if (!is_traced_grouping(groups)) return(own_call("table", sys.call(), parent.frame()))
+    selected <- Find(is_selection, groups)
+    if (!is.null(selected)) {
+      groups <- without_selection("table()", selected, groups)$groups
+    } else if (!is_traced_grouping(groups)) {
+      return(own_call("table", sys.call(), parent.frame()))
+    }
     if (!(given$useNA %||% "no")[1L] %in% "no") {
       abort_arg("useNA", "\"no\" in a traced function", describe(given$useNA))
     }
@@ -430,7 +434,7 @@ mask_groups <- list(
   # Of counts, a row for each of them.
   as.data.frame = function(x, ..., responseName = "Freq", stringsAsFactors = TRUE) {
     groups <- if (is_traced(x)) attr(x, "of_table")
-    if (is.null(groups)) return(called_from(quote(base::as.data.frame), parent.frame())(x, ...))
+    if (is.null(groups)) return(called_from("as.data.frame", parent.frame())(x, ...))
     names <- names(groups) %||% character(length(groups))
     names(groups) <- ifelse(nzchar(names), names, paste0("Var", seq_along(groups)))
     grid <- expand.grid(groups, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = stringsAsFactors)
@@ -528,6 +532,7 @@ mask_groups <- list(
       return(recorded(FUN, call, function(answers) over_groups(answers, groups(), default, simplify)))
     }
     groups <- groups()
+    X <- as_flat(X)
     answers <- lapply(groups[lengths(groups) > 0L], function(at) FUN(X[array(at)], ...))
     over_groups(unname(answers), groups, default, simplify)
   },
@@ -560,11 +565,9 @@ cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, righ
     abort_arg("ordered_result", "FALSE in a traced function", describe(ordered_result))
   }
   if (missing(breaks)) abort_missing("breaks")
+  if (is_whole(breaks) && breaks >= 2) breaks <- breaks_for_cut(value_of(as_operand(x)), breaks)
   if (!is_operand(breaks) || length(breaks) < 2L) {
-    abort_arg(
-      "breaks", "the ends of the intervals in a traced function", describe(breaks),
-      "Their number is divided between the smallest and the largest element: `seq(a, b, length.out = n + 1)`."
-    )
+    abort_arg("breaks", "the ends of the intervals, or how many these are", describe(breaks))
   }
   count <- length(breaks) - 1L
   if (!is_traced(breaks)) {
@@ -582,6 +585,19 @@ cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, righ
     abort_arg("labels", paste("one for each of the", count, "intervals, or FALSE"), describe(labels))
   }
   factor_of(codes, labels)
+}
+
+# The ends of so many intervals of equal length, as cut.default() computes them.
+breaks_for_cut <- function(x, count) {
+  ends <- range(x, na.rm = TRUE)
+  width <- ends[2L] - ends[1L]
+  is_point <- width == 0
+  margin <- nv_ifelse(is_point, abs(ends[1L]), width) / 1000
+  low <- ends[1L] - margin
+  high <- ends[2L] + margin
+  steps <- seq_len(count - 1) / count
+  between <- nv_ifelse(is_point, low, ends[1L]) + steps * nv_ifelse(is_point, high - low, width)
+  joined(list(low, between, high))
 }
 
 # nolint end

@@ -150,7 +150,7 @@ mask_interpolation <- list(
   approxfun = function(x, y = NULL, method = "linear", yleft, yright, rule = 1, f = 0, ties = mean,
                        na.rm = TRUE) {
     if (!any_traced(x, y)) {
-      return(interpolating(eval.parent(as.call(c(quote(stats::approxfun), as.list(sys.call())[-1L])))))
+      return(interpolating(own_call("approxfun", sys.call(), parent.frame())))
     }
     if (is.null(y)) {
       y <- x
@@ -175,12 +175,12 @@ mask_interpolation <- list(
   quantile = function(x, ...) {
     is_ecdf <- is.function(x) && !is.primitive(x) && is_traced(environment(x)$sorted)
     if (is_ecdf) x <- environment(x)$sorted
-    called_from(quote(stats::quantile), parent.frame())(x, ...)
+    called_from("quantile", parent.frame())(x, ...)
   },
 
   stepfun = function(x, y, f = as.numeric(right), ties = "ordered", right = FALSE) {
     if (!any_traced(x, y)) {
-      return(interpolating(eval.parent(as.call(c(quote(stats::stepfun), as.list(sys.call())[-1L])))))
+      return(interpolating(own_call("stepfun", sys.call(), parent.frame())))
     }
     y <- as_flat(real_floats(y))
     n <- length(x)

@@ -131,7 +131,7 @@ mask_nls <- list(
     w <- if (!missing(weights)) eval(substitute(weights), inside, around)
     from_start <- !missing(start) && any_traced_in(as.list(start))
     if (!needs_traced(formula, data) && !from_start && !is_traced(w)) {
-      return(own_stats_call("nls", sys.call(), around))
+      return(own_call("nls", sys.call(), around))
     }
     check_dots(...)
     if (missing(start)) abort_missing("start")

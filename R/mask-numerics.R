@@ -309,8 +309,9 @@ binned <- function(x, weights, low, high, count) {
 }
 
 density_of <- function(x, bw = "nrd0", adjust = 1, kernel = names(density_kernels), weights = NULL, n = 512,
-                       from, to, cut = 3, na.rm = FALSE, ...) {
+                       from, to, cut = 3, na.rm = FALSE, old.coords = getRversion() < "4.4.0", ...) {
   check_dots(...)
+  check_flag("old.coords", old.coords)
   kernel <- chosen("kernel", kernel, names(density_kernels))
   if (!isFALSE(na.rm)) abort_arg("na.rm", "FALSE in a traced function", describe(na.rm))
   if (!is_whole(n) || n < 1) abort_arg("n", "a whole number, at least 1", describe(n))
@@ -341,7 +342,8 @@ density_of <- function(x, bw = "nrd0", adjust = 1, kernel = names(density_kernel
   mass <- binned(x, weights, low, high, count)
   # Distances from the first bin, of the second half from the other side.
   steps <- array(c(0:count, -((count - 1L):1L)))
-  smooth <- density_kernels[[kernel]](steps * (2 * (high - low) / (2 * count - 1)), bw)
+  step <- (high - low) * (if (old.coords) 2 / (2 * count - 1) else 1 / (count - 1))
+  smooth <- density_kernels[[kernel]](steps * step, bw)
   mixed <- fft(fft(mass) * Conj(fft(smooth)), inverse = TRUE)
   values <- nv_max(0, Re(mixed)[array(seq_len(count))] / (2 * count))
   known <- function(from, to, n) from + array(seq_len(n) - 1) * ((to - from) / max(n - 1, 1))
@@ -426,7 +428,7 @@ mask_numerics <- list(
 
   density = function(x, ...) {
     if (!any_traced(x, ...) && !is_selection(x)) {
-      return(called_from(quote(stats::density), parent.frame())(x, ...))
+      return(called_from("density", parent.frame())(x, ...))
     }
     density_of(x, ...)
   }

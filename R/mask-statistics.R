@@ -344,12 +344,28 @@ mask_statistics <- list(
     constant * stats::median(abs(x - center), na.rm = na.rm)
   },
 
+  addmargins = function(A, margin = seq_along(dim(A)), FUN = sum, quiet = FALSE) {
+    if (!is_traced(A)) return(own_call("addmargins", sys.call(), parent.frame()))
+    if (!is_function_of_r(FUN, "sum")) abort_arg("FUN", "`sum` in a traced function", describe(FUN))
+    if (ndims(A) > 2L || !is_numeric(margin) || !all(margin %in% seq_along(dim(A)))) {
+      abort_arg("A", "a vector or a matrix with these margins in a traced function", shown_shape(A))
+    }
+    if (ndims(A) == 1L) return(joined(list(A, Sum = sum(A))))
+    names <- dimnames(A) %||% list(NULL, NULL)
+    A <- unname(A)
+    for (axis in margin) {
+      if (!is.null(names[[axis]])) names[[axis]] <- c(names[[axis]], "Sum")
+      A <- nv_concatenate(A, nv_reduce_sum(A, axis, drop = FALSE), axis = axis)
+    }
+    from_r(with_names(A, names))
+  },
+
   # Of the lists that prcomp() and lm() give.
   predict = function(object, ...) {
     if (is_traced_glm(object)) return(predicted_by_glm(object, ...))
     if (is_traced_fit(object)) return(predicted_by_lm(object, ...))
     if (!is.list(object) || is.object(object) || !holds_tracer(object)) {
-      return(called_from(quote(stats::predict), parent.frame())(object, ...))
+      return(called_from("predict", parent.frame())(object, ...))
     }
     if (!is.null(object$rotation)) return(scores_of(object, ...))
     abort_arg("object", "what `prcomp()` or `lm()` gives", "another list", "Write what it predicts.")

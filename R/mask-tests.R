@@ -148,7 +148,7 @@ tested <- function(name, by) {
     if (missing(x)) x <- formula
     chosen <- if (!missing(subset)) substitute(subset)
     of <- arguments_of_test(.(paste0(name, "()")), x, list(...), if (!missing(data)) data, chosen)
-    if (!of$traced) return(own_stats_call(.(name), sys.call(), parent.frame()))
+    if (!of$traced) return(own_call(.(name), sys.call(), parent.frame()))
     do.call(.(by), c(of$given, if (!is.null(of$formula)) list(formula = of$formula)), quote = TRUE)
   }))
 }

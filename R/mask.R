@@ -24,10 +24,10 @@
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.
 #' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
-#'   ave rowsum aggregate xtabs contrasts`, and `as.data.frame()` of counts. A traced value becomes a factor
-#'   by `factor(g, levels = 1:k)`, or by `cut()`
-#'   at breaks: codes that know their levels, as the columns of data frames are. Logicals are groups with the
-#'   levels `FALSE` and `TRUE`: `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
+#'   ave rowsum aggregate xtabs addmargins contrasts`, and `as.data.frame()` of counts. A traced value becomes
+#'   a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know their levels, as the
+#'   columns of data frames are. Logicals are groups with the levels `FALSE` and `TRUE`:
+#'   `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
 #'   have values for all levels; a group without elements has NaN where R has `NA`. `rowsum(x, g)` and
 #'   `aggregate(y ~ g, d, mean)` have rows for all levels, or combinations of levels, where R leaves out those
 #'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
@@ -67,8 +67,8 @@
 #' * tests: `t.test var.test cor.test wilcox.test kruskal.test bartlett.test oneway.test chisq.test prop.test
 #'   binom.test mcnemar.test friedman.test Box.test shapiro.test`. They give lists of what R's give, such as
 #'   `cor.test(x, y)$p.value`, without a class and without text. `wilcox.test()` has R's exact p-value where
-#'   no elements are equal; of selections, and in `cor.test()` by ranks, it takes `exact = FALSE`. Missing
-#'   values are not left out;
+#'   no elements are equal, and elsewhere the normal one, as R before 4.6; of selections, and in `cor.test()`
+#'   by ranks, it takes `exact = FALSE`. Missing values are not left out;
 #' * `uniroot optimize integrate density` of functions and elements that are traced. `uniroot()` and
 #'   `optimize()` take R's steps, each with one call of the function in a loop of the program; what they find
 #'   has derivatives with respect to what the function uses, as its equation says them. `integrate()` halves
@@ -94,8 +94,9 @@
 #' that are defined in the workspace, in other functions or, for a function of a package, in the same package;
 #' S3 methods among them. A function in a list or an environment is reached where it is called as
 #' `model$loss(x)` or `losses[[i]](x)`, where it is an argument, and where a masked function, such as
-#' `sapply()`, is given it. Functions of other packages see base R's functions: where they read a
-#' traced value, it is an error of class `anvil_error_concrete`, which names the function. A function of
+#' `sapply()`, is given it. `stats::filter()` is what `filter()` is, and `stats::sd()` anvil's `sd()`.
+#' Functions of other packages see base R's functions: where they read a traced value, it is an error of
+#' class `anvil_error_concrete`, which names the function. A function of
 #' these names that is the user's own is never masked. A variable of the name hides no function in R, and
 #' none here, unless the code of the function reads the variable as well. A name is looked up when the
 #' function is traced.
@@ -128,11 +129,11 @@
 #' @name masked-functions
 NULL
 
-mask_functions <- c(
+mask_functions <- with_users_methods(c(
   mask_base, mask_calls, mask_classes, mask_conditions, mask_counts, mask_diagnostics, mask_formulas,
   mask_frames, mask_glm, mask_groups, mask_interpolation, mask_models, mask_nls, mask_numerics,
   mask_statistics, mask_tests
-)
+))
 
 # A user's function with a mask, and so what it calls, and one that R made of points, see interpolating(); any
 # other function as it is. `masks` are those that there are, one for each enclosure.
@@ -256,11 +257,14 @@ bind_callees <- function(f, mask, masks) {
   names <- unique(c(all.names(body(f), unique = TRUE), unlist(lapply(formals(f), all.names, unique = TRUE))))
   # `second(x) <- 1` calls `second<-`.
   if (any(c("<-", "=") %in% names)) names <- c(names, paste0(names, "<-"))
+  # Of masked functions and of operators there may be methods of the user's, too.
+  generics <- c(names, "Ops", "Math", "Summary")
   names <- names[!names %in% ls(mask, all.names = TRUE, sorted = FALSE)]
   code <- if (any(c("<<-", "UseMethod", "$", "[[", "@") %in% names)) code_facts(f)
   # What is assigned by `<<-` is a variable of the enclosure's.
   names <- names[!names %in% code$assigned]
-  if (isTRUE(code$calls_parts)) bind_parts(mask)
+  if (isTRUE(code$calls_parts)) bind_unless_own(mask_parts, mask)
+  if (any(names(mask_packages) %in% names)) bind_unless_own(mask_packages, mask)
   if (length(code$generics)) bind_by_vector(mask, code$generics)
   bind <- function(name, value) {
     force(value)
@@ -269,7 +273,7 @@ bind_callees <- function(f, mask, masks) {
   at <- parent.env(mask)
   repeat {
     if (is_outside(at, masks)) break
-    methods <- methods_in(at, names)
+    methods <- setdiff(methods_in(at, generics), ls(mask, all.names = TRUE, sorted = FALSE))
     here <- c(.Call(anvil_bound, names, at), methods)
     still <- here[!vapply(here, function(name) bindingIsActive(as.name(name), at), NA)]
     functions <- functions_in(at, still)
@@ -355,14 +359,14 @@ code_facts <- function(f) {
   )
 }
 
-# In code that calls parts of lists, these are functions that are masked when they are taken.
-bind_parts <- function(mask) {
-  for (name in c("$", "[[")) {
-    if (identical(get(name, parent.env(mask)), get(name, baseenv()))) assign(name, mask_parts[[name]], mask)
+# What takes a function from a list or from a package, in code that does: it is masked when it is taken.
+bind_unless_own <- function(functions, mask) {
+  for (name in names(functions)) {
+    if (identical(get(name, parent.env(mask)), get(name, baseenv()))) assign(name, functions[[name]], mask)
   }
 }
 
-is_mask_function <- function(f) any(vapply(c(mask_functions, mask_parts), identical, NA, f))
+is_mask_function <- function(f) any(vapply(c(mask_functions, mask_parts, mask_packages), identical, NA, f))
 
 # Functions among arguments, alone or in a list.
 masked_arguments <- function(args, masks) {

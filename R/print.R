@@ -98,8 +98,11 @@ summary.AnvilTracer <- function(object, ...) {
     abort_concrete("summary()", object)
   }
   # Of NaN, which R leaves out and counts, the program knows when it runs.
-  ends <- quantile.AnvilValue(object, na.rm = TRUE, names = FALSE)
-  out <- joined(list(ends[1:3], nv_mean(object, na_rm = TRUE), ends[4:5]))
+  summary_of(quantile.AnvilValue(object, na.rm = TRUE, names = FALSE), nv_mean(object, na_rm = TRUE))
+}
+
+summary_of <- function(quartiles, mean) {
+  out <- joined(list(quartiles[1:3], mean, quartiles[4:5]))
   names(out) <- c("Min.", "1st Qu.", "Median", "Mean", "3rd Qu.", "Max.")
   out
 }

@@ -102,7 +102,13 @@ str.AnvilSelection <- function(object, ...) {
 }
 
 #' @export
-summary.AnvilSelection <- function(object, ...) abort_concrete("summary()", object)
+summary.AnvilSelection <- function(object, ...) {
+  check_dots(..., .known = c(taken_by("summary"), "maxsum"))
+  values <- selected(object)$values
+  is_no_number <- inherits(dtype(values), c("BooleanType", "ComplexType")) || !is.null(levels(object))
+  if (is_no_number || ndims(values) > 1L) abort_concrete("summary()", object)
+  summary_of(quantile(object, na.rm = TRUE, names = FALSE), mean(object, na.rm = TRUE))
+}
 
 # ---- reductions --------------------------------------------------------------------------------------------
 

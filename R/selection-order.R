@@ -173,7 +173,7 @@ tabulate.AnvilSelection <- function(bin, nbins = NULL) {
 
 # Whether a subscript has numbers that say which of those selected are taken.
 are_numbers <- function(i) {
-  if (is_traced(i)) return(ndims(i) == 0L && !inherits(dtype(i), c("BooleanType", "ComplexType")))
+  if (is_traced(i)) return(ndims(i) < 2L && !inherits(dtype(i), c("BooleanType", "ComplexType")))
   is.numeric(i) && !is.object(i) && length(i) > 0L && !anyNA(i) && all(i >= 1) && all(i == trunc(i))
 }
 

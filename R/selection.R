@@ -12,10 +12,10 @@
 #' axis: rows `X[mask, ]`, columns `X[, mask]`, elements of a column `X[mask, j]`, of both `X[mask, mask2]`.
 #'
 #' @section What takes a selection:
-#' * reductions: `sum prod mean max min range any all var sd median mad quantile IQR fivenum anyNA
-#'   weighted.mean`, `cov cor` of two selections or of rows, and `length nrow ncol NROW NCOL dim`, which the
-#'   program computes: `sum(x[m]) / length(x[m])`. Of rows or columns also `colSums colMeans rowSums rowMeans
-#'   crossprod tcrossprod %*%`, and `apply()` of `sum` or `mean`;
+#' * reductions: `sum prod mean max min range any all var sd median mad quantile IQR fivenum summary anyNA
+#'   weighted.mean`, `table`, `cov cor` of two selections or of rows, and `length nrow ncol NROW NCOL dim`,
+#'   which the program computes: `sum(x[m]) / length(x[m])`. Of rows or columns also `colSums colMeans rowSums
+#'   rowMeans crossprod tcrossprod %*%`, and `apply()` of `sum` or `mean`;
 #' * what is computed for each element: operators, `log exp sqrt abs round` and the like, `is.na ifelse pmax
 #'   pmin`, `dnorm` and its like, `sweep t` of rows, and the `nv_` functions of this kind. The result is a
 #'   selection by the same mask. Two selections need the same mask: a variable, or the same expression
@@ -24,8 +24,8 @@
 #'   findInterval`, whose results are selections, `which.max which.min tabulate`, and `c cbind rbind`, which
 #'   join selections: `mean(c(x[m], x[k]))`, `crossprod(cbind(1, x[m]), y[m])`;
 #' * elements by their number: `x[m][1]`, `sort(x[m])[1:2]`, `X[m, ][1, ]`, `which(m)[1]`, all of a known
-#'   size, and `x[m][-1]`, a selection. A number beyond those selected is an error, as beyond the elements of
-#'   a tensor;
+#'   size, also by numbers that the program computes, `x[m][which.max(x[m])]`, and `x[m][-1]`, a selection.
+#'   A number beyond those selected is an error, as beyond the elements of a tensor;
 #' * assignment: `x[m] <- log(x[m])`, `X[m, ] <- X[m, ] / 2`, by the same mask;
 #' * positions: `which(m)` is a selection of them, `length(which(m))` how many there are, `max(which(m))` the
 #'   last; `x[which(m)]` is `x[m]`, also where it is assigned, and `x[-which(m)]` the others: as in R, none if

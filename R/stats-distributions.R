@@ -60,8 +60,9 @@ distribution_tags <- function() {
 #' families `norm lnorm t chisq f gamma beta exp weibull logis cauchy unif binom nbinom pois geom hyper`, and
 #' `dmultinom()`.
 #'
-#' Functions of other packages, and `stats::dnorm()`, see those of stats, which read elements. `rnorm()` and
-#' its kin draw from R's own generator and refuse traced values: [nv_rnorm()] and its kin draw from a state.
+#' Functions of other packages see those of stats, which read elements, and so does `stats::dnorm()` outside
+#' of traced functions. `rnorm()` and its kin draw from R's own generator and refuse traced values:
+#' [nv_rnorm()] and its kin draw from a state.
 #'
 #' Not available for tensors: parameters of non-centrality, `ncp`.
 #'

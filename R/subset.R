@@ -176,6 +176,8 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[[",AnvilTensor,"[[.AnvilValue")
 #' @rawNamespace S3method("[[",AnvilTracer,"[[.AnvilValue")
 `[[.AnvilValue` <- function(x, ...) {
+  # A data frame, of which an element is taken, says so of its column.
+  if ("exact" %in% ...names()) return((function(..., exact) x[[...]])(...))
   .External(anvil_subset, x, substitute(...()), environment(), TRUE, NULL, TRUE)
 }
 

@@ -333,7 +333,7 @@ test_that("what is no argument is refused, in the user's call", {
   expect_identical(nv_dt(1, 2, ncp = 0), nv_dt(1, 2))
   expect_error(nv_dnorm("a"), class = "anvil_error_arg")
   expect_error(nv_dnorm(1i), class = "anvil_error_dtype")
-  expect_error(nv_dnorm(as_f64(1:2), as_f64(1:3)), class = "anvil_error_shape")
+  expect_error(nv_dnorm(as_f64(1:2), as_f64(1:3)), class = "anvil_error_shape", "`nv_dnorm()`", fixed = TRUE)
   expect_match(call_of(nv_dnorm(as_f64(1:2), as_f64(1:3))), "^nv_dnorm[(]")
   expect_match(call_of(user(function(x) dnorm(x, nv_tensor(1:3)))(as_f64(1:2))), "^dnorm[(]")
   expect_no_open_trace()

@@ -77,6 +77,45 @@ test_that("generics of the user's find the methods of vectors", {
   expect_error(jit(kind(character = function(v, ...) 1))(x), "c('double', 'numeric')", fixed = TRUE)
 })
 
+test_that("masked functions find methods of the user's, also those that a function defines", {
+  expect_as_r(user(function(x) {
+    `[[<-.rec` <- function(x, i, value) { y <- unclass(x); y[[i]] <- value + 1; structure(y, class = "rec") }
+    m <- structure(list(v = x), class = "rec")
+    m[["v"]] <- x
+    unclass(m)$v
+  }), x)
+  expect_as_r(user(function(x) {
+    `[<-.rec` <- function(x, i, value) { y <- unclass(x); y$v[i] <- value * 2; structure(y, class = "rec") }
+    m <- structure(list(v = x), class = "rec")
+    m[2] <- x[1]
+    unclass(m)$v
+  }), x)
+  expect_as_r(user(function(x) {
+    c.rec <- function(...) structure(list(v = c(1, unlist(lapply(list(...), `[[`, "v")))), class = "rec")
+    Summary.rec <- function(..., na.rm = FALSE) get(.Generic)(..1$v, 3)
+    m <- c(structure(list(v = x), class = "rec"), structure(list(v = 2 * x), class = "rec"))
+    sum(m) + max(m)
+  }), x)
+  # What gives the object is evaluated once.
+  expect_as_r(user(function(x) {
+    seq.rec <- function(n, by, ...) seq_len(n$v) * by
+    made <- 0
+    make <- function() { made <<- made + 1; structure(list(v = 3), class = "rec") }
+    seq(make(), by = x[1]) * made
+  }), x)
+  expect_as_r(user(function(x) {
+    `$.rec` <- function(x, name) function(v) unclass(x)[[name]] * v
+    `[[.rec` <- function(x, i) function(v) unclass(x)[[i]] + v
+    m <- structure(list(v = x), class = "rec")
+    m$v(2) + m[["v"]](3)
+  }), x)
+  # A method of the workspace is masked as other functions are.
+  f <- user_env(function(x) sum(structure(list(v = x), class = "rec")), sum.rec = NULL)
+  method <- function(r, ...) { y <- numeric(2); y[2] <- r$v[1]; sum(1, y) }
+  assign("sum.rec", `environment<-`(method, environment(f)), environment(f))
+  expect_as_r(f, x)
+})
+
 test_that("one element that is assigned to NULL makes what R makes of it", {
   expect_as_r(user(function(x) { v <- NULL; v[["a"]] <- x[1]; v[["b"]] <- x[2]; v$a + v$b }), x)
   expect_as_r(user(function(x) { v <- NULL; v[1] <- x[1]; v[2] <- x[2]; v }), x)

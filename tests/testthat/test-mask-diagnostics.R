@@ -34,6 +34,8 @@ test_that("leverages and residuals by them are R's", {
   expect_as_r(function(d) rstudent(lm(mpg ~ wt, d, weights = cyl)))
   expect_as_r(function(d) cooks.distance(lm(mpg ~ wt, d, weights = cyl)))
   expect_as_r(function(d) dffits(lm(mpg ~ wt, d, weights = cyl)))
+  expect_as_r(function(d) dffits(glm(mpg ~ wt, Gamma, d)))
+  expect_as_r(function(d) dffits(glm(carb ~ wt, poisson, d)))
   expect_as_r(function(d) hatvalues(glm(carb ~ wt, poisson, d)))
   expect_as_r(function(d) rstandard(glm(mpg ~ wt, Gamma, d)))
   expect_as_r(function(d) rstudent(glm(mpg ~ wt, Gamma, d)))

@@ -152,6 +152,9 @@ test_that("lm() takes rows that a computed mask selects", {
 
 test_that("aggregate() and xtabs() have all levels", {
   expect_as_r(function(d) aggregate(y ~ f, d, mean))
+  # Without data, variables are those of the function.
+  expect_as_r(function(d) { y <- d$y; f <- d$f; aggregate(y ~ f, FUN = mean)$y })
+  expect_as_r(function(d) { y <- d$y; f <- gl(2, 1, nrow(d)); aggregate(cbind(y, z = y^2) ~ f, FUN = sum)$z })
   expect_as_r(function(d) aggregate(y ~ f, data = d, mean)$y)
   expect_as_r(function(d) aggregate(y ~ s, data = d, FUN = sum))
   expect_as_r(function(d) aggregate(. ~ f, d[c("y", "x", "f")], mean))

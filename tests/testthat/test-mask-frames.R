@@ -13,6 +13,23 @@ expect_as_r <- function(f, data = d) {
   expect_equal(got, plain_numbers(f(data)), tolerance = 1e-10, label = deparse1(body(f)))
 }
 
+test_that("rows that are selected have rows at known and computed places", {
+  expect_as_r(function(d) { z <- d[d$y > 3, ]; z[which.max(z$x), "y"] })
+  expect_as_r(function(d) { z <- d[d$y > 3, ]; z[2:3, c("x", "y")]$y })
+  expect_as_r(function(d) { z <- d[d$y > 3, ]; mean(z[z$x > 2.5, ]$y) })
+  expect_as_r(function(d) { z <- d[d$y > 3, ]; z[nrow(z), 1] })
+  expect_as_r(function(d) do.call(rbind, lapply(split(d, d$f), function(z) z[which.min(z$x), ]))$y)
+  expect_as_r(function(d) { z <- d[d$y > 3, ]; sum(z[which.max(z$x), ]$f == "v") })
+  # The error says what the user wrote.
+  e <- expect_error(jit(user(function(d) d[d$y > 3, ][d$x > 1, ]))(d), class = "anvil_error_shape")
+  expect_match(deparse1(conditionCall(e)), "d[d$y > 3, ][d$x > 1, ]", fixed = TRUE)
+})
+
+test_that("an element is of a row and a column", {
+  expect_as_r(function(d) d[[2, "x"]] + d[["y"]][[3]])
+  expect_as_r(function(d) d[["x", exact = TRUE]][2])
+})
+
 test_that("rows where a computed mask holds are a selection of each column", {
   expect_as_r(function(d) { e <- d[d$y > 3, ]; mean(e$x) })
   expect_as_r(function(d) { e <- d[d$y > 3 & d$x > 1, c("x", "y")]; sum(e$x * e$y) })

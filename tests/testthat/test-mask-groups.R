@@ -49,6 +49,29 @@ refused <- function(f, ..., class = "anvil_error_concrete", says) {
   expect_match(conditionMessage(e), says, fixed = TRUE, label = deparse1(body(f)))
 }
 
+test_that("a factor of R's has elements at computed places", {
+  expect_as_r(function(x) { g <- gl(3, 1, length(x)); tapply(x[x > 0], g[x > 0], sum) }, x)
+  expect_as_r(function(x) { g <- gl(3, 1, length(x)); table(g[order(x)], x > 0) }, x)
+  expect_as_r(function(x) { g <- gl(3, 1, length(x)); table(g[x > 0]) }, x)
+  expect_as_r(function(x) { g <- gl(3, 1, length(x)); sum(g[order(x)][1:3] == "2") }, x)
+  expect_as_r(function(x) { g <- gl(3, 1, length(x)); order(g, -x) }, x)
+  expect_as_r(function(x) order(as.Date("2024-01-01") + seq_along(x) %% 2, x), x)
+  expect_as_r(function(x) order(c("b", "a")[seq_along(x) %% 2 + 1], x, decreasing = TRUE), x)
+})
+
+test_that("table() counts what is selected", {
+  expect_as_r(function(d) table(d$g[d$y > 1]), frame)
+  expect_as_r(function(d) table(d$g[d$y > 1], d$h[d$y > 1]), frame)
+  expect_as_r(function(d) with(subset(d, y > 1), table(g, y > 2)), frame)
+  # The error is not about functions that anvil calls.
+  refused(function(x) table(x[x > 0]), x, says = "table() does not take a selection")
+})
+
+test_that("groups of a matrix are of its elements", {
+  expect_as_r(function(m) tapply(m, row(m), sum), matrix(c(2, 5, -1, 4, 8, 3), 2))
+  expect_as_r(function(m) tapply(m, list(row(m), col(m) > 1), mean), matrix(c(2, 5, -1, 4, 8, 3), 2))
+})
+
 test_that("a table becomes a data frame of counts", {
   expect_as_r(function(d) as.data.frame(table(d$g))$Freq, frame)
   expect_as_r(function(d) as.data.frame(table(d$g, d$h))$Freq, frame)
@@ -165,7 +188,7 @@ test_that("split() gives selections, which unsplit() puts back", {
   expect_names(function(d) sapply(split(d$y, d$g), sum), frame, r = sapply(split(frame$y, frame$g), sum))
   refused(function(x, g) split(x, g), x, g, says = "factor(g, levels = 1:k)")
   refused(function(d) split(d$y, d$g, drop = TRUE), frame, class = "anvil_error_arg", says = "drop")
-  refused(function(d) split(d, d$g)[[1]][1, ], frame, class = "anvil_error_arg", says = "column")
+  expect_as_r(function(d) split(d, d$g)[[1]][1, "y"], frame)
   wide <- data.frame(u = y, v = x, g = known)
   expect_as_r(function(d) sapply(split(d, d$g), function(s) colMeans(s[c("u", "v")])), wide)
   expect_as_r(function(d) sapply(split(d, d$g), function(s) mean(s[, "v"])), wide)
@@ -227,7 +250,13 @@ test_that("cut() finds intervals", {
   expect_names(
     function(x) table(cut(x, c(0, 2, 9), c("lo", "hi"))), x, r = table(cut(x, c(0, 2, 9), c("lo", "hi")))
   )
-  refused(function(x) cut(x, 3), x, class = "anvil_error_arg", says = "length.out = n + 1")
+  # Into a number of intervals between the ends, of elements that may all be equal.
+  expect_as_r(function(x) cut(x, 3, labels = FALSE), x)
+  expect_as_r(function(x) as.integer(cut(x, 4, labels = letters[1:4], right = FALSE)), x)
+  expect_as_r(function(x) cut(0 * x + 3, 5, labels = FALSE), x)
+  expect_as_r(function(x) tapply(x, cut(x, 2, labels = c("lo", "hi")), mean), x)
+  refused(function(x) cut(x, 3), x, class = "anvil_error_arg", says = "labels")
+  refused(function(x) cut(x, 1), x, class = "anvil_error_arg", says = "how many")
   refused(function(x) cut(x, quantile(x)), x, class = "anvil_error_arg", says = "labels")
   error <- expect_error(jit(function(x) cut(x, c(0, 1), labels = FALSE))(nv_tensor(x)))
   expect_s3_class(error, "anvil_error_index")

@@ -17,6 +17,23 @@ refused <- function(f, x, text, class = "anvil_error_arg") {
   expect_error(jit(user(f))(nv_tensor(x)), class = class, text)
 }
 
+test_that("margins are added to tables", {
+  expect_as_r(function(m) addmargins(m), m)
+  expect_as_r(function(m) addmargins(m, 1), m)
+  expect_as_r(function(m) addmargins(m, 2), m)
+  expect_as_r(function(x) addmargins(table(x > 0, x > 2)), r)
+  expect_as_r(function(x) addmargins(table(x > 0)), r)
+  expect_as_r(function(x) addmargins(table(c(1, 1, 2), c(1, 2, 2))) * x[1], r)
+  named <- jit(user(function(m) addmargins(table(m[, 1] > 1, m[, 2] > 1))))(nv_tensor(m))
+  expect_identical(dimnames(named), list(c("FALSE", "TRUE", "Sum"), c("FALSE", "TRUE", "Sum")))
+  refused(function(m) addmargins(m, FUN = mean), m, "`sum`")
+})
+
+test_that("approx() finds its own places", {
+  expect_as_r(function(x) approx(x, x^2, n = 7)$y, r)
+  expect_as_r(function(x) approx(x, x^2)$x, r)
+})
+
 test_that("combn() puts together what is traced", {
   expect_as_r(function(x) combn(x, 2), r)
   expect_as_r(function(x) combn(x, 2, FUN = sum), r)
@@ -65,7 +82,7 @@ test_that("filter() averages and recurs", {
   expect_as_r(function(m) filter(m, 0.5, "recursive"), m)
   slopes <- gradient(user(function(x) sum(filter(x, 0.5, "recursive"))))(nv_tensor(c(1, 2, 3)))[[1L]]
   expect_equal(doubles_of(slopes), c(1.75, 1.5, 1))
-  refused(function(x) stats::filter(x, 1), r, "filter", "anvil_error_concrete")
+  refused(function(x) stats:::filter(x, 1), r, "filter", "anvil_error_concrete")
 })
 
 test_that("autocorrelations are those of R", {

@@ -342,6 +342,23 @@ test_that("it reaches functions of the user's, and no others", {
   expect_identical(environment(home$helper), home)
 })
 
+test_that("a function is what it is without the name of its package", {
+  expect_as_r(function(x) stats::sd(x) + stats::median(x))
+  expect_as_r(function(x) base::sapply(1:3, function(i) base::sum(1, x[i])))
+  expect_as_r(function(x) base::ifelse(x > 0, utils::head(x, 1), x[2]))
+  expect_as_r(function(x) sapply(list(x, x^2), stats::var))
+  expect_as_r(function(x) do.call(stats::quantile, list(x, 0.2)))
+  expect_as_r(function(x) as.vector(stats::filter(x, 0.5, "recursive")))
+  expect_as_r(function(x) { h <- stats::approxfun(1:3, x); h(1.5) })
+  expect_as_r(function(x) base::pi * x)
+  expect_as_r(function(x) { filter <- function(x) x[2]; filter(x) + sum(stats::filter(x, 0.5)) })
+  e <- expect_error(jit(user(function(x) stats::no_such(x)))(x))
+  expect_match(conditionMessage(e), "no_such", fixed = TRUE)
+  # A user's own `::` is theirs.
+  own <- user_env(function(x) stats::sd(x), `::` = function(pkg, name) function(x) x * 2)
+  expect_identical(plain(jit(own)(x)), 2 * values)
+})
+
 test_that("compiled functions are reached", {
   f <- compiler::cmpfun(user(function(x) { y <- numeric(3); for (i in 1:3) y[i] <- x[i]; c(1, y) }))
   expect_identical(plain(jit(f)(x)), c(1, values))

@@ -37,6 +37,8 @@ test_that("sums one after the other, sorted and reversed elements are selections
   expect_as_r(function(x) sum(cumprod(x[x > 0])), r)
   expect_as_r(function(x) sum(cummin(x[x > 0])), r)
   expect_as_r(function(x) sum(rev(x[x > 0])[1:2]), r)
+  expect_as_r(function(x) summary(x[x > 0]), r)
+  expect_as_r(function(x) x[x > 0][order(x[1:3])], r)
   expect_as_r(function(x) sort(x[x > 0])[1:2], r)
   expect_as_r(function(x) sort(x[x > 0], decreasing = TRUE)[2], r)
   expect_as_r(function(i) sort(i[i > 1L])[1:2], at)

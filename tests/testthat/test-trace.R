@@ -258,7 +258,7 @@ test_that("the error names the one function that reads, with advice for it", {
   expect_match(conditionMessage(e), "c(TRUE, diff(x) != 0)", fixed = TRUE)
   names(quote(c(3, 1, 2)[[which.max(x)]]), "[[", "nv_tensor(x)")
   names(quote(x * list(1, 2)[[x]]), "[[", "nv_switch()")
-  e <- traced_error(quote(stats::plogis(x)))
+  e <- traced_error(quote(stats:::plogis(x)))
   expect_match(conditionMessage(e), "anvil's own `plogis()` takes traced values", fixed = TRUE)
   e <- traced_error(quote({
     out <- list(1, 2)
@@ -291,7 +291,7 @@ test_that("an error names what the user called, and was given", {
   expect_match(said(function(x) ks.test(x, "pnorm")), given, fixed = TRUE)
   solved <- said(function(x) nlm(function(t) sum((t - x)^2), 0))
   expect_match(solved, "It computes with AnvilTracer", fixed = TRUE)
-  solved <- said(function(x) stats::uniroot(function(t) t - sum(x), c(-100, 100)))
+  solved <- said(function(x) stats:::uniroot(function(t) t - sum(x), c(-100, 100)))
   expect_match(solved, "By its name alone", fixed = TRUE)
   expect_match(said(function(x) optim(x, function(b) sum(b^2))), "with the jitted function", fixed = TRUE)
   expect_match(said(function(x) kmeans(cbind(x, x), 2)), "nv_segment_mean(", fixed = TRUE)
@@ -351,7 +351,7 @@ test_that("conversions of a traced value say what to do", {
     expect_match(conditionMessage(e), "static", fixed = TRUE)
   }
   traced_error(quote(paste(x)))
-  traced_error(quote(base::ifelse(x > 1, 1, 2)))
+  traced_error(quote(base:::ifelse(x > 1, 1, 2)))
 })
 
 test_that("what is known of a traced value can be asked and shown", {
