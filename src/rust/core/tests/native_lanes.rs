@@ -367,3 +367,41 @@ fn a_loop_goes_on_while_a_lane_does() {
     assert!(repeated(true) || !is_here());
     repeated(false);
 }
+
+/// A loop on 45 lanes with a loop of so many iterations in its body, on what the lanes have or on what is one for all.
+fn nested(length: usize, on_lanes: bool) {
+    let (shape, state) = if on_lanes { ("45", "%s") } else { ("", "%c") };
+    let text = format!(
+        "<AnvilGraph>
+  Inputs:
+    %x: f64[45]
+    %y: f64[9, {length}]
+    %c: f64[]
+  Body:
+    %r: f64[45] = scan [length = 9, reverse = FALSE, checkpoint = FALSE] (%x, %y, %c)
+      body(%s: f64[45], %z: f64[{length}], %c: f64[]):
+        %t: f64[{shape}] = scan [length = {length}, reverse = FALSE, checkpoint = FALSE] ({state}, %z)
+          body(%u: f64[{shape}], %w: f64[]):
+            %1: f64[{shape}] = broadcast_in_dim [shape = c({shape}), broadcast_axes = c()] (%w)
+            %2: f64[{shape}] = mul(%u, %1)
+            %3: f64[{shape}] = tanh(%2)
+            gives (%3)
+        %4: f64[45] = broadcast_in_dim [shape = 45, broadcast_axes = {}] (%t)
+        %5: f64[45] = sub(%4, %s)
+        gives (%5)
+  Outputs:
+    %r: f64[45]
+",
+        if on_lanes { "1" } else { "c()" }
+    );
+    let mut rng = Rng::new(length as u64);
+    assert!(run(&text, &mut rng, false).0.is_ok());
+}
+
+#[test]
+fn loops_in_loops_on_lanes() {
+    for length in [3, 16, 17, 100] {
+        nested(length, true);
+        nested(length, false);
+    }
+}

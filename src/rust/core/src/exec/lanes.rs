@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::kernels::memory::AlignedBytes;
 use crate::tensor::{View, ViewMut};
 use std::any::Any;
-use std::panic::{catch_unwind, panic_any, resume_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
 /// What becomes of an argument of the code for some of the lanes.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ struct Outside;
 /// What is called for a position that is out of range: the error names the element, by its number among all lanes, so it is
 /// left to the plan of the loop to raise it.
 pub(super) fn leave() -> Call {
-    Call { operands: vec![], results: vec![], run: Box::new(|_, _| panic_any(Outside)) }
+    Call { operands: vec![], results: vec![], run: Box::new(|_, _| resume_unwind(Box::new(Outside))) }
 }
 
 impl Along {

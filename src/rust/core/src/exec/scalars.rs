@@ -480,7 +480,8 @@ impl<'a> Lowering<'a> {
     /// Calls the op.
     fn call(&mut self, node: &Node, results: &[Aval]) -> Option<()> {
         // One that fails would leave what was written.
-        if self.called() == MAX_CALLS || self.written.any {
+        let has_lanes = node.operands.iter().any(|&v| self.has_lanes(v));
+        if self.called() == MAX_CALLS || self.written.any || has_lanes {
             return None;
         }
         let scratch = self.scratch_argument;

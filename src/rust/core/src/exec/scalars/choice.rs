@@ -43,7 +43,8 @@ pub fn compile(body: &Graph, roles: &Roles, plan: usize, steps: usize) -> Option
     let one = if roles.last && sliced { None } else { lowered(body, roles) };
     let one = one.filter(|to| to.longest <= NARROW || to.apart() <= plan);
     let moves = body.nodes().iter().filter(|node| is_move(&node.op)).count();
-    let planned = || (plan / PLAN.1).saturating_mul(PLAN.0).saturating_add(PLAN_STEP * steps + PLAN_MOVE * moves);
+    let planned =
+        || (plan / PLAN.1).saturating_mul(PLAN.0).saturating_add(PLAN_STEP * steps + PLAN_MOVE * moves);
     let time = one.as_ref().map_or_else(planned, took);
     if let Some(many) = on_lanes(body, roles, time) {
         return Some(many);

@@ -107,9 +107,10 @@ impl<'a> Lowering<'a> {
         let count = self.lanes.as_ref().expect("there are lanes").count;
         let Some(&bytes) = self.vectors.bytes.get(&v) else { return vec![v; count] };
         let dtype = self.dtype(v);
+        let before = self.looped.steps.len();
         let each = |lane: usize| self.op(native::Op::Lane(lane as u8, bytes as u8), vec![v], dtype);
         let made = (0..count).map(each).collect();
-        self.vectors.lanes += count;
+        self.vectors.lanes += self.looped.steps.len() - before;
         made
     }
 
@@ -272,11 +273,17 @@ impl<'a> Lowering<'a> {
         if self.lanes.is_none() {
             return false;
         }
-        match self.operand(v) {
-            Some(Held::Elements(elements)) if self.are_lanes(&elements) => true,
-            Some(Held::Whole(argument, _)) if self.lanes_of_input(argument).is_some() => true,
-            _ => starts.iter().any(|start| self.is_lanes(start.v)),
-        }
+        self.has_lanes(v) || starts.iter().any(|start| self.is_lanes(start.v))
+    }
+
+    /// Whether a value differs between lanes.
+    pub(super) fn has_lanes(&mut self, v: Value) -> bool {
+        self.lanes.is_some()
+            && match self.operand(v) {
+                Some(Held::Elements(elements)) => self.are_lanes(&elements),
+                Some(Held::Whole(argument, _)) => self.lanes_of_input(argument).is_some(),
+                _ => false,
+            }
     }
 
     /// Whether some elements are vectors of lanes.

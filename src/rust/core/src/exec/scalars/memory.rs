@@ -146,6 +146,7 @@ impl Lowering<'_> {
     /// Where a value of this type is.
     pub(super) fn lying_at(&mut self, aval: &Aval, held: Held) -> Option<(usize, i32)> {
         let at = match held {
+            Held::Whole(argument, _) if self.lanes_of_input(argument).is_some() => return None,
             Held::Whole(argument, _) => return Some((argument, 0)),
             Held::Updated(_) | Held::Part(..) | Held::Counted => return None,
             Held::Lying(at) => at,

@@ -53,6 +53,10 @@ impl<'a> Lowering<'a> {
             // In a loop it would be tried again with each attempt at that: as often as two to the power of its depth.
             self.jumps.push(node);
         }
+        // What a jump carries is no vector of lanes.
+        if node.operands.iter().any(|&v| self.has_lanes(v)) {
+            return None;
+        }
         match control {
             Control::If(op) => self.chosen_branch(op, node),
             Control::Scan(op) => self.scan(op, node),
