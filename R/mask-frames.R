@@ -154,6 +154,55 @@ joined_columns <- function(parts) {
   with_order(factor_of(joined(codes), all), all(is_one))
 }
 
+# ---- rows of a data frame ----------------------------------------------------------------------------------
+
+# Rows of a data frame with traced columns where a mask holds: its columns, each a selection.
+frame_rows <- function(columns) structure(columns, class = "AnvilRows")
+
+#' @export
+dim.AnvilRows <- function(x) {
+  first <- unclass(x)[[1L]]
+  counted(nv_stack(selected_count(selected(first)), nv_scalar(length(unclass(x)), "i32")))
+}
+
+#' @export
+`[.AnvilRows` <- function(x, i, j, drop = TRUE) {
+  subscripts <- nargs() - 1L - !missing(drop)
+  if (subscripts == 2L && !missing(i)) {
+    given <- unclass(x)[if (missing(j)) TRUE else j]
+    rows <- lapply(given, function(column) column[i])
+    if (length(rows) == 1L && drop) return(rows[[1L]])
+    # One row is a data frame, too.
+    rows <- lapply(rows, function(x) if (is_selection(x)) x else with_levels(as_flat(x), x))
+    return(if (any_selection_in(rows)) frame_rows(rows) else frame_of(rows, length(rows[[1L]])))
+  }
+  columns <- if (subscripts == 1L) i else if (!missing(j)) j
+  if (is.null(columns) || is_value(columns)) {
+    abort_arg("i", "columns, or rows with a comma", describe(columns), "Subscript rows as `d[i, ]`.")
+  }
+  if (length(columns) == 1L && subscripts == 2L && drop) x[[columns]] else frame_rows(unclass(x)[columns])
+}
+
+#' @export
+as.matrix.AnvilRows <- function(x, ...) {
+  check_dots(...)
+  do.call(cbind, lapply(unclass(x), value_without_levels), quote = TRUE)
+}
+
+value_without_levels <- function(x) {
+  if (is.null(levels(x))) return(x)
+  abort_arg("x", "rows of numbers", "rows with a factor", "Take columns, as `d[c(\"x\", \"y\")]`.")
+}
+
+#' @export
+print.AnvilRows <- function(x, ...) {
+  check_dots(..., .known = taken_by("print"))
+  for (name in names(x)) cat("$", name, " ", format(x[[name]]), "\n", sep = "")
+  invisible(x)
+}
+
+# ---- what the mask binds -----------------------------------------------------------------------------------
+
 mask_frames <- list(
   `[.data.frame` = function(x, i, j, drop) {
     count <- nargs() - !missing(drop)
