@@ -366,10 +366,10 @@ test_that("sort(), median(), quantile() and unique() dispatch, in traced functio
   )
   # R's own, where they are called so.
   instead <- list(
-    nv_order = function(x) base::order(x), nv_argmax = function(x) base::which.max(x),
-    nv_argmin = function(x) base::which.min(x), nv_which = function(x) base::which(x > 0),
-    nv_isin = function(x) base::match(x, 1), nv_tabulate = function(x) base::tabulate(x),
-    nv_search_sorted = function(x) base::findInterval(x, 0)
+    nv_order = function(x) base:::order(x), nv_argmax = function(x) base:::which.max(x),
+    nv_argmin = function(x) base:::which.min(x), nv_which = function(x) base:::which(x > 0),
+    nv_isin = function(x) base:::match(x, 1), nv_tabulate = function(x) base:::tabulate(x),
+    nv_search_sorted = function(x) base:::findInterval(x, 0)
   )
   for (name in names(instead)) {
     e <- expect_error(jit(instead[[name]])(x), class = "anvil_error_concrete")

@@ -131,7 +131,7 @@ test_that("vectors are convolved as by NumPy and by base R, in few products and 
   expect_error(nv_convolve(1:2, 1:3, "half"), "type", class = "anvil_error_arg")
   expect_error(nv_convolve(numeric(0), 1:3), class = "anvil_error_shape")
   expect_error(nv_convolve(matrix(1, 2, 2), 1:3), "nv_conv", class = "anvil_error_shape")
-  own <- function(x) stats::convolve(x, x)
+  own <- function(x) stats:::convolve(x, x)
   expect_error(jit(own)(nv_tensor(1:3)), "nv_convolve", class = "anvil_error_concrete")
 })
 
