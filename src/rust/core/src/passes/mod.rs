@@ -34,7 +34,7 @@ pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;
 pub use packs::{packs, Rounding};
 pub use pads::pads;
-pub use part_folds::part_folds;
+pub use part_folds::{joins, part_folds};
 pub use reshapes::reshapes;
 pub use rewrite::{accurate, Stage};
 pub use rows::rows;

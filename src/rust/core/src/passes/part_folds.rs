@@ -98,36 +98,34 @@ fn fold(graph: &Graph, node: &Node<Op>, axis: Axis) -> Option<Binary> {
     ((2..=MAX_PIECES).contains(&parts) && aval.shape.size() > parts).then_some(by)
 }
 
-/// The fold of the parts of a value, in the order of [`Reduce`](crate::kernels::reductions::fold::Reduce): in lanes, of which
-/// the later half is joined with the earlier until one is left. Floats are added and multiplied in double precision.
+/// The joins of so many terms to their fold, in the order of [`Reduce`](crate::kernels::reductions::fold::Reduce), each by the
+/// number of the term that becomes both and of the other one; all become the first. Terms are joined in lanes, of which the
+/// later half is joined with the earlier until one is left.
+pub fn joins(terms: usize) -> impl Iterator<Item = (usize, usize)> {
+    let along = (LANES..terms).map(|i| (i % LANES, i));
+    let halves = [LANES / 2, LANES / 4, LANES / 8].into_iter();
+    let across = halves.flat_map(|half| (0..half).map(move |lane| (lane, lane + half)));
+    along.chain(across.filter(move |&(_, other)| other < terms))
+}
+
+/// The fold of the parts of a value, of which there are some. Floats are added and multiplied in double precision.
 fn folded(b: &mut Builder, x: Value, axis: Axis, by: Binary) -> Result<Value> {
     let from = b.graph().aval(x).clone();
     let widens = from.dtype == DType::F32 && matches!(by, Binary::add | Binary::mul);
-    let mut lanes: [Option<Value>; LANES] = [None; LANES];
+    let mut parts = vec![];
     for i in 0..from.shape[axis.0] {
         let mut part = b.node1(StaticSlice::along(&from.shape, axis, i..i + 1), &[x])?;
         if widens {
             let to = Aval::known(DType::F64, b.graph().aval(part).shape.clone()).ranked();
             part = b.node1(Convert { to }, &[part])?;
         }
-        let lane = &mut lanes[i % LANES];
-        *lane = Some(match *lane {
-            Some(before) => b.node1(by, &[before, part])?,
-            None => part,
-        });
+        parts.push(part);
     }
-    for half in [LANES / 2, LANES / 4, LANES / 8] {
-        for lane in 0..half {
-            lanes[lane] = match (lanes[lane], lanes[lane + half]) {
-                (Some(x), Some(y)) => Some(b.node1(by, &[x, y])?),
-                (x, y) => x.or(y),
-            };
-        }
+    for (one, other) in joins(parts.len()) {
+        parts[one] = b.node1(by, &[parts[one], parts[other]])?;
     }
-    let made = lanes[0].expect("there are parts");
-    if !widens {
-        return Ok(made);
+    match widens {
+        true => b.node1(Convert { to: from.ranked() }, &parts[..1]),
+        false => Ok(parts[0]),
     }
-    let to = Aval { shape: b.graph().aval(made).shape.clone(), ..from };
-    b.node1(Convert { to: to.ranked() }, &[made])
 }

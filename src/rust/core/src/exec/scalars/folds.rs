@@ -8,6 +8,7 @@ use crate::kernels::reductions::cumulative::Cumulation;
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::LANES;
 use crate::ops::Cumulative;
+use crate::passes::joins;
 use crate::shape::Axis;
 use crate::tensor::{Aval, Literal};
 use std::sync::Arc;
@@ -60,23 +61,13 @@ impl Lowering<'_> {
         self.op(native::Op::Convert(to), vec![x], to)
     }
 
-    /// The fold of elements in lanes, of which the later half is joined with the earlier until one is left; `None` of no
-    /// elements.
+    /// The fold of elements, in the order of [`joins`]; `None` of no elements.
     fn joined(&mut self, op: native::Op, dtype: DType, terms: &[usize]) -> Option<usize> {
-        let mut lanes: [Option<usize>; LANES] = [None; LANES];
-        for (i, &x) in terms.iter().enumerate() {
-            let lane = i % LANES;
-            lanes[lane] = Some(lanes[lane].map_or(x, |before| self.op(op, vec![before, x], dtype)));
+        let mut terms = terms.to_vec();
+        for (one, other) in joins(terms.len()) {
+            terms[one] = self.op(op, vec![terms[one], terms[other]], dtype);
         }
-        for half in [4, 2, 1] {
-            for lane in 0..half {
-                lanes[lane] = match (lanes[lane], lanes[lane + half]) {
-                    (Some(a), Some(b)) => Some(self.op(op, vec![a, b], dtype)),
-                    (a, b) => a.or(b),
-                };
-            }
-        }
-        lanes[0]
+        terms.first().copied()
     }
 
     /// The fold of a line, as [`Reduce`](crate::kernels::reductions::fold::Reduce) has it.

@@ -166,18 +166,13 @@ impl<'a> Lowering<'a> {
         for i in 0..if stays { 0 } else { offsets.len() } {
             let vector = self.new_lanes(aval.dtype, bytes);
             if !is_carried {
-                self.looped.reads.push((vector, self.vector_place(argument, i)?));
+                self.looped.reads.push((vector, vector_place(argument, 0, i)?));
             }
             made.push(vector);
         }
         let copied = Copied { offsets, stride, dtype: aval.dtype, lane: bytes };
         self.lanes.as_mut()?.along.push(Along::Copied(copied));
         Some(if stays { Held::Whole(argument, 0) } else { Held::Elements(made.into()) })
-    }
-
-    /// The place of the vector of this number in an argument.
-    fn vector_place(&self, argument: usize, number: usize) -> Option<Place> {
-        Some(Place { argument, offset: i32::try_from(number * LOOP_VECTOR).ok()?, moves: false })
     }
 
     /// The places of slices of so many elements, of all lanes of each element, and the bytes of the argument from the first
@@ -212,7 +207,7 @@ impl<'a> Lowering<'a> {
     /// Has the loop carry vectors, of which these are the next ones.
     pub(super) fn carry_lanes(&mut self, argument: usize, from: &[usize], to: &[usize]) -> Option<()> {
         for (i, (&value, &next)) in from.iter().zip(to).enumerate() {
-            let (next, place) = (self.whole_lanes(next), self.vector_place(argument, i)?);
+            let (next, place) = (self.whole_lanes(next), vector_place(argument, 0, i)?);
             self.looped.carried.push(Carried { value, next, place });
         }
         Some(())
@@ -311,14 +306,13 @@ impl<'a> Lowering<'a> {
 
     /// Stores vectors in the scratch memory; the place of the first.
     fn store_lanes(&mut self, elements: &[usize]) -> Option<i32> {
-        let first = self.place(elements.len() * LOOP_VECTOR);
+        let first = i32::try_from(self.place(elements.len() * LOOP_VECTOR)).ok()?;
         for (i, &v) in elements.iter().enumerate() {
             let vector = self.whole_lanes(v);
-            let offset = i32::try_from(first + i * LOOP_VECTOR).ok()?;
-            let place = Place { argument: self.scratch_argument, offset, moves: false };
+            let place = vector_place(self.scratch_argument, first, i)?;
             self.looped.steps.push(Step::Store(vector, place));
         }
-        i32::try_from(first).ok()
+        Some(first)
     }
 
     /// The dtype as which single lanes are read and written: masks are integers there.
@@ -431,9 +425,7 @@ impl<'a> Lowering<'a> {
         let mut made = vec![];
         for i in 0..elements.len() {
             let vector = self.new_lanes(to.dtype, bytes);
-            let offset = i32::try_from(i * LOOP_VECTOR).ok()?.checked_add(first)?;
-            let place = Place { argument: self.scratch_argument, offset, moves: false };
-            self.looped.reads.push((vector, place));
+            self.looped.reads.push((vector, vector_place(self.scratch_argument, first, i)?));
             made.push(vector);
         }
         Some(made.into())
@@ -468,6 +460,12 @@ impl<'a> Lowering<'a> {
         let as_written = Aval::known(self.as_read(to.dtype), to.shape.clone());
         self.replace(node, &lie, &as_written, (sizes, of_lanes, by))
     }
+}
+
+/// The place of the vector of this number, where they follow one another from a byte of an argument on.
+fn vector_place(argument: usize, first: i32, number: usize) -> Option<Place> {
+    let offset = i32::try_from(number * LOOP_VECTOR).ok()?.checked_add(first)?;
+    Some(Place { argument, offset, moves: false })
 }
 
 /// Where vectors of a value of this type follow one another, from a byte of an argument on.

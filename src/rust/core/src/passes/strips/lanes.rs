@@ -29,15 +29,11 @@ pub struct Lanes {
 /// # Errors
 /// Those of [`Builder::node`](crate::ops::Builder::node); one would be a bug of the pass.
 pub fn lanes(body: &Graph, carried: usize, least: usize, tested: bool) -> Result<Option<Lanes>> {
-    let each = match tested {
-        true => of_each(body)?,
-        false => None,
-    };
-    let body = match (&each, tested) {
-        (Some(each), _) => each,
-        (None, true) => return Ok(None),
-        (None, false) => body,
-    };
+    let each = if tested { of_each(body)? } else { None };
+    if tested && each.is_none() {
+        return Ok(None);
+    }
+    let body = each.as_ref().unwrap_or(body);
     let bodies = Bodies::of(body, carried);
     for &seed in &body.inputs()[..carried] {
         let shape = &body.aval(seed).shape;
