@@ -288,7 +288,9 @@ mask_base <- list(
       c(size("nrow", nrow), size("ncol", ncol))
     }
     check_flag("byrow", byrow)
-    out <- nv_reshape(filling(data, sizes), sizes, order = if (byrow) "row" else "column")
+    filled <- filling(data, sizes)
+    # By columns, so that what is repeated stays a broadcast.
+    out <- if (byrow) t(nv_reshape(filled, rev(sizes))) else nv_reshape(filled, sizes)
     from_r(if (is.null(dimnames)) out else with_dimnames(out, dimnames))
   },
 

@@ -20,7 +20,7 @@ use crate::tree::{self, Leaf};
 use crate::value::{self, Tensor};
 use crate::vector;
 use crate::written::{as_written, evaluated, is_integer, is_left_out, is_range};
-use anvil_core::apply::runs::few_runs;
+use anvil_core::apply::patterns::pattern;
 use anvil_core::apply::selection::{select, select_mask, select_range, Numbers, Selection};
 use anvil_core::apply::subset::{check_count, Start, Subscript};
 use anvil_core::apply::Applier;
@@ -359,8 +359,8 @@ impl Subscripts {
         scope: &Scope,
     ) -> Outcome {
         let operand = |x: SEXP| trace::operand(trace, x, scope);
-        let runs = |at: &[i32]| if new.is_some() || self.flat { None } else { few_runs(at) };
-        let (mut subscripts, mut joins) = (Vec::with_capacity(self.chosen.len()), vec![]);
+        let of = |at: &[i32]| if new.is_some() || self.flat { None } else { pattern(at) };
+        let (mut subscripts, mut patterns) = (Vec::with_capacity(self.chosen.len()), vec![]);
         for chosen in &self.chosen {
             subscripts.push(match chosen {
                 Chosen::All | Chosen::Mask(_) => Subscript::All,
@@ -370,10 +370,10 @@ impl Subscripts {
                 &Chosen::Known(Selection::Range { start, size, stride }) => {
                     Subscript::Range { start: Start::Known(start), size, stride }
                 }
-                Chosen::Known(Selection::Positions(at)) => match runs(at) {
+                Chosen::Known(Selection::Positions(at)) => match of(at) {
                     None => Subscript::Positions(operand(trace::new_vector(at, scope)?)?),
-                    Some(runs) => {
-                        joins.push((Axis(subscripts.len()), runs));
+                    Some(pattern) => {
+                        patterns.push((Axis(subscripts.len()), pattern));
                         Subscript::All
                     }
                 },
@@ -383,7 +383,7 @@ impl Subscripts {
         let checked = mode == Mode::Error && subscripts.iter().any(|s| matches!(s, Subscript::Dynamic(_)));
         let site = if checked { site(scope)? } else { Site::default() };
         traced(trace, handle, site, false, scope, |applier| {
-            let x = applier.runs_joined(x, &joins)?;
+            let x = applier.at_patterns(x, &patterns)?;
             self.apply(applier, x, new, &subscripts, drop, mode)
         })
     }
