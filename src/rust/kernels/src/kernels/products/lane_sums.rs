@@ -6,20 +6,20 @@
 
 use super::matrix::Matrix;
 use crate::dtype::Float;
-use crate::kernels::math::lanes::{Lanes, Singles, Wide, MOST_LANES};
+use crate::kernels::math::lanes::{Lanes, Paired, Singles, Wide, MOST_LANES};
 use crate::kernels::math::vectors::{vectored, Vectored};
 
 /// A float of which processors have vectors.
 pub(super) trait Vectors: Float {
     /// Its vectors.
-    type Of<S: Singles<Scalar = f32>, D: Wide>: Lanes<Scalar = Self>;
+    type Of<S: Singles<Scalar = f32> + Paired, D: Wide + Paired>: Paired<Scalar = Self>;
 
     /// The number in all lanes.
     fn splat<V: Lanes<Scalar = Self>>(self) -> V;
 }
 
 impl Vectors for f32 {
-    type Of<S: Singles<Scalar = f32>, D: Wide> = S;
+    type Of<S: Singles<Scalar = f32> + Paired, D: Wide + Paired> = S;
 
     #[inline(always)]
     fn splat<V: Lanes<Scalar = f32>>(self) -> V {
@@ -28,7 +28,7 @@ impl Vectors for f32 {
 }
 
 impl Vectors for f64 {
-    type Of<S: Singles<Scalar = f32>, D: Wide> = D;
+    type Of<S: Singles<Scalar = f32> + Paired, D: Wide + Paired> = D;
 
     #[inline(always)]
     fn splat<V: Lanes<Scalar = f64>>(self) -> V {
@@ -57,7 +57,7 @@ impl<F: Vectors, const L: usize, const R: usize> Vectored for Rows<'_, F, L, R> 
     type Made = [F; R];
 
     #[inline(always)]
-    fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> [F; R] {
+    fn run<S: Singles<Scalar = f32> + Paired, D: Wide + Paired>(self) -> [F; R] {
         match L / F::Of::<S, D>::LANES {
             1 => self.of::<F::Of<S, D>, 1>(),
             2 => self.of::<F::Of<S, D>, 2>(),
@@ -97,6 +97,80 @@ impl<F: Vectors, const L: usize, const R: usize> Rows<'_, F, L, R> {
             *made = lanes[0];
         }
         made
+    }
+}
+
+/// The inner products of the first rows of a matrix, which are contiguous, with `x`, in one lane: of as many rows as `out`
+/// has. Returns whether there are as many as a vector has lanes; nothing is written otherwise.
+pub(super) fn in_order<F: Vectors>(matrix: Matrix<F>, x: &[F], out: &mut [F]) -> bool {
+    vectored(InOrder { matrix, x, out })
+}
+
+/// The operands of [`in_order`].
+struct InOrder<'a, F> {
+    matrix: Matrix<'a, F>,
+    x: &'a [F],
+    out: &'a mut [F],
+}
+
+impl<F: Vectors> Vectored for InOrder<'_, F> {
+    type Made = bool;
+
+    #[inline(always)]
+    fn run<S: Singles<Scalar = f32> + Paired, D: Wide + Paired>(mut self) -> bool {
+        self.of::<F::Of<S, D>>()
+    }
+}
+
+impl<F: Vectors> InOrder<'_, F> {
+    /// With a row in each lane.
+    #[inline(always)]
+    fn of<V: Paired<Scalar = F>>(&mut self) -> bool {
+        let rows = self.out.len();
+        if rows < V::LANES {
+            return false;
+        }
+        let mut row = 0;
+        // The last rows may be made twice.
+        while row < rows {
+            let at = row.min(rows - V::LANES);
+            self.block::<V>(at);
+            row = at + V::LANES;
+        }
+        true
+    }
+
+    /// The products of as many rows as there are lanes, from one on: blocks of as many columns are transposed.
+    #[inline(always)]
+    fn block<V: Paired<Scalar = F>>(&mut self, row: usize) {
+        let (matrix, x, k) = (self.matrix, self.x, self.x.len());
+        let line = |r: usize| &matrix.data[matrix.at(row + r, 0)..][..k];
+        let (whole, mut sums) = (k / V::LANES * V::LANES, V::of(0.0));
+        for column in (0..whole).step_by(V::LANES) {
+            let mut tile = [V::of(0.0); MOST_LANES];
+            (0..V::LANES).for_each(|r| tile[r] = V::load(&line(r)[column..]));
+            transposed(&mut tile);
+            (0..V::LANES).for_each(|c| sums = sums + tile[c] * x[column + c].splat::<V>());
+        }
+        for (column, &x) in x.iter().enumerate().skip(whole) {
+            let mut numbers = [F::of(0.0); MOST_LANES];
+            (0..V::LANES).for_each(|r| numbers[r] = line(r)[column]);
+            sums = sums + V::load(&numbers) * x.splat::<V>();
+        }
+        sums.store(&mut self.out[row..]);
+    }
+}
+
+/// As many vectors as each has lanes, transposed.
+#[inline(always)]
+fn transposed<V: Paired>(x: &mut [V; MOST_LANES]) {
+    let mut joined = 1;
+    while joined < V::LANES {
+        let from = *x;
+        for i in 0..V::LANES / 2 {
+            (x[2 * i], x[2 * i + 1]) = from[i].weave(from[i + V::LANES / 2]);
+        }
+        joined *= 2;
     }
 }
 
@@ -140,7 +214,7 @@ impl<F: Vectors, const L: usize> Vectored for Columns<'_, F, L> {
     type Made = bool;
 
     #[inline(always)]
-    fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> bool {
+    fn run<S: Singles<Scalar = f32> + Paired, D: Wide + Paired>(self) -> bool {
         // Of the sums that are in registers at once there are eight vectors.
         match (RUN / size_of::<F>() / F::Of::<S, D>::LANES, L) {
             (_, 1) => self.of::<F::Of<S, D>, 8, 1>(),
@@ -408,6 +482,16 @@ mod tests {
             let line = |i: usize| (0..k).map(|j| number(i, j)).collect::<Vec<F>>();
             (0..m).for_each(|i| line(i).iter().enumerate().for_each(|(j, &a)| data[above + i + j * ld] = a));
             let want: Vec<u64> = (0..m).map(|i| plain::<F, L>(&line(i), &x).f64().to_bits()).collect();
+            if L == 1 {
+                let data: Vec<F> = (0..m).flat_map(line).collect();
+                let mut out = vec![F::of(f64::NAN); m];
+                let matrix = Matrix { data: &data, first: 0, strides: [k as isize, 1] };
+                if in_order(matrix, &x, &mut out) {
+                    assert_eq!(out.iter().map(|x| x.f64().to_bits()).collect::<Vec<_>>(), want, "{m} {k}");
+                } else {
+                    assert!(m < MOST_LANES, "{m} {k}");
+                }
+            }
             let mut out = vec![F::of(f64::NAN); m];
             let matrix = Matrix { data: &data, first: above, strides: [1, ld as isize] };
             if columns::<F, L>(matrix, &x, &mut out) {

@@ -147,13 +147,29 @@ fn across<F: Vectors, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, 
     }
 }
 
-/// Short sums, of one lane, for contiguous rows: in order, several rows at once as the processor sees fit.
-/// A copy with contiguous columns would cost more.
-fn one_by_one<F: Float>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F]) {
-    for (i, out) in out.iter_mut().enumerate() {
-        let line = &matrix.data[matrix.at(first + i, 0)..][..x.len()];
-        *out = line.iter().zip(x).fold(F::of(0.0), |sum, (&a, &x)| sum + a * x);
+/// Short sums, of one lane, for contiguous rows: in order, of few rows several at once.
+fn one_by_one<F: Vectors>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F]) {
+    if lane_sums::in_order(matrix.from(first, 0), x, out) {
+        return;
     }
+    let line = |row: usize| &matrix.data[matrix.at(first + row, 0)..][..x.len()];
+    for (i, out) in out.chunks_mut(ROWS).enumerate() {
+        if out.len() < ROWS {
+            let rows = (i * ROWS..).zip(out);
+            rows.for_each(|(row, out)| [*out] = sums_in_order([line(row)], x));
+        } else {
+            out.copy_from_slice(&sums_in_order::<F, ROWS>(std::array::from_fn(|r| line(i * ROWS + r)), x));
+        }
+    }
+}
+
+/// The products of lines with `x`, each in order: while the processor waits for one sum, it adds to the others.
+fn sums_in_order<F: Float, const R: usize>(lines: [&[F]; R], x: &[F]) -> [F; R] {
+    let mut sums = [F::of(0.0); R];
+    for (j, &x) in x.iter().enumerate() {
+        (0..R).for_each(|r| sums[r] = sums[r] + lines[r][j] * x);
+    }
+    sums
 }
 
 /// The same sums for rows whose elements are not contiguous: each lane sums columns.
