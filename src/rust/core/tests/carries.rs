@@ -6,6 +6,7 @@ mod gradients;
 #[path = "common/loops.rs"]
 mod loops;
 
+use anvil_core::dtype::{DType, Ranked};
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::ops::*;
@@ -25,6 +26,8 @@ enum Way {
     Stacked,
     /// As `Heun`, and the state is summed along the axis of its parts.
     Summed,
+    /// Parts are padded with zeros and added, as gradients of parts are, beside a fold of all parts.
+    Padded,
     /// Nothing is taken apart.
     Whole,
 }
@@ -50,6 +53,27 @@ fn step(b: &mut Builder, state: Value, rates: Value, way: Way, axis: usize, k: u
         let mut all = parts(b, state, axis, k);
         all.rotate_left(1);
         return b.node1(Concatenate { axis: Axis(axis) }, &all).unwrap();
+    }
+    if way == Way::Padded {
+        let (shape, zero) = (b.graph().aval(state).shape.clone(), number(b, 0.0));
+        // Numbers of half the width, as a state of another type is converted in each iteration.
+        let narrow = b.node1(Convert { to: Ranked::known(DType::F32) }, &[state]).unwrap();
+        let wide = b.node1(Convert { to: Ranked::known(DType::F64) }, &[narrow]).unwrap();
+        let all = parts(b, wide, axis, k);
+        let fold = anvil_core::kernels::reductions::fold::Fold::Sum;
+        let squares = plain(b, "mul", &[wide, wide]);
+        let sum = b.node1(Reduction { fold, axes: vec![Axis(axis)], drop: true }, &[squares]).unwrap();
+        let axes = (0..shape.rank()).filter(|&i| i != axis).map(Axis).collect();
+        let sum = b.node1(BroadcastInDim { shape: shape.clone(), axes }, &[sum]).unwrap();
+        let mut whole = plain(b, "mul", &[sum, rates]);
+        for i in 0..2 {
+            let part = plain(b, "mul", &[all[i], all[(i + 1) % k]]);
+            let (mut low, mut high) = (vec![0; shape.rank()], vec![0; shape.rank()]);
+            (low[axis], high[axis]) = (i as i64, (k - 1 - i) as i64);
+            let pad = b.node1(Pad { low, high, interior: vec![0; shape.rank()] }, &[part, zero]).unwrap();
+            whole = plain(b, "add", &[whole, pad]);
+        }
+        return plain(b, "sin", &[whole]);
     }
     let half = number(b, 0.5);
     let derivative = |b: &mut Builder, x: Value| {
@@ -107,6 +131,29 @@ fn program(sizes: &[usize], axis: usize, way: Way, tested: bool) -> Graph {
     b.finish(results)
 }
 
+/// Two states, of which one alone is taken apart: both are carried in parts, as one is added to the other.
+#[test]
+fn what_is_added_to_parts_is_carried_in_parts_too() {
+    let sizes = [2, 500];
+    let mut b = Builder::default();
+    let x = [b.input(float(&sizes)), b.input(float(&sizes))];
+    let body = region(&[float(&sizes), float(&sizes)], |b, x| {
+        let all = parts(b, x[0], 0, 2);
+        let first = plain(b, "mul", &[all[0], all[1]]);
+        let slope = b.node1(Concatenate { axis: Axis(0) }, &[first, all[0]]).unwrap();
+        let p = plain(b, "sub", &[x[1], slope]);
+        let q = plain(b, "add", &[x[0], p]);
+        vec![plain(b, "sin", &[q]), p]
+    });
+    let op = Scan { body, carried: 2, sliced: 0, length: 5, reverse: false, last: false, checkpoint: false };
+    let results = b.node(op, &x).unwrap();
+    let graph = b.finish(results);
+    let inputs = random_inputs(&mut Rng::new(1), &graph);
+    assert_eq!(disagreement(&graph, &inputs, &[], &[0]), None);
+    let body = self::body(Executable::compile(&graph, &[]).unwrap().graph());
+    assert_eq!(body.inputs().len(), 4, "{body}");
+}
+
 /// The body of the loop of a graph.
 fn body(graph: &Graph) -> Arc<Graph> {
     let looped = graph.nodes().iter().find_map(|node| match node.op.control() {
@@ -129,6 +176,8 @@ fn states_are_carried_in_parts() {
             (Way::Stacked, false),
             (Way::Summed, false),
             (Way::Summed, true),
+            (Way::Padded, false),
+            (Way::Padded, true),
             (Way::Whole, false),
         ] {
             let axis = if sizes.len() == 3 || sizes[1] == 3 { 1 } else { 0 };

@@ -2,13 +2,15 @@
 //! each of many examples. So nothing is put together or taken apart in an iteration. Only the engine runs this pass: graphs
 //! that are shown or exported carry what was written.
 
+use super::part_folds::{fold, folded};
 use super::pieces::{apart, pieces, MAX_PIECES};
 use super::slices::SHORT;
+use super::transposes::is_elementwise;
 use super::{optimise, rebuilt};
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
-use crate::ops::{Builder, Concatenate, Control, Graph, Op, Scan, StaticSlice, While};
+use crate::ops::{Builder, Concatenate, Control, Graph, Op, Pad, Scan, StaticSlice, While};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 use rustc_hash::FxHashMap;
@@ -100,11 +102,19 @@ impl<'g> Parts<'g> {
     /// The state of a loop with this body and condition; `None` if nothing of it is worth it.
     fn of(body: &'g Graph, carried: usize, cond: Option<&Graph>) -> Option<Parts<'g>> {
         let mut axes: Vec<Option<Axis>> = (0..carried).map(|i| taken_apart(body, i)).collect();
+        let mut may_grow = true;
         let apart = loop {
             if axes.iter().all(Option::is_none) {
                 return None;
             }
             let apart = apart(body, |i| axes.get(i).copied().flatten());
+            if std::mem::take(&mut may_grow) {
+                // What becomes the sum of itself and of parts, is one of parts too.
+                for (i, axis) in axes.iter_mut().enumerate() {
+                    *axis = axis.or(apart[body.outputs()[i].index()].filter(|_| is_long(body, i)));
+                }
+                continue;
+            }
             let stays = |(i, axis): (usize, &Option<Axis>)| {
                 axis.filter(|_| apart[body.outputs()[i].index()] == *axis)
             };
@@ -125,7 +135,8 @@ impl<'g> Parts<'g> {
         for (number, node) in self.body.nodes().iter().enumerate() {
             joined.extend(node.operands.iter().filter(|&&v| self.reads_whole(number, v)));
             let made = node.results.first().is_some_and(|v| self.apart[v.index()].is_some());
-            spared += usize::from(made && node.op.get::<Concatenate>().is_some());
+            let joins = node.op.get::<Concatenate>().is_some() || node.op.get::<Pad>().is_some();
+            spared += usize::from(made && joins);
         }
         joined.extend(self.outputs_joined());
         let read = |i: usize| {
@@ -148,7 +159,7 @@ impl<'g> Parts<'g> {
         let node = &self.body.nodes()[number];
         let together = node.results.first().is_some_and(|v| self.apart[v.index()] == Some(axis));
         let one = node.op.get::<StaticSlice>().is_some_and(|op| is_part(op, &self.body.aval(v).shape, axis));
-        !together && !one
+        !together && !one && fold(self.body, node, axis).is_none()
     }
 
     /// The axis along which an input or output of the body has parts, if it is of the state and has any.
@@ -199,6 +210,13 @@ impl<'g> Parts<'g> {
                 Def::Result(number, _) => {
                     let node = &self.body.nodes()[number];
                     let mut operands = vec![];
+                    let axis = node.operands.first().and_then(|v| self.apart[v.index()]);
+                    if let Some((axis, by)) = axis.and_then(|axis| Some((axis, fold(self.body, node, axis)?)))
+                    {
+                        let parts = new[node.operands[0].index()].expect("operands are made before");
+                        new[v.index()] = Some(folded(&mut b, parts, (axis, by), self.body.aval(v))?);
+                        continue;
+                    }
                     for &v in &node.operands {
                         operands.push(match self.reads_whole(number, v) {
                             true => self.whole(&mut b, &new, &mut whole, v)?,
@@ -289,19 +307,34 @@ fn reads_parts(graph: &Graph, v: Value, axis: Option<Axis>) -> bool {
         && !graph.outputs().contains(&v)
 }
 
+/// Whether a value of the state is no handful of numbers, which are carried one by one anyway.
+fn is_long(body: &Graph, i: usize) -> bool {
+    body.aval(body.inputs()[i]).shape.size() > SHORT
+}
+
 /// The axis along which a body reads a part of a long value of the state.
 fn taken_apart(body: &Graph, i: usize) -> Option<Axis> {
     let v = body.inputs()[i];
     let shape = &body.aval(v).shape;
-    if shape.size() <= SHORT {
+    if !is_long(body, i) {
         return None;
     }
     let short = (0..shape.rank()).map(Axis).filter(|axis| (2..=MAX_PIECES).contains(&shape[axis.0]));
-    let slices = || {
-        body.nodes()
-            .iter()
-            .filter(|node| node.operands.contains(&v))
-            .filter_map(|node| node.op.get::<StaticSlice>())
-    };
-    short.into_iter().find(|&axis| slices().any(|op| is_part(op, shape, axis)))
+    let mut like = table(false, body.values().count());
+    like[v.index()] = true;
+    let mut parts = vec![];
+    for node in body.nodes() {
+        if !node.operands.first().is_some_and(|v| like[v.index()]) {
+            continue;
+        }
+        match node.op.get::<StaticSlice>() {
+            Some(op) => parts.push(op),
+            // In another type, say.
+            None if node.operands.len() == 1 && is_elementwise(body, node) => {
+                like[node.results[0].index()] = true;
+            }
+            None => {}
+        }
+    }
+    short.into_iter().find(|&axis| parts.iter().any(|op| is_part(op, shape, axis)))
 }

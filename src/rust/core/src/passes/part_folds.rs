@@ -30,10 +30,8 @@ pub fn part_folds(graph: &Graph) -> Result<Option<Graph>> {
     let made = rebuilt_from(graph, |b, number, new| {
         let node = &graph.nodes()[number];
         if let Some(&(axis, by)) = found.get(&number) {
-            let made = folded(b, new[node.operands[0].index()], axis, by)?;
-            let to = graph.aval(node.results[0]);
-            let made = b.node1(Reshape { shape: to.shape.clone(), order: Order::Column }, &[made])?;
-            return flagged(b, made, to.ambiguous).map(|v| Some(vec![v]));
+            let made = folded(b, new[node.operands[0].index()], (axis, by), graph.aval(node.results[0]))?;
+            return Ok(Some(vec![made]));
         }
         let Some(op) = with_regions(node, |region, _, _| part_folds(region))? else { return Ok(None) };
         changed = true;
@@ -81,7 +79,7 @@ fn takes_parts(op: &Op, aval: &Aval, axis: Axis) -> bool {
 }
 
 /// What joins two parts, if the node is the fold along this axis of several parts of several elements.
-fn fold(graph: &Graph, node: &Node<Op>, axis: Axis) -> Option<Binary> {
+pub(super) fn fold(graph: &Graph, node: &Node<Op>, axis: Axis) -> Option<Binary> {
     let (fold, axes) = node.op.fold().filter(|(_, axes)| **axes == [axis])?;
     let aval = graph.aval(node.operands[0]);
     let is_number = matches!(aval.dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64);
@@ -108,8 +106,9 @@ pub fn joins(terms: usize) -> impl Iterator<Item = (usize, usize)> {
     along.chain(across.filter(move |&(_, other)| other < terms))
 }
 
-/// The fold of the parts of a value, of which there are some. Floats are added and multiplied in double precision.
-fn folded(b: &mut Builder, x: Value, axis: Axis, by: Binary) -> Result<Value> {
+/// The fold of the parts of a value along an axis, of which there are some, as a value like `to`. Floats are added and
+/// multiplied in double precision.
+pub(super) fn folded(b: &mut Builder, x: Value, (axis, by): (Axis, Binary), to: &Aval) -> Result<Value> {
     let from = b.graph().aval(x).clone();
     let widens = from.dtype == DType::F32 && matches!(by, Binary::add | Binary::mul);
     let mut parts = vec![];
@@ -124,8 +123,10 @@ fn folded(b: &mut Builder, x: Value, axis: Axis, by: Binary) -> Result<Value> {
     for (one, other) in joins(parts.len()) {
         parts[one] = b.node1(by, &[parts[one], parts[other]])?;
     }
-    match widens {
-        true => b.node1(Convert { to: from.ranked() }, &parts[..1]),
-        false => Ok(parts[0]),
-    }
+    let made = match widens {
+        true => b.node1(Convert { to: from.ranked() }, &parts[..1])?,
+        false => parts[0],
+    };
+    let made = b.node1(Reshape { shape: to.shape.clone(), order: Order::Column }, &[made])?;
+    flagged(b, made, to.ambiguous)
 }

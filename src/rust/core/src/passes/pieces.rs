@@ -67,8 +67,8 @@ struct Demands<'g> {
 }
 
 /// For each value, the axis along which it is put together of parts: it is a concatenation of single elements along this
-/// axis, or an elementwise op on such values and on others that are in memory, or in none. A piece of it costs no more than
-/// it does. `given` says it of inputs.
+/// axis, or one element padded there, or an elementwise op on such values and on others that are in memory, or in none. A
+/// piece of it costs no more than it does. `given` says it of inputs.
 pub(super) fn apart(graph: &Graph, given: impl Fn(usize) -> Option<Axis>) -> Vec<Option<Axis>> {
     let mut apart: Vec<Option<Axis>> = table(None, graph.values().count());
     for v in graph.values() {
@@ -82,6 +82,8 @@ pub(super) fn apart(graph: &Graph, given: impl Fn(usize) -> Option<Axis>) -> Vec
                     let part = |v: &Value| graph.aval(*v).shape[axis.0] == 1 || of(v) == Some(*axis);
                     let few = (2..=MAX_PIECES).contains(&graph.aval(v).shape[axis.0]);
                     (few && node.operands.iter().all(part)).then_some(*axis)
+                } else if let Some(op) = node.op.get::<Pad>() {
+                    padded(op, &graph.aval(node.operands[0]).shape)
                 } else if is_elementwise(graph, node) {
                     let axis = node.operands.iter().find_map(of);
                     let computed =
@@ -95,6 +97,16 @@ pub(super) fn apart(graph: &Graph, given: impl Fn(usize) -> Option<Axis>) -> Vec
         };
     }
     apart
+}
+
+/// The axis along which a pad puts a single element of this shape among few.
+fn padded(op: &Pad, shape: &Shape) -> Option<Axis> {
+    let is_padded = |i: &usize| op.low[*i] != 0 || op.high[*i] != 0;
+    let mut axes = (0..shape.rank()).filter(is_padded);
+    let axis = axes.next().filter(|_| axes.next().is_none())?;
+    let (low, high) = (usize::try_from(op.low[axis]).ok()?, usize::try_from(op.high[axis]).ok()?);
+    let few = shape[axis] == 1 && low.saturating_add(high) < MAX_PIECES;
+    (few && op.interior.iter().all(|&n| n == 0)).then_some(Axis(axis))
 }
 
 /// The sizes of a piece.
