@@ -231,7 +231,23 @@ flat_parts <- function(parts) {
 var.AnvilSelection <- function(x, y = NULL, na.rm = FALSE, use = NULL) {
   if (!is.null(y) || is_rows(x)) return(cov(x, y, use %||% if (na.rm) "na.or.complete" else "everything"))
   complete <- na.rm || !is.null(use) && leaves_out(use)
-  without_unselected(x, complete, function(values) nv_var(values, na_rm = TRUE))
+  variance_of(x, complete)
+}
+
+# The variance of what is selected, in two passes, each of which leaves out what is not.
+variance_of <- function(x, na_rm, of = identity) {
+  check_flag("na.rm", na_rm)
+  parts <- floats_of(x)
+  whole <- parts$values
+  if (as.character(dtype(whole)) %in% c("f16", "bf16")) parts$values <- nv_convert(whole, "f32")
+  if (length(shape(whole)) > 1L) parts <- flat_parts(parts)
+  kept <- parts$mask
+  if (na_rm) kept <- kept & !nv_is_nan(parts$values)
+  count <- nv_reduce_sum(kept)
+  apart <- parts$values - nv_reduce_sum(nv_ifelse(kept, parts$values, 0)) / count
+  squares <- if (is_complex_value(apart)) Mod(apart)^2 else apart * apart
+  out <- of(nv_ifelse(count > 1L, nv_reduce_sum(nv_ifelse(kept, squares, 0)) / (count - 1L), NaN))
+  if (identical(dtype(parts$values), dtype(whole))) out else nv_convert(out, dtype(whole), ambiguous(whole))
 }
 
 is_rows <- function(x) is_selection(x) && is.matrix(x)
@@ -239,7 +255,7 @@ is_rows <- function(x) is_selection(x) && is.matrix(x)
 #' @method sd AnvilSelection
 #' @export
 sd.AnvilSelection <- function(x, na.rm = FALSE) {
-  without_unselected(x, na.rm, function(values) nv_sd(values, na_rm = TRUE))
+  variance_of(x, na.rm, sqrt)
 }
 
 #' @export

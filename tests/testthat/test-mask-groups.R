@@ -121,6 +121,30 @@ test_that("what is none of the levels is in no group, and no number", {
   expect_error(f(nv_tensor(g)), class = "anvil_error_index")
 })
 
+test_that("folds of each of many groups are R's, whichever group has no elements", {
+  n <- 700L
+  x <- sin(seq_len(n)) + seq_len(n) / n
+  g <- (seq_len(n) * 7919L) %% 13L + 1L
+  g[g == 5L] <- 6L
+  by <- list(
+    function(x, g) tapply(x, factor(g, levels = 1:13), function(z) sum((z - mean(z))^2)),
+    function(x, g) tapply(x, factor(g, levels = 1:13), var),
+    function(x, g) tapply(x, factor(g, levels = 1:13), function(z) max(z) - min(z))[-5],
+    function(x, g) sapply(1:13, function(k) sum(x[g == k])),
+    function(x, g) sapply(1:13, function(k) sum(x[g == k & x > 0.5] * k)),
+    function(x, g) sapply(1:13, function(k) length(x[g == k])),
+    function(x, g) { total <- 0; for (k in 1:13) total <- total + sum(x[g == k])^2; total },
+    function(x, g) sapply(split(x, factor(g, levels = 1:13)), function(z) mean(abs(z - mean(z)))),
+    function(x, g) { for (k in c(1:4, 6:13)) x[g == k] <- x[g == k] - mean(x[g == k]); x }
+  )
+  for (f in by) expect_as_r(f, x, g)
+  for (f in by[-9]) expect_as_r(f, replace(x, 3, NaN), g)
+  # Codes that are floats, of which some are no whole numbers.
+  expect_as_r(function(x, g) sapply(1:13, function(k) sum(x[g == k])), x, replace(as.double(g), c(2, 9), c(2.5, NaN)))
+  slopes <- gradient(user(function(x, g) sum(sapply(1:13, function(k) sum(x[g == k])^2))), "x")
+  expect_equal(as.double(slopes(nv_tensor(x, "f64"), nv_tensor(g))$x), as.double(2 * rowsum(x, g)[as.character(g), ]))
+})
+
 test_that("tapply() of traced groups is R's, with NaN for a group without elements", {
   for (f in list(sum, mean, max, min, length, var, median, function(v) sum(v^2) / length(v))) {
     expect_as_r(eval(bquote(function(x, g) tapply(x, factor(g, levels = 1:3), .(f)))), x, g)
