@@ -18,11 +18,12 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::{Def, Value};
 use crate::growth::table;
+use crate::ops::create::uniform;
 use crate::ops::rules::Pull;
 use crate::ops::{
     Backward, Builder, Control, Convert, Custom, Derivative, Graph, Math, Op, Region, Var, Vjp,
 };
-use crate::tensor::Aval;
+use crate::tensor::{Aval, Literal};
 use control::ScanRule;
 use effects::IfRule;
 pub use forward::{push, Pushed};
@@ -183,7 +184,9 @@ impl<'g> Tape<'g> {
                 Vjp::Todo(why) => return Err(no_gradient(&node.op, why)),
             };
             for ((v, g), wanted) in node.operands.iter().zip(pulled).zip(wanted) {
-                if let (true, Some(g)) = (wanted, g) {
+                // What is 0 everywhere reaches nothing: of factors that a solution does not depend on beside the
+                // matrix.
+                if let (true, Some(g)) = (wanted, g.filter(|&g| !is_zero(builder, g))) {
                     add(builder, &mut sums[v.index()], g)?;
                 }
             }
@@ -201,6 +204,12 @@ impl<'g> Tape<'g> {
             })
             .collect()
     }
+}
+
+/// Whether all elements of a value are known to be 0.
+fn is_zero(builder: &Builder, v: Value) -> bool {
+    let dtype = builder.graph().aval(v).dtype;
+    uniform(builder.graph(), v) == Some(Literal::new(0i32).convert(dtype))
 }
 
 impl Tape<'_> {
