@@ -139,7 +139,10 @@ second_derivatives <- function(f, wrap) {
         from <- c(ends[i] - sizes[i], ends[k] - sizes[k]) + 1L
         block <- nv_static_slice(whole, from, c(ends[i], ends[k]))
         block <- nv_reshape(block, c(shape(leaves[[i]]), shape(leaves[[k]])))
-        nv_convert(block, common_dtype(dtype(leaves[[i]]), dtype(leaves[[k]]))$dtype)
+        to <- common_dtype(
+          dtype(leaves[[i]]), dtype(leaves[[k]]), ambiguous(leaves[[i]]), ambiguous(leaves[[k]])
+        )
+        nv_convert(block, to$dtype, to$ambiguous)
       })
     })
     list(
