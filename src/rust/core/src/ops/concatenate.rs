@@ -1,14 +1,15 @@
 //! Concatenation along an axis.
 
 use super::attrs::Attrs;
-use super::contract::{Form, Linear, OpDef, Strip};
+use super::contract::{simplified, Form, Linear, OpDef, Simplified, Strip};
 use super::derive::Var;
 use super::lower::{signature, Lowering};
 use super::rules::{Batch, Vjp};
-use super::{written, Op, Row, StaticSlice};
+use super::{written, Builder, Op, Row, StaticSlice};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
+use crate::graph::Value;
 use crate::kernels::memory::join::join;
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, View, ViewMut};
@@ -107,6 +108,13 @@ impl OpDef for Concatenate {
 
     fn joined(&self) -> Option<Axis> {
         Some(self.axis)
+    }
+
+    fn simplify(&self, _b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        match operands {
+            &[one] => simplified(one),
+            _ => Ok(None),
+        }
     }
 
     fn rearranges(&self) -> bool {

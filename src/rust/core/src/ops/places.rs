@@ -56,31 +56,37 @@ impl Along {
         let &Along { each, count, apart } = self;
         // All places are below 2^32, and sums of their parts wrap to them.
         let (most, stride, apart) = (last.clamp(0, i32::MAX.into()) as i32, stride as u32, apart as u32);
-        let run = |places: &mut [u32], indices: &[i32], first: u32, step: u32| {
-            wide(|| {
+        if each == 1 && start % count.max(1) + places.len() <= count {
+            let first = (first as u32).wrapping_add(((start % count) as u32).wrapping_mul(apart));
+            return wide(|| {
                 let (mut moved, mut here) = (0, first);
                 for (place, &index) in places.iter_mut().zip(indices) {
                     let at = index.max(0).min(most);
                     moved |= at ^ index;
                     *place = (at as u32).wrapping_mul(stride).wrapping_add(here);
-                    here = here.wrapping_add(step);
+                    here = here.wrapping_add(apart);
                 }
                 moved == 0
-            })
-        };
-        let example =
-            |number: usize| (first as u32).wrapping_add(((number % count.max(1)) as u32).wrapping_mul(apart));
-        if each == 1 && start % count.max(1) + places.len() <= count {
-            return run(places, indices, example(start), apart);
+            });
         }
-        let (mut at, mut fits) = (0, true);
-        while at < places.len() {
-            let number = start + at;
-            let end = (at + each - number % each.max(1)).min(places.len());
-            fits &= run(&mut places[at..end], &indices[at..end], example(number / each.max(1)), 0);
-            at = end;
-        }
-        fits
+        // Counted, as divisions take longer than the places of an example.
+        let mut left = each - start % each.max(1);
+        let mut example = start / each.max(1) % count.max(1);
+        wide(|| {
+            let (mut moved, mut at) = (0, 0);
+            while at < places.len() {
+                let end = (at + left).min(places.len());
+                let here = (first as u32).wrapping_add((example as u32).wrapping_mul(apart));
+                for (place, &index) in places[at..end].iter_mut().zip(&indices[at..end]) {
+                    let at = index.max(0).min(most);
+                    moved |= at ^ index;
+                    *place = (at as u32).wrapping_mul(stride).wrapping_add(here);
+                }
+                (at, left) = (end, each);
+                example = if example + 1 == count { 0 } else { example + 1 };
+            }
+            moved == 0
+        })
     }
 }
 

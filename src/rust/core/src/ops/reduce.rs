@@ -6,7 +6,7 @@ use super::compare::Compare;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Ready, Role, Simplified, Strip};
 use super::convert::Convert;
 use super::derive::Var;
-use super::layout::{Order, Reshape};
+use super::layout::{BroadcastInDim, Order, Reshape};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Builder, Op, Row};
@@ -220,6 +220,11 @@ impl OpDef for Reduction {
         let of_floats = self.fold == Fold::Sum && aval.dtype.is_float() && !self.axes.is_empty();
         if of_one && (of_floats || matches!(self.fold, Fold::Max | Fold::Min)) {
             return simplified(self.without_axes(b, x)?);
+        }
+        if self.axes.iter().any(|axis| aval.shape[axis.0] == 0) {
+            let result = self.infer(&[&aval])?.remove(0);
+            let number = b.literal(self.identity(aval.dtype, true), aval.ambiguous);
+            return simplified(b.node1(BroadcastInDim { shape: result.shape, axes: vec![] }, &[number])?);
         }
         self.count(b, operands[0])
     }
