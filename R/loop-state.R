@@ -97,8 +97,13 @@ trace_from <- function(init, trace, again = FALSE) {
     after <<- if (is.null(known)) check_state(init, state) else state
   }, again)
   if (is.null(known)) return(list(made = made, init = init, after = after))
+  trace_from(of_known_dtypes(init, known), trace, again = TRUE)
+}
+
+# Values whose leaves have these dtypes, where they are not NULL.
+of_known_dtypes <- function(x, known) {
   convert <- function(x, dtype) if (is.null(dtype)) x else nv_convert(x, dtype)
-  trace_from(restore(init, Map(convert, unlist_leaves(init), known)), trace, again = TRUE)
+  restore(x, Map(convert, unlist_leaves(x), known))
 }
 
 # The known dtypes that leaves of a state get, to which the ambiguous ones that they begin with yield; NULL if
@@ -119,6 +124,28 @@ known_dtypes <- function(before, after) {
     if (!is.null(common) && !common$ambiguous && identical(common$dtype, dtype(y))) dtype(y)
   }, before, after)
   if (length(unlist_leaves(known))) unname(known)
+}
+
+# ---- branches that give numbers ----
+
+# What a branch gives, with these dtypes if it is traced again for them.
+branch_value <- function(value, name, known = NULL) {
+  value <- if (is.function(value)) call_function(match_function(value, name), list()) else value
+  check_leaves(value, name)
+  if (is.null(known)) value else of_known_dtypes(value, known)
+}
+
+# A branch whose argument has been evaluated, so that it is traced again. What is no value of a trace is as it
+# was; else the code is evaluated once more, which fails where that is an argument of the caller's.
+branch_again <- function(value, code, frame) {
+  is_value <- vapply(unlist_leaves(value), inherits, NA, "AnvilValue")
+  if (any(is_value)) function() eval(code, frame) else function() value
+}
+
+# The dtypes that the numbers of a branch get from the others, see known_dtypes().
+dtypes_among <- function(value, others) {
+  each <- Filter(Negate(is.null), lapply(others, function(other) known_dtypes(value, other)))
+  if (length(each)) Reduce(function(x, y) Map(`%||%`, x, y), each)
 }
 
 # ---- the state after a repetition ----

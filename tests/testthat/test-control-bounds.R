@@ -75,7 +75,7 @@ test_that("nv_switch() refuses what it cannot choose by or from", {
   expect_fields(nv_switch(1L), "anvil_error_arg", arg = "...")
   expect_fields(nv_switch(1L, x, x, mode = "drop"), "anvil_error_arg", arg = "mode")
   expect_fields(nv_switch(1L, x, "a"), "anvil_error_arg", arg = "branch 2")
-  error <- expect_error(nv_switch(1L, x, x, nv_scalar(1L)), class = "anvil_error_structure")
+  error <- expect_error(nv_switch(1L, x, x, nv_scalar(1L, dtype = "i32")), class = "anvil_error_structure")
   expect_match(conditionMessage(error), "by branch 1, and i32[] by branch 3", fixed = TRUE)
   expect_identical(.Call(anvil:::anvil_trace_depth), 0L)
 })
