@@ -186,7 +186,6 @@ instead_of <- c(
   ),
   optim = steps_of_optimiser, optimHess = "Use `hessian()`.", nlm = steps_of_optimiser,
   nlminb = steps_of_optimiser, constrOptim = steps_of_optimiser,
-  aov = "`anova(lm(y ~ g, d))` has the table of variances.",
   kmeans = paste(
     "A number of steps in `nv_for()`, or `nv_while()` until nothing changes: the nearest centre of each row,",
     "then `nv_segment_mean(x, codes, k)`."

@@ -152,6 +152,25 @@ mask_base <- list(
     called_from("[", parent.frame())(...)
   },
 
+  names = function(x) {
+    given <- names(x)
+    if (!is.null(given) || !is_traced(x) || is.null(attr(x, "unknown_names"))) return(given)
+    abort(
+      "anvil_error_concrete",
+      paste0(
+        "Which of the names these elements have, depends on values: it is not known while tracing.\n",
+        "i Return the positions, such as `order(x)` or `which.max(x)`, and write `names(x)[i]` outside. ",
+        "`unname(x)` drops the names first."
+      )
+    )
+  },
+
+  unname = function(obj, force = FALSE) {
+    out <- unname(obj, force)
+    if (is_traced(out)) attr(out, "unknown_names") <- NULL
+    out
+  },
+
   `[<-` = function(x, ..., value) {
     if (missing(value)) return(with_value_last(sys.call(), parent.frame()))
     assigned(x, value, one = FALSE, ...)
@@ -436,7 +455,9 @@ over_groups <- function(answers, groups, default, simplify) {
   values <- rep(list(default), length(groups))
   values[filled] <- answers
   out <- joined(values)
-  if (length(dim(groups)) > 1L) return(from_r(nv_reshape(out, dim(groups))))
+  if (length(dim(groups)) > 1L) {
+    return(from_r(with_names(nv_reshape(out, dim(groups)), unname(dimnames(groups)))))
+  }
   names(out) <- names(groups)
   out
 }

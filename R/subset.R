@@ -162,7 +162,15 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[",AnvilTensor,"[.AnvilValue")
 #' @rawNamespace S3method("[",AnvilTracer,"[.AnvilValue")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
-  .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
+  out <- .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
+  if (inherits(x, "AnvilTracer")) with_unknown_names(out, x) else out
+}
+
+# What is computed which names of `x` it has: it has none, and names() says so, see mask-functions.R.
+with_unknown_names <- function(out, x) {
+  if (!inherits(out, "AnvilTracer") || is.null(names(x)) && is.null(attr(x, "unknown_names"))) return(out)
+  if (length(dim(x)) == 1L && is.null(axis_names(out))) attr(out, "unknown_names") <- TRUE
+  out
 }
 
 #' @rdname nv_subset
