@@ -21,7 +21,11 @@
 #' `f64` where the body adds one. That holds for dtypes to which it yields, see [common_dtype()]; the body is
 #' traced again for another dtype. So it is where the body assigns elements: `rep(0, 3)` is of `x`'s dtype if
 #' the body has `z[i] <- x[i]`. Numbers of R that one branch gives get the known dtype of the other, for which
-#' the branch is traced again.
+#' the branch is traced again. Of R's numbers whole ones become floats: `0L` where the body adds `0.5`, and a
+#' logical `NA` is a float's.
+#'
+#' A branch that is code, as in `nv_if(x > 0, {y <- x; y + 1}, x)`, assigns to variables of its own: what it
+#' gives is its value alone. `y` cannot be used afterwards.
 #'
 #' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_switch()`, `nv_scan()`, and `nv_for()` with
 #' a number of R for `n`. The loops store the intermediate values that the derivative of the body reads, for
@@ -115,9 +119,10 @@ nv_if <- function(pred, true, false) {
   at_once(function() {
     pred <- check_pred(pred, "pred", "one boolean")
     results <- list()
+    variables <- variables_apart(code, frame)
     branch <- function(which, expr, known = NULL) {
       trace_region(function() {
-        value <- branch_value(expr(), which, known)
+        value <- variables$run(which, function() branch_value(expr(), which, known))
         results[[which]] <<- list(value = value, types = value_types(value, "value"))
         value
       }, list(), "a branch of nv_if()")
@@ -133,6 +138,7 @@ nv_if <- function(pred, true, false) {
     }
     yes <- again("true", "false") %||% yes
     no <- again("false", "true") %||% no
+    variables$end()
     check_same_types(
       results$true$types, results$false$types,
       "Branches of `nv_if()` must give the same structure and types.",
@@ -164,8 +170,10 @@ nv_switch <- function(index, ..., mode = "error") {
     numbers <- nv_seq(1L, length(branches), dtype = "i32")
     chosen <- nv_subset(numbers, index, mode = mode)
     values <- list()
+    variables <- variables_apart(code, frame)
+    on.exit(variables$end())
     once <- lapply(seq_along(branches), function(i) function() {
-      value <- branch_value(branches[[i]](), paste("branch", i))
+      value <- variables$run(i, function() branch_value(branches[[i]](), paste("branch", i)))
       values[[paste(i)]] <<- list(value)
       value
     })
@@ -180,7 +188,7 @@ nv_switch <- function(index, ..., mode = "error") {
       if (!length(unlist_leaves(known))) stop(e)
       again <- lapply(seq_along(branches), function(i) {
         branch <- branch_again(given[[i]], code[[i]], frame)
-        function() branch_value(branch(), paste("branch", i), known[[i]])
+        function() variables$run(i, function() branch_value(branch(), paste("branch", i), known[[i]]))
       })
       if_it_fails(switch_among(chosen, again, 1L)$value, stop(e))
     })
@@ -411,7 +419,7 @@ state_of <- function(x) {
   if (!length(unlist_leaves(x))) {
     abort_arg("init", "a state with at least one tensor or R number", describe(x))
   }
-  map_leaves(check_leaves(x, "init"), value_of)
+  map_leaves(check_leaves(x, "init"), function(leaf) value_of(missing_as_double(leaf)))
 }
 
 # All leaves are values or R numbers, where `arg` gives them.

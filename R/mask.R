@@ -48,7 +48,7 @@
 #'   evaluated as R does, factors by their contrasts, and so is `subset`. Rows with NaN stay, which R leaves
 #'   out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are NaN. `predict()` has
 #'   `se.fit` and `interval`. What `aov()` gives is that too, with the table of variances for a summary:
-#'   `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
+#'   `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not it;
 #' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
 #'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
 #'   `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one
