@@ -108,6 +108,7 @@ test_that("aov() is a linear model whose summary is its table of variances", {
   expect_as_r(function(d) summary(aov(y ~ f, d))[[1L]]$`F value`[1L])
   expect_as_r(function(d) summary(aov(y ~ f + x, d))[[1L]][["Sum Sq"]])
   expect_as_r(function(d) anova(aov(y ~ f, d))$`Pr(>F)`[1L])
+  expect_as_r(function(d) summary.lm(aov(y ~ f, d))$coefficients)
   expect_as_r(function(d) { m <- aov(y ~ x + f, d); c(deviance(m), df.residual(m), AIC(m)) })
   refused(function(d) summary(aov(y ~ x + Error(f), d)), "anvil_error_arg", "without `Error()`")
   refused(function(d) TukeyHSD(aov(y ~ f, d)), "anvil_error_unsupported", "m <- tapply(y, g, mean)")
