@@ -160,10 +160,15 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rdname nv_subset
 #' @export
 #' @rawNamespace S3method("[",AnvilTensor,"[.AnvilValue")
-#' @rawNamespace S3method("[",AnvilTracer,"[.AnvilValue")
+#' @rawNamespace S3method("[",AnvilTracer,"[.AnvilTracer")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
+  .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
+}
+
+# The method of traced values.
+`[.AnvilTracer` <- function(x, ..., drop = TRUE) {
   out <- .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
-  if (inherits(x, "AnvilTracer")) with_unknown_names(out, x) else out
+  with_unknown_names(out, x)
 }
 
 # What is computed which names of `x` it has: it has none, and names() says so, see mask-functions.R.
