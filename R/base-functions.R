@@ -252,7 +252,7 @@ sort.AnvilValue <- function(x, decreasing = FALSE, na.last = NA, ...) {
   if (!isFALSE(list(...)$index.return %||% FALSE)) {
     abort_arg("index.return", "FALSE", describe(list(...)$index.return), "`nv_order(x)` has the positions.")
   }
-  if (!is_traced_factor(x)) return(nv_sort(x, decreasing = decreasing))
+  if (!is_traced_factor(x)) return(with_unknown_names(nv_sort(x, decreasing = decreasing), x))
   # Codes of what is none of the levels are left where missing values are, at the end.
   codes <- codes_of(x)
   count <- nlevels(x)
@@ -391,7 +391,7 @@ diffinv.AnvilValue <- function(x, lag = 1L, differences = 1L, xi = NULL, ...) {
   }
   # Those that are `lag` apart are a column of their own.
   rows <- ceiling(length(x) / lag)
-  padded <- nv_concatenate(x, nv_fill(0, rows * lag - length(x), dtype(x)))
+  padded <- nv_concatenate(x, nv_fill(0, rows * lag - length(x), dtype(x), ambiguous(x)))
   sums <- nv_cumsum(nv_reshape(padded, c(lag, rows)), axis = 2L) + xi
   nv_concatenate(xi, nv_flatten(sums)[array(seq_len(length(x)))])
 }

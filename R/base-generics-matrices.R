@@ -119,7 +119,9 @@ qr.coef.AnvilQr <- function(qr, y) {
   if (nrow(qr$x) < ncol(qr$x)) {
     abort_arg("qr", "of a matrix of as many rows as columns, or more", shown_shape(qr$x))
   }
-  with_columns(y, function(y) nv_triangular_solve(qr$r, cross(qr$q, y), lower = FALSE))
+  out <- with_columns(y, function(y) nv_triangular_solve(qr$r, cross(qr$q, y), lower = FALSE))
+  # Coefficients have the names of the columns, as in R.
+  with_names(unname(out), if (ndims(out) == 2L) list(colnames(qr$x), colnames(y)) else list(colnames(qr$x)))
 }
 
 #' @method qr.coef AnvilValue

@@ -93,7 +93,7 @@ of_pairs <- function(x, y, correlates) {
     kept <- !nv_is_nan(x)
     # Near the mean, so that little cancels.
     x <- sweep.AnvilValue(x, 2L, nv_mean(x, 1L, na_rm = TRUE))
-    list(x = nv_ifelse(kept, x, 0), kept = nv_convert(kept, dtype(x)))
+    list(x = nv_ifelse(kept, x, 0), kept = nv_convert(kept, dtype(x), ambiguous(x)))
   }
   is_vector <- !is.null(y) && length(dim(x)) < 2L && length(dim(y)) < 2L
   a <- centred(x)
@@ -163,7 +163,8 @@ cov2cor.AnvilValue <- function(V) {
   if (ndims(V) != 2L || nrow(V) != ncol(V)) abort_arg("V", "a square matrix", shown_shape(V))
   scale <- 1 / sqrt(nv_extract_diag(V))
   # The diagonal is 1 without rounding.
-  nv_ifelse(array(base::diag(nrow(V)) == 1, dim(V)), 1, V * nv_outer(scale, scale))
+  out <- nv_ifelse(array(base::diag(nrow(V)) == 1, dim(V)), 1, V * unname(nv_outer(scale, scale)))
+  with_names(unname(out), dimnames(V))
 }
 
 #' @export IQR
@@ -185,7 +186,7 @@ fivenum <- function(x, na.rm = TRUE) UseMethod("fivenum", among(x))
 fivenum.AnvilValue <- function(x, na.rm = TRUE) {
   check_flag("na.rm", na.rm)
   x <- .External(anvil_op, "floats", as_vector(x))
-  if (!length(x)) return(nv_broadcast_to(nv_scalar(NaN, dtype(x)), 5L))
+  if (!length(x)) return(nv_broadcast_to(nv_scalar(NaN, dtype(x), ambiguous(x)), 5L))
   # NaN are the last ones of the sorted elements.
   bad <- nv_is_nan(x)
   n <- length(x) - nv_reduce_sum(nv_convert(bad, "i32"))
@@ -248,14 +249,14 @@ sorting_key <- function(x) {
 }
 
 #' @export rank
-rank <- function(x, na.last = "keep",
+rank <- function(x, na.last = formals(base::rank)$na.last,
                  ties.method = c("average", "first", "last", "random", "max", "min")) {
   UseMethod("rank", among(x))
 }
 
 #' @method rank AnvilValue
 #' @export
-rank.AnvilValue <- function(x, na.last = "keep",
+rank.AnvilValue <- function(x, na.last = formals(base::rank)$na.last,
                             ties.method = c("average", "first", "last", "random", "max", "min")) {
   ties <- chosen("ties.method", ties.method, c("average", "first", "last", "random", "max", "min"))
   if (ties == "random") abort_arg("ties.method", "another one for tensors", "\"random\"")
@@ -263,7 +264,7 @@ rank.AnvilValue <- function(x, na.last = "keep",
     abort_arg("na.last", "TRUE or \"keep\" for tensors", describe(na.last), "NaN comes last.")
   }
   x <- as_vector(x)
-  ranks <- nv_rank_of(x, ties)
+  ranks <- with_names(nv_rank_of(x, ties), list(names(x)))
   # Integers have no NaN.
   if (isTRUE(na.last) || !is_float(dtype(x)) || !is_float(dtype(ranks))) return(ranks)
   nv_ifelse(nv_is_nan(x), NaN, ranks)
@@ -276,7 +277,7 @@ which.max <- function(x) UseMethod("which.max", among(x))
 #' @export
 which.max.AnvilValue <- function(x) {
   if (!is_traced(x) && !is_complex_value(x)) return(by_base(base::which.max(array_names(as_array(x)))))
-  nv_argmax(if (is_float(dtype(x))) nv_ifelse(nv_is_nan(x), -Inf, x) else x)
+  with_unknown_names(nv_argmax(if (is_float(dtype(x))) nv_ifelse(nv_is_nan(x), -Inf, x) else x), x)
 }
 
 #' @export which.min
@@ -286,7 +287,7 @@ which.min <- function(x) UseMethod("which.min", among(x))
 #' @export
 which.min.AnvilValue <- function(x) {
   if (!is_traced(x) && !is_complex_value(x)) return(by_base(base::which.min(array_names(as_array(x)))))
-  nv_argmin(if (is_float(dtype(x))) nv_ifelse(nv_is_nan(x), Inf, x) else x)
+  with_unknown_names(nv_argmin(if (is_float(dtype(x))) nv_ifelse(nv_is_nan(x), Inf, x) else x), x)
 }
 
 #' @export rle

@@ -25,6 +25,16 @@ spline_basis <- paste(
   "`poly(x, 3)`; or make the basis outside."
 )
 
+local_line <- paste(
+  "A line at each place is weighted least squares: `lm.wfit(cbind(1, x - at), y, w)` with weights such as",
+  "`w <- dnorm((x - at) / h)`."
+)
+
+yule_walker <- paste(
+  "`solve(toeplitz(r[1:p]), r[2:(p + 1)])` has the coefficients of order `p`, with",
+  "`r <- drop(acf(x, plot = FALSE)$acf)`."
+)
+
 steps_of_optimiser <- paste(
   "Call it outside, with the jitted function and its gradient; in a program, use steps with `gradient()` in",
   "`nv_for()` or `nv_while()`."
@@ -186,7 +196,27 @@ instead_of <- c(
   ),
   optim = steps_of_optimiser, optimHess = "Use `hessian()`.", nlm = steps_of_optimiser,
   nlminb = steps_of_optimiser, constrOptim = steps_of_optimiser,
-  aov = "`anova(lm(y ~ g, d))` has the table of variances.",
+  ks.test = paste(
+    "The statistic is `max(p - (seq_len(n) - 1) / n, seq_len(n) / n - p)` with `p <- pnorm(sort(x))`; take",
+    "its probability outside."
+  ),
+  fisher.test = "`chisq.test()` and `phyper()` take traced counts; the exact test is for outside.",
+  step = "Fit each model, and compare `AIC()`: `which.min(c(AIC(a), AIC(b)))`.",
+  drop1 = "Fit the smaller models, and compare them: `anova(smaller, larger)`, `AIC()`.",
+  add1 = "Fit the larger models, and compare them: `anova(smaller, larger)`, `AIC()`.",
+  lm.influence = "Use `hatvalues()`, `rstudent()`, `cooks.distance()`.",
+  influence.measures = "Use `hatvalues()`, `rstudent()`, `cooks.distance()`.",
+  lowess = local_line, loess = local_line, smooth.spline = spline_basis, ksmooth = local_line,
+  ar.yw = yule_walker, ar = yule_walker, ar.ols = yule_walker,
+  poisson.test = "Use `ppois()`, which takes traced values.",
+  power.t.test = "It needs noncentral distributions, which a program lacks: call it outside.",
+  cmdscale = paste(
+    "Use `eigen(b, symmetric = TRUE)` with `b <- -0.5 * h %*% d^2 %*% h`, `d <- as.matrix(dist(x))` and",
+    "`h <- diag(n) - 1 / n`."
+  ),
+  boxplot.stats = "`fivenum(x)` has the hinges and the median.",
+  pairwise.t.test = "Call `t.test()` for each pair, and `p.adjust()`.",
+  hclust = "It joins by what is computed: call it outside, with the distances.",
   kmeans = paste(
     "A number of steps in `nv_for()`, or `nv_while()` until nothing changes: the nearest centre of each row,",
     "then `nv_segment_mean(x, codes, k)`."

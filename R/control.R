@@ -19,7 +19,13 @@
 #' structure, dtypes and shapes from one repetition to the next. Where it begins with an ambiguous value, such
 #' as a number or a vector of R, and the body gives a known one, it is known from the beginning: `0` is an
 #' `f64` where the body adds one. That holds for dtypes to which it yields, see [common_dtype()]; the body is
-#' traced again for another dtype. Branches that differ in ambiguity alone give the known dtype.
+#' traced again for another dtype. So it is where the body assigns elements: `rep(0, 3)` is of `x`'s dtype if
+#' the body has `z[i] <- x[i]`. Numbers of R that one branch gives get the known dtype of the other, for which
+#' the branch is traced again. Of R's numbers whole ones become floats: `0L` where the body adds `0.5`, and a
+#' logical `NA` is a float's.
+#'
+#' A branch that is code, as in `nv_if(x > 0, {y <- x; y + 1}, x)`, assigns to variables of its own: what it
+#' gives is its value alone. `y` cannot be used afterwards.
 #'
 #' @section Gradients: [gradient()] differentiates `nv_if()`, `nv_switch()`, `nv_scan()`, and `nv_for()` with
 #' a number of R for `n`. The loops store the intermediate values that the derivative of the body reads, for
@@ -107,22 +113,32 @@ NULL
 #' @export
 nv_if <- function(pred, true, false) {
   force(pred)
-  settle(substitute(true), parent.frame())
-  settle(substitute(false), parent.frame())
+  frame <- parent.frame()
+  code <- list(true = substitute(true), false = substitute(false))
+  lapply(code, settle, frame)
   at_once(function() {
     pred <- check_pred(pred, "pred", "one boolean")
     results <- list()
-    branch <- function(which, expr) {
+    variables <- variables_apart(code, frame)
+    branch <- function(which, expr, known = NULL) {
       trace_region(function() {
-        value <- expr()
-        value <- if (is.function(value)) call_function(match_function(value, which), list()) else value
-        check_leaves(value, which)
+        value <- variables$run(which, function() branch_value(expr(), which, known))
         results[[which]] <<- list(value = value, types = value_types(value, "value"))
         value
       }, list(), "a branch of nv_if()")
     }
     yes <- branch("true", function() true)
     no <- branch("false", function() false)
+    given <- lapply(results, `[[`, "value")
+    # Numbers of R in one branch get the dtypes of the other.
+    again <- function(which, other) {
+      known <- known_dtypes(given[[which]], given[[other]])
+      if (is.null(known)) return(NULL)
+      if_it_fails(branch(which, branch_again(given[[which]], code[[which]], frame), known), NULL)
+    }
+    yes <- again("true", "false") %||% yes
+    no <- again("false", "true") %||% no
+    variables$end()
     check_same_types(
       results$true$types, results$false$types,
       "Branches of `nv_if()` must give the same structure and types.",
@@ -141,7 +157,8 @@ nv_switch <- function(index, ..., mode = "error") {
   check_dots(..., .values = TRUE)
   force(index)
   frame <- parent.frame()
-  lapply(substitute(...()), settle, frame)
+  code <- substitute(...())
+  lapply(code, settle, frame)
   if (!...length()) abort_arg("...", "at least one branch", "none")
   if (!identical(mode, "error") && !identical(mode, "clip")) {
     abort_arg("mode", "\"error\" or \"clip\"", describe(mode))
@@ -152,7 +169,29 @@ nv_switch <- function(index, ..., mode = "error") {
     # A read at the index, which checks it.
     numbers <- nv_seq(1L, length(branches), dtype = "i32")
     chosen <- nv_subset(numbers, index, mode = mode)
-    switch_among(chosen, branches, 1L)$value
+    values <- list()
+    variables <- variables_apart(code, frame)
+    on.exit(variables$end())
+    once <- lapply(seq_along(branches), function(i) function() {
+      value <- variables$run(i, function() branch_value(branches[[i]](), paste("branch", i)))
+      values[[paste(i)]] <<- list(value)
+      value
+    })
+    tryCatch(switch_among(chosen, once, 1L)$value, anvil_error_structure = function(e) {
+      # Those after the ones that differ.
+      seen <- function(i) values[[paste(i)]] %||% {
+        trace_region(once[[i]], list(), "a branch of nv_switch()")
+        values[[paste(i)]]
+      }
+      given <- lapply(seq_along(branches), function(i) if_it_fails(seen(i), stop(e))[[1L]])
+      known <- lapply(given, dtypes_among, given)
+      if (!length(unlist_leaves(known))) stop(e)
+      again <- lapply(seq_along(branches), function(i) {
+        branch <- branch_again(given[[i]], code[[i]], frame)
+        function() variables$run(i, function() branch_value(branch(), paste("branch", i), known[[i]]))
+      })
+      if_it_fails(switch_among(chosen, again, 1L)$value, stop(e))
+    })
   })
 }
 
@@ -175,10 +214,7 @@ switch_among <- function(chosen, branches, first) {
       if (length(branches) > 1L) {
         made <<- switch_among(chosen, branches, first)
       } else {
-        name <- paste("branch", first)
         value <- branches[[1L]]()
-        value <- if (is.function(value)) call_function(match_function(value, name), list()) else value
-        check_leaves(value, name)
         made <<- list(value = value, types = value_types(value, "value"), first = first)
       }
       made$value
@@ -383,7 +419,7 @@ state_of <- function(x) {
   if (!length(unlist_leaves(x))) {
     abort_arg("init", "a state with at least one tensor or R number", describe(x))
   }
-  map_leaves(check_leaves(x, "init"), value_of)
+  map_leaves(check_leaves(x, "init"), function(leaf) value_of(missing_as_double(leaf)))
 }
 
 # All leaves are values or R numbers, where `arg` gives them.

@@ -145,14 +145,14 @@ tensor_of_frame <- function(x, dtype, na, factors) {
 }
 
 # The same of columns that are tensors or traced values, whose elements nobody has read.
-tensor_of_values <- function(x, dtype) {
+tensor_of_values <- function(x, dtype = NULL, ambiguous = FALSE) {
   columns <- lapply(seq_along(x), function(i) {
     column <- x[[i]]
     if (!inherits(column, "AnvilValue")) column <- plain_data(column, paste0("x$", names(x)[i]))$data
     nv_reshape(column, c(nrow(x), length(column) / max(nrow(x), 1)))
   })
   out <- do.call(nv_concatenate, c(columns, list(axis = 2L)))
-  out <- nv_convert(out, dtype %||% dtype_of(out))
+  if (!ambiguous || !is.null(dtype)) out <- nv_convert(out, dtype %||% dtype_of(out))
   if (ncol(out) == length(x)) dimnames(out) <- list(NULL, names(x))
   out
 }
@@ -257,7 +257,8 @@ as_matrix_of_values <- function(x, codes = FALSE) {
     )
   }
   x[is_factor] <- lapply(x[is_factor], function(codes) nv_reshape(codes, c(length(codes), 1L)))
-  tensor_of_values(x, NULL)
+  # The columns of R's data frames are numbers of R, and so is their matrix: with all digits.
+  tensor_of_values(x, ambiguous = TRUE)
 }
 
 frame_stand_in <- structure(list(), class = "AnvilFrame")

@@ -97,12 +97,18 @@ trace_from <- function(init, trace, again = FALSE) {
     after <<- if (is.null(known)) check_state(init, state) else state
   }, again)
   if (is.null(known)) return(list(made = made, init = init, after = after))
-  convert <- function(x, dtype) if (is.null(dtype)) x else nv_convert(x, dtype)
-  trace_from(restore(init, Map(convert, unlist_leaves(init), known)), trace, again = TRUE)
+  trace_from(of_known_dtypes(init, known), trace, again = TRUE)
 }
 
-# The known dtypes that leaves of a state get, to which the ambiguous ones that they begin with yield; NULL if
-# there are none. Where the dtypes are the same the engine makes them known by itself.
+# Values whose leaves have these types, where they are not NULL.
+of_known_dtypes <- function(x, known) {
+  convert <- function(x, type) if (is.null(type)) x else nv_convert(x, type$dtype, type$ambiguous)
+  restore(x, Map(convert, unlist_leaves(x), known))
+}
+
+# The types that leaves of a state get, to which the ambiguous ones that they begin with yield; NULL if there
+# are none. Whole numbers of R yield to its other numbers, too. Where the dtypes are the same the engine makes
+# them known by itself.
 known_dtypes <- function(before, after) {
   was <- value_types(before, "state")
   is <- value_types(after, "state")
@@ -111,14 +117,79 @@ known_dtypes <- function(before, after) {
   after <- unlist_leaves(after)
   if (length(before) != length(after)) return(NULL)
   known <- Map(function(x, y) {
-    # Numbers of R that the body gives are ambiguous, and logicals none that a number yields to.
-    if (!inherits(y, "AnvilValue") || !ambiguous(x) || ambiguous(y)) return(NULL)
-    if (!identical(shape(x), shape(y)) || identical(dtype(x), dtype(y))) return(NULL)
+    if (!ambiguous(x) || !identical(shape(x), shape(y)) || identical(dtype(x), dtype(y))) return(NULL)
     # Rules may refuse the pair.
-    common <- if_it_fails(common_dtype(dtype(x), dtype(y), TRUE, FALSE), NULL)
-    if (!is.null(common) && !common$ambiguous && identical(common$dtype, dtype(y))) dtype(y)
+    common <- if_it_fails(common_dtype(dtype(x), dtype(y), TRUE, ambiguous(y)), NULL)
+    if (identical(common, list(dtype = dtype(y), ambiguous = ambiguous(y)))) common
   }, before, after)
-  if (length(unlist_leaves(known))) unname(known)
+  if (!all(vapply(known, is.null, NA))) unname(known)
+}
+
+# ---- branches that give numbers ----
+
+# What a branch gives, with these types if it is traced again for them.
+branch_value <- function(value, name, known = NULL) {
+  value <- if (is.function(value)) call_function(match_function(value, name), list()) else value
+  value <- map_leaves(check_leaves(value, name), missing_as_double)
+  if (is.null(known)) value else of_known_dtypes(value, known)
+}
+
+# A branch whose argument has been evaluated, so that it is traced again. What is no value of a trace is as it
+# was; else the code is evaluated once more, which fails where that is an argument of the caller's.
+branch_again <- function(value, code, frame) {
+  is_value <- vapply(unlist_leaves(value), inherits, NA, "AnvilValue")
+  if (any(is_value)) function() eval(code, frame) else function() value
+}
+
+# R's `NA`, which is a logical there until it is assigned a number: a double's, as no boolean is missing.
+missing_as_double <- function(x) {
+  if (is.logical(x) && !is.object(x) && anyNA(x)) storage.mode(x) <- "double"
+  x
+}
+
+# The types that the numbers of a branch get from the others, see known_dtypes().
+dtypes_among <- function(value, others) {
+  each <- Filter(Negate(is.null), lapply(others, function(other) known_dtypes(value, other)))
+  join <- function(x, y) {
+    if (is.null(x) || is.null(y)) return(x %||% y)
+    if_it_fails(common_dtype(x$dtype, y$dtype, x$ambiguous, y$ambiguous), x)
+  }
+  if (length(each)) Reduce(function(x, y) Map(join, x, y), each)
+}
+
+# Branches that are code assign to the variables of the function in which they are written. Each begins with
+# what these were before; afterwards they are what the branches made them, values of their traces, and not in
+# silence what they were. Gives list(run, end): `run(k, f)` calls f for the branch k.
+variables_apart <- function(code, frame) {
+  assigned <- lapply(code, names_assigned)
+  names <- unique(unlist(assigned))
+  is_there <- function(names) vapply(names, exists, NA, envir = frame, inherits = FALSE)
+  values <- function(names) mget(names[is_there(names)], envir = frame)
+  put <- function(values) for (name in names(values)) assign(name, values[[name]], envir = frame)
+  before <- if (length(names)) if_it_fails(values(names), NULL)
+  if (is.null(before)) return(list(run = function(k, f) f(), end = function() NULL))
+  left <- list()
+  list(
+    run = function(k, f) {
+      rm(list = names[is_there(names)], envir = frame)
+      put(before)
+      value <- f()
+      own <- values(as.character(unique(assigned[[k]])))
+      left[names(own)] <<- own
+      value
+    },
+    end = function() put(left)
+  )
+}
+
+# The variables that code assigns, but for functions in it.
+names_assigned <- function(code) {
+  if (!is.call(code) || identical(code[[1L]], quote(`function`))) return(NULL)
+  target <- if (as.character(code[[1L]])[1L] %in% c("<-", "=", "for")) code[[2L]]
+  while (is.call(target)) target <- target[[2L]]
+  parts <- as.list(code)
+  parts <- parts[!vapply(parts, identical, NA, quote(expr = ))]
+  c(if (is.symbol(target)) as.character(target), unlist(lapply(parts, names_assigned)))
 }
 
 # ---- the state after a repetition ----
@@ -174,6 +245,13 @@ state_hint <- function(before, was, is) {
   leaves <- vapply(unlist_leaves(before), ambiguous, NA)
   shape_in <- function(types) sub("^[^[]*", "", types)
   axes <- function(types) lengths(regmatches(types, gregexpr("[0-9]+", shape_in(types))))
+  length_of <- function(types) suppressWarnings(as.integer(gsub("\\D", "", shape_in(types))))
+  if (any(axes(is) == 1L & axes(was) < 2L & length_of(is) == pmax(length_of(was), 1L, na.rm = TRUE) + 1L)) {
+    return(paste(
+      "It does not grow: begin with `numeric(n)`, and assign `z[i] <- ..`, or stack what each repetition",
+      "gives with `nv_scan()`."
+    ))
+  }
   at <- which(axes(is) < axes(was))
   if (length(at)) {
     return(paste0(

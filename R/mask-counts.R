@@ -177,7 +177,7 @@ friedman <- function(y, ...) {
   n <- nrow(y)
   k <- ncol(y)
   rows <- lapply(seq_len(n), function(i) as_flat(unname(y)[i, ]))
-  ranks <- lapply(rows, function(row) nv_convert(nv_rank_of(row, "average"), dtype(row)))
+  ranks <- lapply(rows, function(row) nv_convert(nv_rank_of(row, "average"), dtype(row), ambiguous(row)))
   sums <- Reduce(`+`, ranks)
   ties <- Reduce(`+`, lapply(rows, ties_of))
   statistic <- 12 * sum((sums - n * (k + 1) / 2)^2) / (n * k * (k + 1) - ties / (k - 1))

@@ -228,7 +228,32 @@ no_model <- function(name) {
 }
 
 mask_diagnostics <- list(
-  aov = no_model("aov"), loess = no_model("loess"),
+  TukeyHSD = function(x, ...) {
+    if (!is_traced_fit(x)) return(called_from("TukeyHSD", parent.frame())(x, ...))
+    abort(
+      "anvil_error_unsupported",
+      paste0(
+        "`TukeyHSD()` needs the distribution of studentized ranges, which a program lacks.\n",
+        "i The differences are `outer(m, m, \"-\")` with `m <- tapply(y, g, mean)`: take `ptukey()` outside."
+      )
+    )
+  },
+  loess = no_model("loess"),
+
+  # As in R, a linear model whose summary is its table of variances.
+  aov = function(formula, data = NULL, projections = FALSE, qr = TRUE, contrasts = NULL, ...) {
+    if (!needs_traced(formula, data)) return(own_call("aov", sys.call(), parent.frame()))
+    check_dots(...)
+    if ("Error" %in% all.names(formula)) {
+      abort_arg(
+        "formula", "one without `Error()`", deparse1(formula),
+        "Of strata that are groups, `tapply(y, list(g, block), mean)` has the means to compare."
+      )
+    }
+    fit <- linear_model(formula, data, NULL, match.call(call = sys.call()), contrasts)
+    structure(fit, class = c("aov", class(fit)))
+  },
+
   hatvalues = of_fit("hatvalues", quote(function(fit) of_each_row(fit, of_rows_of(fit, leverages(fit))))),
   rstandard = of_fit("rstandard", quote(function(fit) standardized(fit, FALSE))),
   rstudent = of_fit("rstudent", quote(function(fit) standardized(fit, TRUE))),

@@ -34,7 +34,8 @@ glm_links <- list(
   )
 )
 
-epsilon_of <- function(x) if (dtype(x) == "f64") .Machine$double.eps else 2^-23
+# Numbers of R are doubles.
+epsilon_of <- function(x) if (dtype(x) == "f64" || ambiguous(x)) .Machine$double.eps else 2^-23
 
 # R has the mean of logits beyond 30 as near to 0 or 1 as doubles are.
 far_logits <- function(eta) {

@@ -402,9 +402,21 @@ mask_formulas <- list(
 
   summary = function(object, ...) {
     if (is_traced_glm(object)) return(summary_of_glm(object, ...))
+    if (is_traced_fit(object) && inherits(object, "aov")) return(list(variances_by_term(object)))
     if (is_traced_fit(object)) return(summary_of_fit(object, ...))
     if (is_traced_nls(object)) return(summary_of_nls(object))
     called_from("summary", parent.frame())(object, ...)
+  },
+
+  # Of what aov() gives, as of any linear model.
+  summary.lm = function(object, ...) {
+    if (is_traced_fit(object) && !is_traced_glm(object)) return(summary_of_fit(object, ...))
+    stats::summary.lm(object, ...)
+  },
+
+  # R's method for aov() leaves out what is missing.
+  coef = function(object, ...) {
+    if (is_traced_fit(object)) object$coefficients else called_from("coef", parent.frame())(object, ...)
   },
 
   vcov = function(object, ...) {

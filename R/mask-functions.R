@@ -66,9 +66,9 @@ subset_of_known <- function(x, ...) {
   if (is_matrix && !inherits(dtype(..1), "BooleanType")) {
     # A row of positions for each element, if it has as many columns as there are axes.
     at <- if (ncol(..1) == ndims(x)) position_of_element(..1, dim(x)) else as_flat(..1)
-    return(from_r(`[.AnvilValue`(as_flat(x), at)))
+    return(from_r(`[.AnvilTracer`(as_flat(x), at)))
   }
-  from_r(`[.AnvilValue`(from_r(x), ...))
+  from_r(`[.AnvilTracer`(from_r(x), ...))
 }
 
 # The name of a function of R's with that of its package, which no mask binds in the place of `stats::sd`.
@@ -81,7 +81,7 @@ own_name <- function(name) {
 # The same of R's factors: a factor of codes.
 subset_of_factor <- function(x, ...) {
   codes <- .Call(anvil_trace_lift, as_operand(as.integer(x)), "x")
-  `[.AnvilValue`(from_r(factor_of(codes, levels(x))), ...)
+  `[.AnvilTracer`(from_r(factor_of(codes, levels(x))), ...)
 }
 
 # R's own generic, called from the user's frame: R looks for methods where a generic is called.
@@ -147,9 +147,28 @@ mask_base <- list(
       return(if (is_vector && any_traced_subscript(...)) subset_of_known(...) else `[`(...))
     }
     if (inherits(x, "AnvilSelection")) return(`[.AnvilSelection`(...))
-    if (inherits(x, "AnvilValue")) return(`[.AnvilValue`(...))
+    if (inherits(x, "AnvilValue")) return(`[.AnvilTracer`(...))
     if (is.factor(x) && any_traced_subscript(...)) return(subset_of_factor(...))
     called_from("[", parent.frame())(...)
+  },
+
+  names = function(x) {
+    given <- names(x)
+    if (!is.null(given) || !is_traced(x) || is.null(attr(x, "unknown_names"))) return(given)
+    abort(
+      "anvil_error_concrete",
+      paste0(
+        "Which of the names these elements have, depends on values: it is not known while tracing.\n",
+        "i Return the positions, such as `order(x)` or `which.max(x)`, and write `names(x)[i]` outside. ",
+        "`unname(x)` drops the names first."
+      )
+    )
+  },
+
+  unname = function(obj, force = FALSE) {
+    out <- unname(obj, force)
+    if (is_traced(out)) attr(out, "unknown_names") <- NULL
+    out
   },
 
   `[<-` = function(x, ..., value) {
@@ -438,7 +457,9 @@ over_groups <- function(answers, groups, default, simplify) {
   values <- rep(list(default), length(groups))
   values[filled] <- answers
   out <- joined(values)
-  if (length(dim(groups)) > 1L) return(from_r(nv_reshape(out, dim(groups))))
+  if (length(dim(groups)) > 1L) {
+    return(from_r(with_names(nv_reshape(out, dim(groups)), unname(dimnames(groups)))))
+  }
   names(out) <- names(groups)
   out
 }

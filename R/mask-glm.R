@@ -18,7 +18,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
     y <- nv_gt(if (is.factor(y)) array(as.integer(y)) else checked_codes(codes_of(y), nlevels(y)), 1L)
   }
   per_row <- function(arg, given, default) {
-    if (is.null(given)) return(nv_fill(default, rows))
+    if (is.null(given)) return(nv_fill(default, rows, ambiguous = TRUE))
     if (length(given) != rows) abort_arg(arg, paste("of length", rows), paste("of length", length(given)))
     as_flat(real_floats(value_of(as_operand(given))))
   }
@@ -38,7 +38,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   offset <- unname(parts[[4L]])
   if (family$family == "binomial") y <- nv_ifelse(nv_eq(w, 0), 0, y)
   is_taken <- nv_reduce_all(of$takes(y)) & nv_reduce_all(nv_ge(w, 0))
-  if (!is.null(trials)) w <- w * nv_convert(trials, dtype(w))
+  if (!is.null(trials)) w <- w * nv_convert(trials, dtype(w), ambiguous(w))
 
   is_valid <- function(eta) {
     valid <- nv_reduce_all(of$valid(link$mean(eta)))
@@ -63,7 +63,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   epsilon <- max(control$epsilon, 4 * epsilon_of(y))
   eta <- link$of(start %||% of$start(y, w))
   state <- list(
-    b = nv_fill(NaN, ncol(x), dtype = dtype(x)), eta = eta, before = eta,
+    b = nv_fill(NaN, ncol(x), dtype = dtype(x), ambiguous = ambiguous(x)), eta = eta, before = eta,
     dev = nv_ifelse(is_taken & is_valid(eta), deviance_at(eta), NaN), converged = nv_scalar(FALSE),
     iter = nv_scalar(0L)
   )
@@ -91,7 +91,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   mu <- link$mean(eta)
   final <- fit_at(last$before)
   rank <- ncol(x)
-  used <- nv_reduce_sum(nv_convert(nv_ne(w, 0), dtype(y)))
+  used <- nv_reduce_sum(nv_convert(nv_ne(w, 0), dtype(y), ambiguous(y)))
   null <- if (intercept) sum(w * y) / sum(w) else link$mean(offset)
   list(
     coefficients = nv_ifelse(is_fit, last$b, NaN), residuals = (y - mu) / link$slope(eta), fitted.values = mu,

@@ -440,7 +440,7 @@ mask_groups <- list(
       if (!is.list(value) || length(value) != groups$count) {
         abort_arg("value", paste("a list of", groups$count, "elements, one for each group"), describe(value))
       }
-      return(placed_in_groups(nv_fill(NaN, count), groups, value))
+      return(placed_in_groups(nv_fill(NaN, count, ambiguous = TRUE), groups, value))
     }
     if (!is.list(value) || is.data.frame(value[[1L]]) || !holds_tracer(value)) return(unsplit(value, f, drop))
     count <- length(if (is.list(f)) f[[1L]] else f)

@@ -50,7 +50,7 @@ least_squares_of_rows <- function(x, y) {
   }
   check_same_mask(list(axis = 1L, mask = rows$mask), values)
   count <- selected_count(rows)
-  fit <- least_squares(filled(rows, nv_scalar(0, dtype(rows$values))), filled(values, 0))
+  fit <- least_squares(filled(rows, zero_like(rows$values)), filled(values, 0))
   of_rows <- function(v) selection(v, rows$mask, 1L)
   list(
     coefficients = fit$coefficients, residuals = of_rows(fit$residuals), rank = fit$rank,

@@ -49,7 +49,7 @@ nonlinear_model <- function(formula, data, start, w, control, call) {
   theta <- common[[1L]]
   p <- length(theta)
   # A narrow float comes no nearer.
-  is_narrow <- dtype(theta) != "f64"
+  is_narrow <- dtype(theta) != "f64" && !ambiguous(theta)
   tolerance <- max(control$tol, if (is_narrow) sqrt(epsilon_of(theta)))
   slack <- if (is_narrow) 1 + 4 * epsilon_of(theta) else 1
   if (p >= n) abort_arg("start", paste("of fewer parameters than there are values,", n), paste("of", p))
@@ -57,7 +57,7 @@ nonlinear_model <- function(formula, data, start, w, control, call) {
     qr.AnvilValue(root * nv_reshape(jacobian(mean_at)(theta)[[1L]], c(n, p)))
   }
   state <- list(
-    theta = theta, dev = sum(common[[2L]]^2), part = nv_scalar(1, dtype(theta)),
+    theta = theta, dev = sum(common[[2L]]^2), part = nv_scalar(1, dtype(theta), ambiguous(theta)),
     converged = nv_scalar(FALSE), failed = nv_scalar(FALSE), iter = nv_scalar(0L)
   )
   step <- function(s) {

@@ -43,7 +43,7 @@ tied <- function(x) nv_rank_of(x, "max") - nv_rank_of(x, "min") + 1L
 
 # The sum of `t^3 - t` over the numbers of equal elements.
 ties_of <- function(x, used = NULL) {
-  terms <- nv_convert(tied(x), dtype(x))^2 - 1
+  terms <- nv_convert(tied(x), dtype(x), ambiguous(x))^2 - 1
   sum(if (is.null(used)) terms else nv_ifelse(used, terms, 0))
 }
 
@@ -77,9 +77,9 @@ samples_of <- function(what, x, g) {
   }
   out$used <- out$codes > 0L
   out$values <- nv_ifelse(out$used, unname(out$values), 0)
-  out$sizes <- nv_convert(nv_tabulate(out$codes, out$count), dtype(out$values))
+  out$sizes <- nv_convert(nv_tabulate(out$codes, out$count), dtype(out$values), ambiguous(out$values))
   # Levels without elements are none.
-  out$k <- nv_reduce_sum(nv_convert(out$sizes > 0, dtype(out$values)))
+  out$k <- nv_reduce_sum(nv_convert(out$sizes > 0, dtype(out$values), ambiguous(out$values)))
   out$n <- sum(out$sizes)
   out
 }
@@ -98,7 +98,8 @@ variances_of <- function(samples) {
 
 ranks_of <- function(samples) {
   x <- nv_ifelse(samples$used, samples$values, NaN)
-  list(ranks = nv_ifelse(samples$used, nv_convert(nv_rank_of(x, "average"), dtype(x)), 0), x = x)
+  ranks <- nv_convert(nv_rank_of(x, "average"), dtype(x), ambiguous(x))
+  list(ranks = nv_ifelse(samples$used, ranks, 0), x = x)
 }
 
 # The arguments of a test by a formula or by vectors, and whether one is traced. Of a formula these are its
@@ -276,7 +277,7 @@ pearson <- function(x, y, n, alternative, level) {
 
 kendall <- function(x, y, n, alternative, continuity) {
   r <- cor(x, y, method = "kendall")
-  counts <- lapply(list(x, y), function(v) nv_convert(tied(v), dtype(v)))
+  counts <- lapply(list(x, y), function(v) nv_convert(tied(v), dtype(v), ambiguous(v)))
   # Each of t equal elements has a share of what R sums over the numbers t.
   total <- function(f) lapply(counts, function(t) sum((t - 1) * f(t)))
   pairs <- total(function(t) 1)
@@ -371,9 +372,9 @@ signed_ranks <- function(x, alternative, exact, correct) {
   x <- real_floats(parts$values)
   used <- nv_ne(x, 0)
   if (!is_known) used <- used & parts$mask
-  n <- nv_reduce_sum(nv_convert(used, dtype(x)))
+  n <- nv_reduce_sum(nv_convert(used, dtype(x), ambiguous(x)))
   size_of <- nv_ifelse(used, abs(x), NaN)
-  ranks <- nv_convert(nv_rank_of(size_of, "average"), dtype(x))
+  ranks <- nv_convert(nv_rank_of(size_of, "average"), dtype(x), ambiguous(x))
   v <- sum(nv_ifelse(used & nv_gt(x, 0), ranks, 0))
   ties <- ties_of(size_of, used)
   spread <- sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48)

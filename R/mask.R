@@ -13,6 +13,8 @@
 #' @section What is masked:
 #' * subscripts: `[`. R's vectors and arrays have elements at computed places: `c(10, 20, 30)[g]`,
 #'   `beta[order(x), ]`; names are dropped. A list or strings have none;
+#' * names: `names unname`. Where values decide which names there are, as of `sort(x)`, `x[order(x)]` and
+#'   `which.max(x)`, `names()` is an error;
 #' * assignment: `[<- [[<- diag<- replace`. An R vector or array that is assigned a traced value becomes a
 #'   traced value: of the dtype that [common_dtype()] gives its numbers, which are ambiguous as those of other
 #'   R data, and the value. A list stays a list. `NULL` and vectors grow as R's do, values are recycled, a
@@ -41,11 +43,12 @@
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
 #'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
 #'   rows are taken;
-#' * formulas: `model.matrix lm`, and of what `lm()` gives `coef resid fitted predict summary vcov confint
+#' * formulas: `model.matrix lm aov`, and of what `lm()` gives `coef resid fitted predict summary vcov confint
 #'   confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`. Variables are
 #'   evaluated as R does, factors by their contrasts, and so is `subset`. Rows with NaN stay, which R leaves
 #'   out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are NaN. `predict()` has
-#'   `se.fit` and `interval`. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not the model;
+#'   `se.fit` and `interval`. What `aov()` gives is that too, with the table of variances for a summary:
+#'   `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not it;
 #' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
 #'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
 #'   `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one

@@ -83,7 +83,7 @@ selection_of <- function(parts) {
 # which(mask): the positions where a mask holds. As a subscript it is the mask, which it keeps for that;
 # nothing that is computed of it does but `-which(mask)`.
 selected_positions <- function(mask) {
-  out <- selection(nv_iota(1L, "i32", length(mask)), as_flat(mask), 1L)
+  out <- selection(nv_iota(1L, "i32", length(mask)), as_flat(mask), 1L, !is.null(names(mask)))
   attr(out, "which") <- mask
   out
 }
@@ -103,6 +103,7 @@ selection <- function(values, mask, axis, named = FALSE) {
 }
 
 one_like <- function(x) nv_scalar(1, dtype(x), ambiguous(x))
+zero_like <- function(x) nv_scalar(0, dtype(x), ambiguous(x))
 
 # The axis of a selection by masks of several axes, `A[m, k]`: its mask has the shape of the values.
 no_axis <- 0L

@@ -52,7 +52,8 @@
 #' it: each axis needs a number, or a 0-d tensor of integers that the program computes.
 #'
 #' A value that is assigned is converted to the dtype of `x`, which must be the common dtype of both: a double
-#' cannot be assigned to elements of an `i32`.
+#' cannot be assigned to elements of an `i32`. An ambiguous `x`, such as the state of a loop that begins with
+#' a vector of R, yields to a known dtype: it becomes an `f64` where one is assigned.
 #'
 #' `nv_select()` has one subscript, for the axis `axis`. `head()` and `tail()` take elements at the start and
 #' at the end of axes, as base R's do for arrays; `rev()` reverses all elements.
@@ -151,15 +152,30 @@ nv_subset <- function(x, ..., drop = TRUE, mode = "error") {
 #' @export
 nv_subset_assign <- function(x, ..., value, mode = "error") {
   if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
-  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, mode, as_update(value))
+  value <- as_update(value)
+  if (yields_to(x, value)) x <- yielded(x, value)
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, mode, value)
 }
 
 #' @rdname nv_subset
 #' @export
 #' @rawNamespace S3method("[",AnvilTensor,"[.AnvilValue")
-#' @rawNamespace S3method("[",AnvilTracer,"[.AnvilValue")
+#' @rawNamespace S3method("[",AnvilTracer,"[.AnvilTracer")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
   .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
+}
+
+# The method of traced values.
+`[.AnvilTracer` <- function(x, ..., drop = TRUE) {
+  out <- .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
+  with_unknown_names(out, x)
+}
+
+# What is computed which names of `x` it has: it has none, and names() says so, see mask-functions.R.
+with_unknown_names <- function(out, x) {
+  if (!inherits(out, "AnvilTracer") || is.null(names(x)) && is.null(attr(x, "unknown_names"))) return(out)
+  if (length(dim(x)) == 1L && is.null(axis_names(out))) attr(out, "unknown_names") <- TRUE
+  out
 }
 
 #' @rdname nv_subset
@@ -168,7 +184,9 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[<-",AnvilTracer,"[<-.AnvilValue")
 `[<-.AnvilValue` <- function(x, ..., value) {
   if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
-  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, as_update(value))
+  value <- as_update(value)
+  if (yields_to(x, value)) x <- yielded(x, value)
+  .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, value)
 }
 
 #' @rdname nv_subset
@@ -186,7 +204,9 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[[<-",AnvilTensor,"[[<-.AnvilValue")
 #' @rawNamespace S3method("[[<-",AnvilTracer,"[[<-.AnvilValue")
 `[[<-.AnvilValue` <- function(x, ..., value) {
-  .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, NULL, as_update(value))
+  value <- as_update(value)
+  if (yields_to(x, value)) x <- yielded(x, value)
+  .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, NULL, value)
 }
 
 #' @rdname nv_subset
@@ -211,6 +231,20 @@ as_update <- function(value) {
   if (missing(value)) abort_missing("value")
   if (!is_operand(value)) abort_arg("value", "a tensor, or an R number, logical or array", describe(value))
   as_operand(value)
+}
+
+# Whether what is assigned to is numbers of R, such as the state of a loop that begins with `numeric(n)`: they
+# yield to a known dtype, here as in all ops.
+yields_to <- function(x, value) {
+  inherits(value, "AnvilValue") && inherits(x, "AnvilValue") && ambiguous(x) && !ambiguous(value) &&
+    dtype(x) != dtype(value)
+}
+
+yielded <- function(x, value) {
+  # Rules may refuse the pair, which the assignment then does too.
+  common <- if_it_fails(common_dtype(dtype(x), dtype(value), TRUE, FALSE), NULL)
+  if (is.null(common) || common$ambiguous) return(x)
+  with_names_of(nv_convert(x, common$dtype), x)
 }
 
 # The range of positions that head() and tail() take of each axis.

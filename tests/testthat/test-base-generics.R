@@ -371,7 +371,10 @@ test_that("Matrix and anvil work side by side, in either order", {
 
 test_that("rank() and aperm() read all of their arguments", {
   x <- c(3, NaN, 1, 3)
-  expect_equal(as.vector(rank(nv_tensor(x, "f64"))), c(2.5, NaN, 1, 2.5))
+  # The default is R's, which is another in later versions.
+  expect_equal(as.vector(rank(nv_tensor(x, "f64"))), as.vector(rank(x)))
+  expect_equal(as.vector(rank(nv_tensor(x, "f64"), na.last = "keep")), c(2.5, NaN, 1, 2.5))
+  expect_named(rank(nv_tensor(c(a = 2, b = 1), "f64")), c("a", "b"))
   expect_equal(as.vector(rank(nv_tensor(x, "f64"), na.last = TRUE)), rank(x, na.last = TRUE))
   m <- nv_tensor(matrix(1:6, 2))
   expect_identical(dim(aperm(m, resize = TRUE)), c(3L, 2L))

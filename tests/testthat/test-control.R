@@ -429,11 +429,11 @@ test_that("a state that changes shows both types", {
     shown(list(a = x, b = 1), list(b = 1, a = x)), "The order state$a, state$b became state$b, state$a"
   )
   expect_identical(shown(list(a = x, b = 1), list(a = x, b = NULL)), "state$b: f32[] became NULL")
-  expect_identical(shown(list(a = x, a = 1L), list(a = x, a = 1)), "state$a: i32[] became f32[]")
+  expect_identical(shown(list(a = x, a = 1), list(a = x, a = 1L)), "state$a: f32[] became i32[]")
   expect_identical(
-    shown(list(1, 2L), list(1L, 2)), c("state[[1]]: f32[] became i32[]", "state[[2]]: i32[] became f32[]")
+    shown(list(1, 2), list(1L, TRUE)), c("state[[1]]: f32[] became i32[]", "state[[2]]: f32[] became i1[]")
   )
-  many <- shown(as.list(1:7), lapply(1:7, as.double))
+  many <- shown(lapply(1:7, as.double), as.list(1:7))
   expect_identical(many[6], "and 2 more")
   # nv_scan() as well; ys may be anything.
   expect_error(

@@ -245,7 +245,6 @@ test_that("a state that begins with a number and gets what it does not yield to 
   }
   x <- nv_tensor(c(3, 1, 2), dtype = "f64")
   begin <- 'Begin with a value of known dtype, `nv_scalar(.., dtype = "f32")`.'
-  expect_identical(hint(nv_for(3L, list(i = 0L, s = 0L), \(k, i, s) list(i = i + 1L, s = s + 0.5))), begin)
   whole <- nv_tensor(1:3, dtype = "i64")
   expect_identical(hint(nv_scan(\(s, v) list(v, s), 0, whole)), sub("f32", "i64", begin))
   # A tensor of known dtype, and another shape, are another matter.
@@ -253,13 +252,119 @@ test_that("a state that begins with a number and gets what it does not yield to 
   expect_identical(hint(nv_for(3L, nv_scalar(0, dtype = "f32"), \(k, s) s + x[k])), other)
   expect_identical(hint(nv_for(3L, 0, \(k, s) s + x)), other)
   # An array of R's is named.
-  of_array <- hint(nv_for(3L, list(m = matrix(0L, 3, 2), k = 0L), \(i, m, k) list(m = m + 0.5, k = k)))
-  expect_match(of_array, "`state$m` of known dtype, `nv_tensor(.., dtype = \"f32\")`", fixed = TRUE)
+  of_array <- hint(nv_for(3L, list(m = matrix(0, 3, 2), k = 0L), \(i, m, k) list(m = m > i, k = k)))
+  expect_match(of_array, "`state$m` of known dtype, `nv_tensor(.., dtype = \"i1\")`", fixed = TRUE)
   expect_match(of_array, "`.. + 0 * x[1]`", fixed = TRUE)
+  # A vector that grows is told what keeps its size.
+  expect_match(hint(nv_for(3L, 0, \(i, s) c(s, x[i]))), "begin with `numeric(n)`", fixed = TRUE)
+  expect_match(hint(nv_for(3L, numeric(2), \(i, s) c(s, x[i]))), "`nv_scan()`", fixed = TRUE)
   # What has lost axes may be of ifelse(), which has the shape of its test.
   of_test <- hint(nv_for(3L, list(b = x), \(i, b) list(b = ifelse(nv_scalar(1) > 0.1, b + 1, b))))
   expect_match(of_test, "`nv_if(test, a, b)`", fixed = TRUE)
   expect_match(of_test, "`state$b`", fixed = TRUE)
   kept <- nv_for(3L, list(b = x), \(i, b) list(b = nv_if(nv_scalar(1) > 0.1, b + 1, b)))
   expect_elements(kept$b, c(6, 4, 5), "f64[3]")
+})
+
+test_that("a state that begins with a vector of R and is filled by assignment gets the dtype of the values", {
+  x <- nv_tensor(c(3, 1, 2), dtype = "f64")
+  of <- function(f) jit(f)(x)
+  filled <- function(f) expect_elements(of(f), c(6, 2, 4), "f64[3]")
+  filled(function(x) nv_for(3L, rep(0, 3), function(i, z) {
+    z[i] <- 2 * x[i]
+    z
+  }))
+  filled(function(x) nv_for(nv_scalar(3L), numeric(3), function(i, z) {
+    z[[i]] <- 2 * x[i]
+    z
+  }))
+  # Whole numbers become floats, as R's do.
+  filled(function(x) nv_while(list(i = 1L, z = integer(3)), function(i, z) i <= 3L, function(i, z) {
+    z[i] <- 2 * x[i]
+    list(i = i + 1L, z = z)
+  })$z)
+  filled(function(x) nv_scan(function(z, v) {
+    z[1] <- 2 * v
+    list(z, z[1])
+  }, c(a = 0, b = 1), x)$ys)
+  rows <- of(function(x) nv_for(2L, matrix(0, 2, 3), function(i, z) {
+    z[i, ] <- x
+    z
+  }))
+  expect_elements(rows, c(3, 3, 1, 1, 2, 2), "f64[2, 3]")
+  slope <- gradient(function(x) sum(nv_for(3L, numeric(3), function(i, z) {
+    z[i] <- x[i]^2
+    z
+  })))(x)
+  expect_elements(slope$x, c(6, 2, 4), "f64[3]")
+  # `NA` is a number where one is assigned, and whole numbers become floats beside those.
+  filled(function(x) nv_for(3L, rep(NA, 3), function(i, z) {
+    z[i] <- 2 * x[i]
+    z
+  }))
+  expect_elements(nv_for(3L, list(s = 0L), function(i, s) list(s = s + 0.5))$s, 1.5, "f32?[]")
+  expect_elements(nv_while(0L, function(n) n < 3, function(n) n + 1), 3, "f32?[]")
+  # Outside of loops too; what is known does not yield.
+  z <- nv_tensor(c(a = 0, b = 0), ambiguous = TRUE)
+  z["b"] <- x[1]
+  expect_elements(z, c(0, 3), "f64[2]")
+  expect_named(z, c("a", "b"))
+  known <- nv_tensor(c(0, 0), dtype = "f32")
+  expect_error(known[1] <- x[1], class = "anvil_error_dtype")
+  expect_no_open_trace()
+})
+
+test_that("numbers of R in one branch get the dtype of the other", {
+  x <- nv_tensor(c(3, 1, 2), dtype = "f64")
+  of <- function(f) jit(f)(x)
+  expect_elements(of(function(x) nv_if(x[1] > 0, x[1], 0)), 3, "f64[]")
+  expect_elements(of(function(x) nv_if(x[1] < 0, x[1], 0.1)), 0.1, "f64[]")
+  expect_elements(of(function(x) nv_if(x[1] < 0, function() 0L, function() x[1])), 3, "f64[]")
+  expect_elements(of(function(x) nv_if(x[1] < 0, x, rep(0.1, 3))), rep(0.1, 3), "f64[3]")
+  both <- of(function(x) nv_if(x[1] > 0, list(a = 0.1, b = x[1]), list(a = x[2], b = 1)))
+  expect_elements(both$a, 0.1, "f64[]")
+  expect_elements(both$b, 3, "f64[]")
+  # By a function of the user's, and in loops whose state is a number.
+  choose <- function(test, yes, no) nv_if(test, yes, no)
+  expect_elements(of(function(x) choose(x[1] > 0, 0.1, x[1])), 0.1, "f64[]")
+  within <- of(function(x) nv_for(3L, 0, function(i, s) nv_if(x[i] > 1, s + 0.1, s + x[i])))
+  expect_equal(as.double(within), 1.2)
+  expect_elements(of(function(x) nv_switch(nv_scalar(1L), 0.1, x[1])), 0.1, "f64[]")
+  expect_elements(of(function(x) nv_switch(nv_scalar(3L), 0, 1L, 0.1, x[1], 5)), 0.1, "f64[]")
+  expect_elements(of(function(x) nv_if(x[1] < 0, x[1], NA)), NaN, "f64[]")
+  expect_elements(nv_if(x[1] > 0, 1L, 0.5), 1, "f32?[]")
+  # Logicals yield to none, and types that differ stay an error.
+  expect_error(of(function(x) nv_if(x[1] > 0, TRUE, x[1])), class = "anvil_error_structure")
+  expect_error(of(function(x) nv_if(x[1] > 0, 0, x)), class = "anvil_error_structure")
+  expect_error(of(function(x) nv_switch(nv_scalar(1L), 0, x)), class = "anvil_error_structure")
+  expect_error(of(function(x) nv_switch(nv_scalar(1L), 0, x[1], TRUE)), class = "anvil_error_structure")
+  expect_no_open_trace()
+})
+
+test_that("what a branch assigns is its own", {
+  x <- nv_tensor(c(3, 1, 2), dtype = "f64")
+  of <- function(f) jit(user(f))(x)
+  filled <- of(function(x) nv_for(3L, numeric(3), function(i, z) nv_if(x[i] > 1, {
+    z[i] <- x[i]
+    z
+  }, z)))
+  expect_elements(filled, c(3, 0, 2), "f64[3]")
+  both <- function(x) {
+    z <- numeric(3)
+    nv_if(x[1] > 5, { z[1] <- x[1]; z }, { z[2] <- x[2]; z })
+  }
+  expect_elements(of(both), c(0, 1, 0), "f64[3]")
+  several <- function(x) {
+    z <- numeric(3)
+    nv_switch(nv_scalar(3L), { z[1] <- x[1]; z }, z, { new <- x[3]; z[3] <- new; z })
+  }
+  expect_elements(of(several), c(0, 0, 2), "f64[3]")
+  # After it, such a variable is that of a branch, and not in silence what it was.
+  after <- function(x) {
+    z <- numeric(3)
+    nv_if(x[1] > 0, { z[1] <- x[1]; 1 }, 2)
+    z
+  }
+  expect_error(of(after), class = "anvil_error_leaked_tracer")
+  expect_no_open_trace()
 })

@@ -99,9 +99,19 @@ test_that("lm() is a linear model of traced values", {
   expect_as_r(function(d) model.matrix(lm(y ~ x, d)))
   expect_as_r(function(d) coef(update(lm(y ~ x, d), . ~ . + f)))
   refused(function(d) coef(lm(~ x, d)), "anvil_error_arg", "a left side")
-  refused(function(d) aov(y ~ x, d), "anvil_error_concrete", "`anova(lm(y ~ g, d))`")
   refused(function(d) loess(y ~ x, d), "anvil_error_concrete", "loess()")
   refused(function(d) coef(lm(y ~ x + nowhere, d)), "anvil_error_arg", "nowhere")
+})
+
+test_that("aov() is a linear model whose summary is its table of variances", {
+  expect_as_r(function(d) coef(aov(y ~ f, d)))
+  expect_as_r(function(d) summary(aov(y ~ f, d))[[1L]]$`F value`[1L])
+  expect_as_r(function(d) summary(aov(y ~ f + x, d))[[1L]][["Sum Sq"]])
+  expect_as_r(function(d) anova(aov(y ~ f, d))$`Pr(>F)`[1L])
+  expect_as_r(function(d) summary.lm(aov(y ~ f, d))$coefficients)
+  expect_as_r(function(d) { m <- aov(y ~ x + f, d); c(deviance(m), df.residual(m), AIC(m)) })
+  refused(function(d) summary(aov(y ~ x + Error(f), d)), "anvil_error_arg", "without `Error()`")
+  refused(function(d) TukeyHSD(aov(y ~ f, d)), "anvil_error_unsupported", "m <- tapply(y, g, mean)")
 })
 
 test_that("methods of the user's are found", {

@@ -145,3 +145,24 @@ test_that("rowsum() has all levels of a traced factor", {
   first <- user(function(d) rowsum(d$y, d$f, reorder = FALSE))
   expect_error(jit(first)(d), class = "anvil_error_arg", "Which group comes first")
 })
+
+test_that("R's data frames and vectors have all of their digits", {
+  d <- data.frame(
+    y = c(2.13, 3.47, 1.91, 5.62, 4.43, 3.81, 2.72, 6.11), x = c(1.1, 2, 0.53, 4, 3.1, 2.2, 1.4, 4.6),
+    n = c(1, 3, 0, 4, 2, 2, 1, 6)
+  )
+  expect_digits <- function(f) {
+    got <- jit(user(f))(d)
+    expect_equal(as.vector(as_array(got)), as.vector(f(d)), tolerance = 1e-12, label = deparse1(body(f)))
+  }
+  expect_digits(function(d) apply(as.matrix(d), 1, sum))
+  expect_digits(function(d) rowSums(d[, c("y", "x")]))
+  expect_digits(function(d) prcomp(d)$sdev)
+  expect_digits(function(d) coef(glm(n ~ x, poisson, d)))
+  expect_digits(function(d) t.test(d$y, d$x)$p.value)
+  expect_digits(function(d) wilcox.test(d$y, d$x, exact = FALSE)$p.value)
+  expect_digits(function(d) kruskal.test(list(d$y, d$x, d$n))$p.value)
+  expect_digits(function(d) cor(d$y, d$x, method = "kendall"))
+  nls_of <- user(function(d) coef(nls(y ~ a + b * x, d, start = list(a = 0, b = 1))))
+  expect_equal(as.vector(as_array(jit(nls_of)(d))), as.vector(nls_of(d)), tolerance = 1e-7)
+})

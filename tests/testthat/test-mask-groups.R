@@ -432,3 +432,8 @@ test_that("labels are assigned to factors, and levels renamed", {
 })
 
 # nolint end
+
+test_that("tapply() by known groups has their names", {
+  by_two <- jit(user(function(x) tapply(x, list(rep(c("p", "q"), 3), rep(c("u", "v"), each = 3)), sum)))
+  expect_identical(dimnames(by_two(f64(x))), list(c("p", "q"), c("u", "v")))
+})

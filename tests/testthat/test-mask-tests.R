@@ -137,3 +137,29 @@ test_that("a test without traced values is R's own", {
 })
 
 # nolint end
+
+test_that("tests and smoothers that read elements say what to write", {
+  x <- nv_tensor(c(0.3, -1.2, 0.8, 2.1, -0.4, 1.5), dtype = "f64")
+  says <- function(f, what) {
+    e <- expect_error(jit(user(f))(x), class = "anvil_error_concrete")
+    expect_match(conditionMessage(e), what, fixed = TRUE, label = deparse1(body(f)))
+  }
+  says(function(x) ks.test(x, "pnorm")$statistic, "`p <- pnorm(sort(x))`")
+  says(function(x) lowess(x)$y, "`lm.wfit(")
+  says(function(x) ar.yw(x, order.max = 2, aic = FALSE)$ar, "`solve(toeplitz(r[1:p]), r[2:(p + 1)])`")
+  says(function(x) boxplot.stats(x)$stats, "`fivenum(x)`")
+  # What they say is so.
+  v <- as.vector(x)
+  statistic <- user(function(x) {
+    n <- length(x)
+    p <- pnorm(sort(x))
+    max(p - (seq_len(n) - 1) / n, seq_len(n) / n - p)
+  })
+  expect_equal(as.double(jit(statistic)(x)), unname(stats::ks.test(v, "pnorm")$statistic))
+  yule_walker <- user(function(x) {
+    p <- 2
+    r <- drop(acf(x, plot = FALSE)$acf)
+    solve(toeplitz(r[1:p]), r[2:(p + 1)])
+  })
+  expect_equal(as.vector(jit(yule_walker)(x)), stats::ar.yw(v, order.max = 2, aic = FALSE)$ar)
+})

@@ -329,3 +329,30 @@ test_that("vectors and matrices with names print as those of R", {
   none <- matrix(1, 0, 2, dimnames = list(NULL, c("a", "b")))
   expect_identical(shown(nv_tensor(none)), shown(nv_tensor(unname(none))))
 })
+
+test_that("names that depend on values are asked for in vain", {
+  refused <- function(f, says = "not known while tracing") {
+    e <- expect_error(jit(user(f))(f64(c(c = 2, a = 3, b = 1))), class = "anvil_error_concrete")
+    expect_match(conditionMessage(e), says, fixed = TRUE, label = deparse1(body(f)))
+  }
+  refused(function(p) { names(sort(p)); p })
+  refused(function(p) { names(sort(p)[1:2])[1]; p })
+  refused(function(p) { names(p[order(p)]); p })
+  refused(function(p) { names(which.max(p)); p })
+  refused(function(p) { names(which.min(p)); p })
+  refused(function(p) p[match(names(which.max(p)), names(p))], "`which.max(x)`")
+  refused(function(p) { names(which(p > 1)); p }, "names()")
+  # Those that are known, and none.
+  known <- jit(user(function(p) {
+    unnamed <- sort(unname(p))
+    if (is.null(names(unnamed)) && is.null(names(unname(sort(p))))) p[rev(names(p))] else p
+  }))
+  expect_named(known(f64(c(c = 2, a = 3, b = 1))), c("b", "a", "c"))
+})
+
+test_that("coefficients and correlations have the names of the columns", {
+  m <- matrix(c(2, 0.3, 0.3, 1), 2, dimnames = list(c("a", "b"), c("u", "v")))
+  expect_named(qr.solve(f64(m), c(1, 2)), c("u", "v"))
+  expect_named(jit(user(function(m) qr.coef(qr(m), c(1, 2))))(f64(m)), c("u", "v"))
+  expect_identical(dimnames(cov2cor(f64(m))), dimnames(m))
+})
