@@ -183,3 +183,17 @@ test_that("norms have second derivatives where an element is 0", {
   w <- c(1, 2, 4)
   expect_equal(second(function(x) sum(w * nv_normalize(x))), second(function(x) sum(w * x) / sqrt(sum(x^2))))
 })
+
+test_that("the gradient of solve() is another solution by the same factors", {
+  a <- nv_tensor(matrix(c(4, 1, 2, 1, 5, 1, 0, 1, 3), 3), "f64")
+  b <- nv_tensor(c(1, 2, 3), "f64")
+  slopes <- gradient(function(a, b) sum(solve(a, b)^2))
+  traced <- graph_text(trace_fn(slopes, a, b), optimised = TRUE)
+  expect_length(gregexpr(" lu(", traced, fixed = TRUE)[[1L]], 1L)
+  expect_length(gregexpr("lu_solve [", traced, fixed = TRUE)[[1L]], 2L)
+  expect_no_match(traced, "triangular_solve")
+  x <- solve(as_array(a), as_array(b))
+  by_b <- solve(t(as_array(a)), 2 * x)
+  expect_equal(as.double(slopes(a, b)$b), c(by_b))
+  expect_equal(as_array(slopes(a, b)$a), -outer(c(by_b), c(x)))
+})

@@ -144,18 +144,30 @@ impl<F: Vectors> InOrder<'_, F> {
     #[inline(always)]
     fn block<V: Paired<Scalar = F>>(&mut self, row: usize) {
         let (matrix, x, k) = (self.matrix, self.x, self.x.len());
-        let line = |r: usize| &matrix.data[matrix.at(row + r, 0)..][..k];
-        let (whole, mut sums) = (k / V::LANES * V::LANES, V::of(0.0));
-        for column in (0..whole).step_by(V::LANES) {
+        let (mut column, mut sums) = (0, V::of(0.0));
+        while column < k {
             let mut tile = [V::of(0.0); MOST_LANES];
-            (0..V::LANES).for_each(|r| tile[r] = V::load(&line(r)[column..]));
+            for r in 0..V::LANES {
+                let rest = &matrix.data[matrix.at(row + r, column)..];
+                // What is behind the last column is read, and not added.
+                tile[r] = match rest.get(..V::LANES) {
+                    Some(line) => V::load(line),
+                    None => {
+                        let mut line = [F::of(0.0); MOST_LANES];
+                        let count = rest.len().min(k - column);
+                        line[..count].copy_from_slice(&rest[..count]);
+                        V::load(&line)
+                    }
+                };
+            }
             transposed(&mut tile);
-            (0..V::LANES).for_each(|c| sums = sums + tile[c] * x[column + c].splat::<V>());
-        }
-        for (column, &x) in x.iter().enumerate().skip(whole) {
-            let mut numbers = [F::of(0.0); MOST_LANES];
-            (0..V::LANES).for_each(|r| numbers[r] = line(r)[column]);
-            sums = sums + V::load(&numbers) * x.splat::<V>();
+            let some = (k - column).min(V::LANES);
+            if some == V::LANES {
+                (0..V::LANES).for_each(|c| sums = sums + tile[c] * x[column + c].splat::<V>());
+            } else {
+                (0..some).for_each(|c| sums = sums + tile[c] * x[column + c].splat::<V>());
+            }
+            column += V::LANES;
         }
         sums.store(&mut self.out[row..]);
     }
