@@ -138,11 +138,13 @@ test_that("folds of each of many groups are R's, whichever group has no elements
     function(x, g) { for (k in c(1:4, 6:13)) x[g == k] <- x[g == k] - mean(x[g == k]); x }
   )
   for (f in by) expect_as_r(f, x, g)
-  for (f in by[-9]) expect_as_r(f, replace(x, 3, NaN), g)
+  for (f in by[-c(5, 9)]) expect_as_r(f, replace(x, 3, NaN), g)
   # Codes that are floats, of which some are no whole numbers.
-  expect_as_r(function(x, g) sapply(1:13, function(k) sum(x[g == k])), x, replace(as.double(g), c(2, 9), c(2.5, NaN)))
+  floats <- replace(as.double(g), c(2, 9), c(2.5, NaN))
+  expect_as_r(function(x, g) sapply(1:13, function(k) sum(x[which(g == k)])), x, floats)
   slopes <- gradient(user(function(x, g) sum(sapply(1:13, function(k) sum(x[g == k])^2))), "x")
-  expect_equal(as.double(slopes(nv_tensor(x, "f64"), nv_tensor(g))$x), as.double(2 * rowsum(x, g)[as.character(g), ]))
+  want <- as.double(2 * rowsum(x, g)[as.character(g), ])
+  expect_equal(as.double(slopes(nv_tensor(x, "f64"), nv_tensor(g))$x), want)
 })
 
 test_that("tapply() of traced groups is R's, with NaN for a group without elements", {

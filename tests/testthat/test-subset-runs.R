@@ -29,7 +29,8 @@ test_that("positions that repeat a range are a broadcast", {
   shapes <- list(
     function(v) rep(v, 4), function(v) rep(v, each = 3), function(v) rep(v, times = 2, each = 3),
     function(v) v[rep(c(4, 2), each = 2)], function(v) v[rep(5:1, 3)], function(v) v[rep(2, 7)],
-    function(v) matrix(v, 5, 3), function(v) matrix(v, 3, 5, byrow = TRUE), function(v) matrix(v[1:4], 6, 2, byrow = TRUE),
+    function(v) matrix(v, 5, 3), function(v) matrix(v, 3, 5, byrow = TRUE),
+    function(v) matrix(v[1:4], 6, 2, byrow = TRUE),
     function(v) matrix(v, 5, 3)[, c(2, 2, 3, 3)], function(v) matrix(v, 5, 3)[rep(1:5, 2), ],
     function(v) rep_len(v, 15), function(v) array(v, c(5, 2, 2))
   )
@@ -37,7 +38,7 @@ test_that("positions that repeat a range are a broadcast", {
     expect_no_match(graph_text(trace_fn(user(f), nv_tensor(v, "f64"))), "gather")
     expect_identical(as_array(jit(user(f))(nv_tensor(v, "f64"))), unname(as.array(f(v))), info = deparse(f))
     # Each element has the gradient of as many results as it is.
-    g <- gradient(user(function(v) sum(f(v)^2)))(nv_tensor(v, "f64"))$v
+    g <- gradient(user_env(function(v) sum(made(v)^2), made = user(f)))(nv_tensor(v, "f64"))$v
     expect_equal(as.double(g), 2 * v * tabulate(match(f(v), v), 5))
     many <- vmap(user(f))(nv_tensor(rbind(v, v + 10), "f64"))
     expect_identical(as.double(nv_select(many, 1, 2)), as.double(f(v + 10)))
