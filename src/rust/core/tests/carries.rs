@@ -65,7 +65,7 @@ fn step(b: &mut Builder, state: Value, rates: Value, way: Way, axis: usize, k: u
         let sum = b.node1(Reduction { fold, axes: vec![Axis(axis)], drop: true }, &[squares]).unwrap();
         let axes = (0..shape.rank()).filter(|&i| i != axis).map(Axis).collect();
         let sum = b.node1(BroadcastInDim { shape: shape.clone(), axes }, &[sum]).unwrap();
-        let mut whole = plain(b, "mul", &[sum, rates]);
+        let mut whole = plain(b, "mul", &[sum, wide]);
         for i in 0..2 {
             let part = plain(b, "mul", &[all[i], all[(i + 1) % k]]);
             let (mut low, mut high) = (vec![0; shape.rank()], vec![0; shape.rank()]);
@@ -73,6 +73,7 @@ fn step(b: &mut Builder, state: Value, rates: Value, way: Way, axis: usize, k: u
             let pad = b.node1(Pad { low, high, interior: vec![0; shape.rank()] }, &[part, zero]).unwrap();
             whole = plain(b, "add", &[whole, pad]);
         }
+        let whole = plain(b, "mul", &[whole, rates]);
         return plain(b, "sin", &[whole]);
     }
     let half = number(b, 0.5);

@@ -11,6 +11,7 @@ use anvil_core::exec::{reference::evaluate, Executable};
 use anvil_core::graph::{Operation, Value};
 use anvil_core::hlo::legalize;
 use anvil_core::kernels::reductions::fold::Fold;
+use anvil_core::ops::layout::Order;
 use anvil_core::ops::*;
 use anvil_core::passes::{optimise, rows, slices};
 use anvil_core::shape::{Axis, Shape};
@@ -254,4 +255,64 @@ fn rows_of_what_stays_the_same_are_read_side_by_side() {
     let count = |graph: &Graph| graph.nodes().iter().filter(|node| node.op.name() == "transpose").count();
     let scan = turned.nodes().iter().find(|node| node.op.name() == "scan").unwrap();
     assert_eq!((count(&turned), count(scan.op.regions()[0].1)), (1, 1), "{turned}");
+}
+
+/// A loop whose state is a matrix, of which it replaces a row by one that is made of the row before and of rows at
+/// positions that are computed; in two steps if `twice`, and reads all of it if `also`.
+fn replacing([rows, columns, length]: [usize; 3], twice: bool, also: bool) -> Graph {
+    let position = Aval::known(DType::I32, [length].into());
+    let (matrix, counter) = (float(&[rows, columns]), Aval::known(DType::I32, Shape::scalar()));
+    let body = region(&[matrix.clone(), counter], |b, x| {
+        let [mut state, at] = *x else { unreachable!() };
+        let [zero, one] = [0i32, 1].map(|n| b.literal(Literal::new(n), None));
+        let update = DynamicUpdateSlice { check: Check::Silent };
+        let mut to = at;
+        for _ in 0..1 + usize::from(twice) {
+            let from = b.node1(Binary::sub, &[to, one]).unwrap();
+            let op = DynamicSlice { sizes: vec![1, columns], check: Check::Silent };
+            let before = b.node1(op, &[state, from, zero]).unwrap();
+            let places: Vec<Value> = [from, to, zero]
+                .iter()
+                .map(|&v| b.node1(Reshape { shape: [1].into(), order: Order::Column }, &[v]).unwrap())
+                .collect();
+            let places = b.node1(Concatenate { axis: Axis(0) }, &places).unwrap();
+            let op = Gather::along(Axis(0), &[rows, columns].into(), Check::Silent);
+            let picked = b.node1(op, &[state, places]).unwrap();
+            let most = Reduction { fold: Fold::Max, axes: vec![Axis(0)], drop: false };
+            let most = b.node1(most, &[picked]).unwrap();
+            let next = plain(b, "sub", &[most, before]);
+            let next = plain(b, "sin", &[next]);
+            state = b.node1(update.clone(), &[state, next, to, zero]).unwrap();
+            to = b.node1(Binary::add, &[to, one]).unwrap();
+        }
+        if also {
+            state = plain(b, "sin", &[state]);
+        }
+        vec![state]
+    });
+    let mut b = Builder::default();
+    let x = [matrix, position].map(|aval| b.input(aval));
+    let op = Scan { body, carried: 1, sliced: 1, length, reverse: false, last: false, checkpoint: false };
+    let results = b.node(op, &x).unwrap();
+    b.finish(results)
+}
+
+#[test]
+fn rows_of_a_state_that_are_replaced_lie_side_by_side() {
+    let mut rng = Rng::new(5);
+    for (sizes, pays) in
+        [([9, 100, 6], true), ([70, 80, 9], false), ([9, 30, 20], false), ([2, 300, 5], true)]
+    {
+        for (twice, also) in [(false, false), (true, false), (false, true)] {
+            let graph = replacing(sizes, twice, also);
+            let inputs = random_inputs(&mut rng, &graph);
+            let what = format!("{sizes:?} {twice} {also}");
+            assert_eq!(disagreement(&graph, &inputs, &[], &[]), None, "{what}");
+            assert_eq!(rows(&optimise(&graph).unwrap()).unwrap().is_some(), pays && !also, "{what}");
+        }
+    }
+    // Both copies are outside of the loop.
+    let turned = rows(&optimise(&replacing([9, 100, 6], false, false)).unwrap()).unwrap().unwrap();
+    let loops = turned.nodes().iter().filter(|node| node.op.name() == "transpose").count();
+    assert_eq!(loops, 2, "{turned}");
 }

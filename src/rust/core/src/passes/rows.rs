@@ -1,12 +1,14 @@
-//! Loops that read rows of a value that stays the same: neighbours in a row are as far apart as there are rows. The
-//! value is transposed once, before the loop, and the body sees it through a transpose, which costs no step. Only the
-//! engine runs this pass: graphs that are shown or exported read rows as they are written.
+//! Loops that read rows of a value, and may replace rows of it, as `M[i, ] <- f(M[i - 1, ])`: neighbours in a row are as
+//! far apart as there are rows. The value is transposed once, before the loop, and if it is of the state once more
+//! behind it; the body sees it through a transpose, which costs no step. Only the engine runs this pass: graphs that are
+//! shown or exported read rows as they are written.
 
 use super::{optimise, rebuilt, SHORT};
 use crate::error::Result;
-use crate::graph::Value;
-use crate::ops::{Builder, Control, DynamicSlice, Graph, Op, Scan, Transpose};
-use crate::shape::Shape;
+use crate::graph::{Def, Node, Value};
+use crate::growth::table;
+use crate::ops::{Builder, Control, DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scan, Transpose};
+use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 use std::sync::Arc;
 
@@ -39,53 +41,144 @@ pub fn rows(graph: &Graph) -> Result<Option<Graph>> {
     }
 }
 
-/// The inputs of a loop's body that stay the same and of which it reads rows alone, so many that a transposed copy
-/// pays.
+/// The inputs of a loop's body of which it reads and replaces rows alone, so many that transposed copies pay.
 fn by_row(op: &Scan) -> Vec<usize> {
     let (body, first) = (&op.body, op.carried + op.sliced);
     let pays = |&i: &usize| {
-        let v = body.inputs()[i];
-        let mut read = 0_usize;
-        for node in body.nodes().iter().filter(|node| node.operands.contains(&v)) {
-            match row_of(body, &node.op, &node.operands, v) {
-                Some(size) => read += size,
-                None => return false,
-            }
-        }
-        !body.outputs().contains(&v)
-            && read.saturating_mul(op.length) >= body.aval(v).shape.size()
-            && read > 0
+        let stays = i >= first;
+        let copies = if stays { 1 } else { 2 };
+        let moved = if stays { read_by_row(body, body.inputs()[i]) } else { replaced_by_row(body, i) };
+        let moved = moved.unwrap_or(0).saturating_mul(op.length);
+        moved > 0 && moved >= copies * body.aval(body.inputs()[i]).shape.size()
     };
-    (first..body.inputs().len()).filter(pays).collect()
+    (0..op.carried).chain(first..body.inputs().len()).filter(pays).collect()
 }
 
-/// The elements of the row of a value that a node reads, if that is all it reads of it and they are many.
-fn row_of(body: &Graph, op: &Op, operands: &[Value], v: Value) -> Option<usize> {
-    let DynamicSlice { sizes, .. } = op.get::<DynamicSlice>()?;
+/// The elements of rows that are read of a value, if nothing else is.
+fn read_by_row(body: &Graph, v: Value) -> Option<usize> {
+    let readers = body.nodes().iter().filter(|node| node.operands.contains(&v));
+    let read = readers.map(|node| row_of(body, node, v)).sum::<Option<usize>>()?;
+    (!body.outputs().contains(&v)).then_some(read)
+}
+
+/// Updates of one another that are looked at, at most.
+const UPDATES: usize = 16;
+
+/// The elements of rows that are read and replaced of a value of the state, if nothing else is.
+fn replaced_by_row(body: &Graph, i: usize) -> Option<usize> {
+    let (mut v, mut moved, mut updates) = (body.inputs()[i], 0, 0);
+    loop {
+        let mut next = None;
+        for node in body.nodes().iter().filter(|node| node.operands.contains(&v)) {
+            let size = match replaced_row(body, node, v) {
+                Some(size) if next.replace(node.results[0]).is_none() => size,
+                Some(_) => return None,
+                None => row_of(body, node, v)?,
+            };
+            moved += size;
+        }
+        let given = body.outputs().iter().enumerate().filter(|(_, &output)| output == v);
+        let given: Vec<usize> = given.map(|(i, _)| i).collect();
+        match next {
+            Some(next) if given.is_empty() && updates < UPDATES => (v, updates) = (next, updates + 1),
+            Some(_) => return None,
+            None => return (given == [i] && updates > 0).then_some(moved),
+        }
+    }
+}
+
+/// The elements of the rows of a value that a node reads, if that is all it reads of it and rows are long.
+fn row_of(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
     // A value may be a position, too.
-    if operands[0] != v || operands[1..].contains(&v) {
+    if node.operands[0] != v || node.operands[1..].contains(&v) {
         return None;
     }
-    let size: usize = sizes.iter().product();
-    let is_row = sizes.first() == Some(&1) && body.aval(v).shape[0] > 1;
-    (is_row && size > SHORT).then_some(size)
+    let shape = &body.aval(v).shape;
+    let is_row = |sizes: &[usize]| {
+        sizes.first() == Some(&1) && shape[0] > 1 && sizes.iter().product::<usize>() > SHORT
+    };
+    if let Some(DynamicSlice { sizes, .. }) = node.op.get::<DynamicSlice>() {
+        return is_row(sizes).then(|| sizes.iter().product());
+    }
+    let op = node.op.get::<Gather>()?;
+    let picks = op.windows.index_map == [Axis(0)] && op.windows.batching.is_empty();
+    (picks && is_row(&op.slice_sizes)).then(|| body.aval(node.results[0]).shape.size())
+}
+
+/// The elements of the row of a value that a node replaces, wherever it is, if that is all it does with it.
+fn replaced_row(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
+    // An error would name another axis.
+    node.op.get::<DynamicUpdateSlice>().filter(|op| !op.check.raises())?;
+    if node.operands[0] != v || node.operands[1..].contains(&v) {
+        return None;
+    }
+    let (shape, row) = (&body.aval(v).shape, &body.aval(node.operands[1]).shape);
+    let is_row = shape[0] > 1 && row[0] == 1 && row.size() > SHORT;
+    is_row.then(|| row.size())
+}
+
+/// The value with its first axis as the last one.
+fn turned(b: &mut Builder, v: Value) -> Result<Value> {
+    let permutation = Transpose::first_to_end(b.graph().aval(v).shape.rank());
+    b.node1(Transpose { permutation }, &[v])
+}
+
+/// What [`turned`] undoes.
+fn turned_back(b: &mut Builder, v: Value) -> Result<Value> {
+    let permutation = Transpose::inverse(&Transpose::first_to_end(b.graph().aval(v).shape.rank()));
+    b.node1(Transpose { permutation }, &[v])
 }
 
 /// The results of a loop, by one whose body is given these of its inputs transposed.
 fn turn(b: &mut Builder, op: &Scan, operands: &[Value], by_row: &[usize]) -> Result<Vec<Value>> {
-    let (mut body, mut inputs, mut given) = (Builder::default(), vec![], operands.to_vec());
-    for (i, &v) in op.body.inputs().iter().enumerate() {
+    let (mut body, mut given) = (Builder::default(), operands.to_vec());
+    let mut new: Vec<Option<Value>> = table(None, op.body.values().count());
+    // What has been transposed, for values of the state.
+    let mut other: Vec<Option<Value>> = table(None, op.body.values().count());
+    for v in op.body.values() {
         let aval = op.body.aval(v).clone();
-        if !by_row.contains(&i) {
-            inputs.push(body.input(aval));
-            continue;
-        }
-        let order = Transpose::first_to_end(aval.shape.rank());
-        let sizes = order.iter().map(|axis| aval.shape[axis.0]).collect();
-        let turned = body.input(Aval { shape: Shape::try_new(sizes)?, ..aval });
-        inputs.push(body.node1(Transpose { permutation: Transpose::inverse(&order) }, &[turned])?);
-        given[i] = b.node1(Transpose { permutation: order }, &[given[i]])?;
+        new[v.index()] = Some(match op.body.def(v) {
+            Def::Input(i) if by_row.contains(&i) => {
+                let order = Transpose::first_to_end(aval.shape.rank());
+                let sizes = order.iter().map(|axis| aval.shape[axis.0]).collect();
+                let v_turned = body.input(Aval { shape: Shape::try_new(sizes)?, ..aval });
+                given[i] = turned(b, given[i])?;
+                other[v.index()] = Some(v_turned);
+                turned_back(&mut body, v_turned)?
+            }
+            Def::Input(_) => body.input(aval),
+            Def::Constant(_) => body.constant(aval),
+            Def::Literal(literal) => body.literal(literal, aval.ambiguous),
+            Def::Result(_, k) if k > 0 => continue,
+            Def::Result(number, _) => {
+                let node = &op.body.nodes()[number];
+                let operands: Vec<Value> =
+                    node.operands.iter().map(|v| new[v.index()].expect("operands are made before")).collect();
+                let whole = node.operands.first().and_then(|v| other[v.index()]);
+                if let Some(whole) = whole.filter(|_| node.op.get::<DynamicUpdateSlice>().is_some()) {
+                    let mut given = vec![whole, turned(&mut body, operands[1])?];
+                    given.extend(&operands[3..]);
+                    given.push(operands[2]);
+                    let made = body.node1(node.op.clone(), &given)?;
+                    other[v.index()] = Some(made);
+                    turned_back(&mut body, made)?
+                } else {
+                    let made = body.node(node.op.clone(), &operands)?;
+                    node.results.iter().zip(made).for_each(|(v, made)| new[v.index()] = Some(made));
+                    continue;
+                }
+            }
+        });
     }
-    let outputs = body.inline(&op.body, &inputs)?;
-    b.node(Scan { body: Arc::new(body.finish(outputs)), ..op.clone() }, &given)
+    let output = |(i, v): (usize, &Value)| {
+        let is_turned = i < op.carried && by_row.contains(&i);
+        let made = if is_turned { other[v.index()] } else { new[v.index()] };
+        made.expect("outputs are made")
+    };
+    let outputs = op.body.outputs().iter().enumerate().map(output).collect();
+    let mut results = b.node(Scan { body: Arc::new(body.finish(outputs)), ..op.clone() }, &given)?;
+    for &i in by_row.iter().filter(|&&i| i < op.carried) {
+        results[i] = turned_back(b, results[i])?;
+    }
+    Ok(results)
 }
