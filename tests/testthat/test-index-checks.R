@@ -164,3 +164,13 @@ test_that("exported programs check nothing", {
   expect_match(text(pick), "stablehlo.dynamic_slice", all = FALSE)
   expect_identical(text(function(x, i) scattered(x, i)), text(function(x, i) scattered(x, i, mode = "drop")))
 })
+
+test_that("an error names the axis of a matrix whose rows a loop replaces", {
+  m <- matrix(sin(1:600), 6)
+  fill <- function(m, k) nv_for(5L, m, function(i, m) { m[i + k, ] <- m[i, ] * 2 + m[(i + k) %/% 2L, ]; m })
+  want <- m
+  for (i in 1:5) want[i + 1, ] <- want[i, ] * 2 + want[(i + 1) %/% 2, ]
+  expect_equal(as_array(jit(fill)(nv_tensor(m, "f64"), nv_scalar(1L))), want)
+  e <- expect_error(jit(fill)(nv_tensor(m, "f64"), nv_scalar(2L)), class = "anvil_error_index")
+  expect_identical(list(e$value, e$axis, e$size), list(7, 1, 6))
+})

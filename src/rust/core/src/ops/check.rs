@@ -47,6 +47,8 @@ impl Mode {
 pub enum Check {
     /// It raises [`Error::IndexOutOfRange`].
     Raises(Site),
+    /// It raises the error of a value of so many axes of which this one has the first as the last.
+    RaisesTurned(Site, usize),
     /// It says nothing.
     Silent,
 }
@@ -54,7 +56,16 @@ pub enum Check {
 impl Check {
     /// Whether the op may fail.
     pub fn raises(&self) -> bool {
-        matches!(self, Check::Raises(_))
+        !matches!(self, Check::Silent)
+    }
+
+    /// The same check of a value of so many axes with its first axis as the last one: an error names the axis that the
+    /// user knows.
+    pub fn turned(&self, rank: usize) -> Check {
+        match self {
+            Check::Raises(site) => Check::RaisesTurned(site.clone(), rank),
+            other => other.clone(),
+        }
     }
 
     /// The attribute of an op that checks nothing; `silent` is what it does instead.
@@ -90,14 +101,17 @@ impl Check {
         size: usize,
         window: usize,
     ) {
-        if let Check::Raises(site) = self {
-            // What the user wrote has wrapped, if it was the smallest number.
-            let value = match dtype {
-                DType::I32 => (position as i32).wrapping_add(1).into(),
-                _ => position.wrapping_add(1),
-            };
-            raise(at, Error::IndexOutOfRange { value, axis, size, window, call: site.to_string() });
-        }
+        let (site, axis) = match self {
+            Check::Raises(site) => (site, axis),
+            Check::RaisesTurned(site, rank) => (site, Axis((axis.0 + 1) % rank)),
+            Check::Silent => return,
+        };
+        // What the user wrote has wrapped, if it was the smallest number.
+        let value = match dtype {
+            DType::I32 => (position as i32).wrapping_add(1).into(),
+            _ => position.wrapping_add(1),
+        };
+        raise(at, Error::IndexOutOfRange { value, axis, size, window, call: site.to_string() });
     }
 }
 

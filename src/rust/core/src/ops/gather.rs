@@ -184,7 +184,7 @@ impl OpDef for Gather {
         Vjp::by(|at| {
             let (x, indices) = (at.x(0), at.x(1));
             let starts = match self.check {
-                Check::Raises(_) => indices,
+                Check::Raises(_) | Check::RaisesTurned(..) => indices,
                 Check::Silent => fitted(indices, &self.windows, &x.aval().shape, &self.slice_sizes).clamped,
             };
             let scatter = Scatter {

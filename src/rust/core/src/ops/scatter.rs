@@ -421,7 +421,7 @@ impl Scatter {
         let sizes = self.sizes(shape.rank(), &stack);
         // Windows that are checked fit, or no gradient is seen.
         let fitted = match self.check {
-            Check::Raises(_) => None,
+            Check::Raises(_) | Check::RaisesTurned(..) => None,
             Check::Silent => Some(fitted(indices, &self.windows, &shape, &sizes)),
         };
         let gather = Gather {

@@ -7,7 +7,9 @@ use super::{optimise, rebuilt, SHORT};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
 use crate::growth::table;
-use crate::ops::{Builder, Control, DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scan, Transpose};
+use crate::ops::{
+    Builder, Check, Control, DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scan, Transpose,
+};
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 use std::sync::Arc;
@@ -107,8 +109,8 @@ fn row_of(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
 
 /// The elements of the row of a value that a node replaces, wherever it is, if that is all it does with it.
 fn replaced_row(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
-    // An error would name another axis.
-    node.op.get::<DynamicUpdateSlice>().filter(|op| !op.check.raises())?;
+    // One that has been turned is left: an error would name another axis.
+    node.op.get::<DynamicUpdateSlice>().filter(|op| !matches!(op.check, Check::RaisesTurned(..)))?;
     if node.operands[0] != v || node.operands[1..].contains(&v) {
         return None;
     }
@@ -155,11 +157,12 @@ fn turn(b: &mut Builder, op: &Scan, operands: &[Value], by_row: &[usize]) -> Res
                 let operands: Vec<Value> =
                     node.operands.iter().map(|v| new[v.index()].expect("operands are made before")).collect();
                 let whole = node.operands.first().and_then(|v| other[v.index()]);
-                if let Some(whole) = whole.filter(|_| node.op.get::<DynamicUpdateSlice>().is_some()) {
+                if let Some((whole, update)) = whole.zip(node.op.get::<DynamicUpdateSlice>()) {
                     let mut given = vec![whole, turned(&mut body, operands[1])?];
                     given.extend(&operands[3..]);
                     given.push(operands[2]);
-                    let made = body.node1(node.op.clone(), &given)?;
+                    let made = DynamicUpdateSlice { check: update.check.turned(aval.shape.rank()) };
+                    let made = body.node1(made, &given)?;
                     other[v.index()] = Some(made);
                     turned_back(&mut body, made)?
                 } else {
