@@ -69,8 +69,9 @@ enum Step {
 
 fn step(rng: &mut Rng) -> Step {
     let name = *rng.choose(&["add", "sub", "mul", "max"]);
+    let function = *rng.choose(&["tanh", "abs", "negate"]);
     match rng.below(6) {
-        0 => Step::Unary(*rng.choose(&["tanh", "abs", "negate"])),
+        0 => Step::Unary(function),
         1 => Step::Other(name),
         2 => Step::Number(name),
         3 => Step::Last(name),

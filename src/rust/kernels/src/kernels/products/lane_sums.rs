@@ -147,10 +147,10 @@ impl<F: Vectors> InOrder<'_, F> {
         let (mut column, mut sums) = (0, V::of(0.0));
         while column < k {
             let mut tile = [V::of(0.0); MOST_LANES];
-            for r in 0..V::LANES {
+            for (r, line) in tile.iter_mut().take(V::LANES).enumerate() {
                 let rest = &matrix.data[matrix.at(row + r, column)..];
                 // What is behind the last column is read, and not added.
-                tile[r] = match rest.get(..V::LANES) {
+                *line = match rest.get(..V::LANES) {
                     Some(line) => V::load(line),
                     None => {
                         let mut line = [F::of(0.0); MOST_LANES];

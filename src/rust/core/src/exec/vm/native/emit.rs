@@ -15,7 +15,8 @@ use super::chain::{Chain, MicroOp, Op, Origin};
 use super::expansion::{expand, Expanded};
 use super::loops::Place;
 use super::machine::{
-    Assembler, Jump, Source, Vector, LITERAL, LOAD, NARROW_REGISTERS, READS_MEMORY, ROOM, STORE, VECTOR,
+    has_wide_extremes, Assembler, Jump, Source, Vector, LITERAL, LOAD, NARROW_REGISTERS, READS_MEMORY, ROOM,
+    STORE, VECTOR,
 };
 use super::uses::Uses;
 use crate::dtype::DType;
@@ -121,9 +122,13 @@ pub(super) struct Emitter<'c> {
 /// if `wide`, which processors must have, where all ops have instructions on them, and else of those of a
 /// literal. `None` if it is too long for the processor's jumps, or its stack for the system.
 pub fn emit(chain: &Chain, past: bool, wide: bool) -> Option<Vec<u8>> {
-    let expanded = expand(chain);
+    let has_extremes = wide && has_wide_extremes();
+    let expanded = expand(chain, has_extremes);
     let code = wide.then(|| emit_with(chain, &expanded, past, 2 * LITERAL)).flatten();
-    code.or_else(|| emit_with(chain, &expanded, past, LITERAL))
+    code.or_else(|| {
+        let other = has_extremes.then(|| expand(chain, false));
+        emit_with(chain, other.as_ref().unwrap_or(&expanded), past, LITERAL)
+    })
 }
 
 /// The code on vectors of so many bytes; `None` if there is none, as if masks are too many.

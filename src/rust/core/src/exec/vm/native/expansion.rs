@@ -45,9 +45,11 @@ fn total_formula(op: Op, dtype: DType) -> Option<&'static Formula> {
 /// Steps of total formulas in a chain, at most: the code of more would take a tenth longer to make.
 const CAREFUL: usize = 400;
 
-/// The chain with steps in the place of functions and of the other ops on floats.
-pub fn expand(chain: &Chain) -> Expanded {
+/// The chain with steps in the place of functions and of the other ops on floats, but for the larger and the smaller of two
+/// if there are instructions for these.
+pub fn expand(chain: &Chain, has_extremes: bool) -> Expanded {
     let mut to = Expansion::of(chain);
+    to.has_extremes = has_extremes;
     chain.ops.iter().for_each(|micro| to.op(micro));
     let (ops, upper) = (std::mem::take(&mut to.chain.ops), std::mem::take(&mut to.upper));
     if !to.masks.is_empty() {
@@ -95,6 +97,8 @@ pub struct Expansion {
     masks: Vec<usize>,
     /// Results of steps that are never below zero.
     above: FxHashSet<usize>,
+    /// Whether there are instructions for the larger and the smaller of two floats.
+    has_extremes: bool,
 }
 
 impl Expansion {
@@ -111,6 +115,7 @@ impl Expansion {
             decided: FxHashMap::default(),
             masks: vec![],
             above: FxHashSet::default(),
+            has_extremes: false,
         }
     }
 
@@ -276,6 +281,12 @@ impl Expansion {
                 return self.step((Operation::Select, false), &[beyond, known, other], dtype, false, result);
             }
             return self.step((operation, false), &[known, other], dtype, false, result);
+        }
+        if self.has_extremes && dtype.bytes() == self.chain.width {
+            let result = result.unwrap_or_else(|| self.value(dtype, Origin::Made));
+            let op = if larger { Op::Max } else { Op::Min };
+            self.push(MicroOp { op, operands: vec![x, y], result }, false);
+            return result;
         }
         let mut step =
             |operation, of: &[usize], result| self.step((operation, false), of, dtype, false, result);

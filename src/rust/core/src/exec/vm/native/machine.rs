@@ -5,9 +5,13 @@
 //! formula, `guard`, `call_kernel`, and how elements are loaded, stored and converted.
 
 #[cfg(target_arch = "aarch64")]
-pub use super::arm::{assembler::*, forget_tiny, has_wide, is_here, met_tiny, opcodes::*, RETURN};
+pub use super::arm::{
+    assembler::*, forget_tiny, has_wide, has_wide_extremes, is_here, met_tiny, opcodes::*, RETURN,
+};
 #[cfg(target_arch = "x86_64")]
-pub use super::x86::{assembler::*, forget_tiny, has_wide, is_here, met_tiny, opcodes::*, RETURN};
+pub use super::x86::{
+    assembler::*, forget_tiny, has_wide, has_wide_extremes, is_here, met_tiny, opcodes::*, RETURN,
+};
 
 /// Gives a macro that declares functions the convention by which they and native code call one another: it is
 /// that of the processor, whatever the system, and Rust's own code keeps to that of the system.

@@ -25,6 +25,11 @@ pub fn has_wide() -> bool {
     false
 }
 
+/// As on x86-64.
+pub fn has_wide_extremes() -> bool {
+    false
+}
+
 /// As on x86-64: subnormal numbers take no longer than others here.
 pub fn forget_tiny() {}
 

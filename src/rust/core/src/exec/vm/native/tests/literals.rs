@@ -61,7 +61,7 @@ fn a_power_of_a_literal_takes_no_logarithm() {
         ];
         let ops = vec![MicroOp { op: Op::Function2(&math::POW), operands: vec![0, 1], result: 2 }];
         let chain = Chain { width: 8, values, ops, outputs: vec![2], ..Chain::default() };
-        expand(&chain).chain.ops.len()
+        expand(&chain, false).chain.ops.len()
     };
     let [any, literal] = [Origin::Elements, Origin::Literal(Literal::new(10.0))].map(steps);
     assert!(2 * literal < any, "{literal} and {any} steps");

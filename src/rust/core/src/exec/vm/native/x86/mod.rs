@@ -22,6 +22,12 @@ pub fn has_wide() -> bool {
     Level::current().name() == "avx512"
 }
 
+/// Whether an instruction on vectors of 64 bytes takes the larger of two floats, and tells zeros apart by their signs: all
+/// processors with [`has_wide`] but the first have it.
+pub fn has_wide_extremes() -> bool {
+    has_wide() && std::arch::is_x86_feature_detected!("avx512dq")
+}
+
 /// The flags of the register of states for operands that are subnormal numbers, and results that would be.
 const TINY: u32 = 0x12;
 

@@ -19,6 +19,9 @@ impl Emitter<'_> {
                 return made;
             }
         }
+        if self.is_wide() && matches!(micro.op, Op::Max | Op::Min) && !is_integer(dtype) {
+            return self.wide_extreme(micro, dtype == DType::F64);
+        }
         match micro.op {
             Op::And => self.both(at, micro, self.on_bits(AND), true),
             Op::Or => self.both(at, micro, self.on_bits(OR), true),

@@ -134,6 +134,23 @@ impl Emitter<'_> {
         })
     }
 
+    /// The larger or smaller of two floats, NaN if either is. The instruction tells zeros apart by their signs, and leaves
+    /// out NaN, which the sum puts in.
+    pub(super) fn wide_extreme(&mut self, micro: &MicroOp, is_double: bool) -> u8 {
+        const RANGE: Vector = vector(1, 3, 0x50);
+        /// The sign is that of the result of the comparison.
+        const SIGN: u8 = 1 << 2;
+        let (x, y) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
+        let (mask, to) = (self.take_mask(), self.take());
+        let float = |opcode: u8| vector_wide(u8::from(is_double), 1, is_double, opcode);
+        self.op_with(float(0xC2), mask, x, Source::Register(y), FLOAT_UNORDERED);
+        let larger = u8::from(micro.op == Op::Max);
+        self.op_with(RANGE.with(is_double), to, x, Source::Register(y), SIGN | larger);
+        let lanes = Mask { register: mask, ..Mask::default() };
+        self.assembler.wide(float(0x58), to, x, Source::Register(y), None, lanes);
+        to
+    }
+
     /// A comparison, which makes a mask.
     fn compared(&mut self, at: usize, micro: &MicroOp, compare: Vector, predicate: u8) -> u8 {
         let (x, y) = (self.register(micro.operands[0]), self.source(micro.operands[1], at));
