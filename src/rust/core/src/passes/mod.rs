@@ -233,6 +233,23 @@ fn with_regions(
     Ok(found.then_some(op))
 }
 
+/// The graph with other graphs in its branches and loops, which `each` gives, or `None` to keep one; `None` if all are kept.
+fn within_regions(
+    graph: &Graph,
+    mut each: impl FnMut(&Graph) -> Result<Option<Graph>>,
+) -> Result<Option<Graph>> {
+    if !graph.nodes().iter().any(|node| node.op.control().is_some()) {
+        return Ok(None);
+    }
+    let mut found = false;
+    let made = rebuilt(graph, |b, number, operands| {
+        let op = with_regions(&graph.nodes()[number], |region, _, _| each(region))?;
+        found |= op.is_some();
+        op.map(|op| b.node(op, operands)).transpose()
+    })?;
+    Ok(found.then_some(made))
+}
+
 /// How often each value is read, by nodes and as an output.
 fn reads(graph: &Graph) -> Vec<usize> {
     let mut reads = table(0, graph.values().count());

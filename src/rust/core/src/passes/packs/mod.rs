@@ -18,7 +18,7 @@ mod seeds;
 mod sums;
 mod values;
 
-use super::{optimise, rebuilt_from, with_regions};
+use super::{optimise, rebuilt_from, within_regions};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
 use crate::growth::table;
@@ -57,7 +57,7 @@ pub enum Rounding {
 pub fn packs(graph: &Graph, rounding: Rounding) -> Result<Option<Graph>> {
     let mut best = match rounding {
         Rounding::Same => None,
-        Rounding::Any => within_regions(graph)?,
+        Rounding::Any => within_regions(graph, |region| packs(region, Rounding::Any))?,
     };
     // As it was traced, it has what nothing reads, and formulas of which some are simple and others not.
     let traced = match rounding {
@@ -71,23 +71,6 @@ pub fn packs(graph: &Graph, rounding: Rounding) -> Result<Option<Graph>> {
         best = Some(optimise(&next)?);
     }
     Ok(best)
-}
-
-/// The graph with packs in its branches and loops.
-fn within_regions(graph: &Graph) -> Result<Option<Graph>> {
-    if !graph.nodes().iter().any(|node| node.op.control().is_some()) {
-        return Ok(None);
-    }
-    let mut found = false;
-    let made = rebuilt_from(graph, |b, number, new| {
-        let node = &graph.nodes()[number];
-        let Some(op) = with_regions(node, |region, _, _| packs(region, Rounding::Any))? else {
-            return Ok(None);
-        };
-        found = true;
-        b.node(op, &node.operands.iter().map(|v| new[v.index()]).collect::<Vec<_>>()).map(Some)
-    })?;
-    Ok(found.then_some(made))
 }
 
 /// Whether a graph has as many equal ops as a pack has values.

@@ -10,7 +10,7 @@
 mod masks;
 mod stage;
 
-use super::{flagged, optimise, rebuilt, with_regions};
+use super::{flagged, optimise, within_regions};
 use crate::error::Result;
 use crate::graph::{Def, Value, NODE};
 use crate::growth::table;
@@ -30,7 +30,7 @@ const FEW: usize = 4;
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
 pub fn segments(graph: &Graph) -> Result<Option<Graph>> {
-    let mut best = within_regions(graph)?;
+    let mut best = within_regions(graph, segments)?;
     if may_have_segments(best.as_ref().unwrap_or(graph)) {
         let simple = optimise(best.as_ref().unwrap_or(graph))?;
         if let Some(joined) = joined(&simple)? {
@@ -38,21 +38,6 @@ pub fn segments(graph: &Graph) -> Result<Option<Graph>> {
         }
     }
     Ok(best)
-}
-
-fn within_regions(graph: &Graph) -> Result<Option<Graph>> {
-    if !graph.nodes().iter().any(|node| node.op.control().is_some()) {
-        return Ok(None);
-    }
-    let mut found = false;
-    let made = rebuilt(graph, |b, number, operands| {
-        let Some(op) = with_regions(&graph.nodes()[number], |region, _, _| segments(region))? else {
-            return Ok(None);
-        };
-        found = true;
-        b.node(op, operands).map(Some)
-    })?;
-    Ok(found.then_some(made))
 }
 
 /// Whether a graph compares and folds often enough, in an order that may change.
