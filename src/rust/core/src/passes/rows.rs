@@ -97,7 +97,9 @@ fn row_of(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
     }
     let shape = &body.aval(v).shape;
     let is_row = |sizes: &[usize]| {
-        sizes.first() == Some(&1) && shape[0] > 1 && sizes.iter().product::<usize>() > SHORT
+        sizes.first() == Some(&1)
+            && shape.first().is_some_and(|&n| n > 1)
+            && sizes.iter().product::<usize>() > SHORT
     };
     if let Some(DynamicSlice { sizes, .. }) = node.op.get::<DynamicSlice>() {
         return is_row(sizes).then(|| sizes.iter().product());
@@ -115,7 +117,7 @@ fn replaced_row(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
         return None;
     }
     let (shape, row) = (&body.aval(v).shape, &body.aval(node.operands[1]).shape);
-    let is_row = shape[0] > 1 && row[0] == 1 && row.size() > SHORT;
+    let is_row = row.first() == Some(&1) && shape[0] > 1 && row.size() > SHORT;
     is_row.then(|| row.size())
 }
 

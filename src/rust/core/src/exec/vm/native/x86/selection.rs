@@ -19,7 +19,7 @@ impl Emitter<'_> {
                 return made;
             }
         }
-        if self.is_wide() && matches!(micro.op, Op::Max | Op::Min) && !is_integer(dtype) {
+        if matches!(micro.op, Op::Max | Op::Min) && matches!(dtype, DType::F32 | DType::F64) {
             return self.wide_extreme(micro, dtype == DType::F64);
         }
         match micro.op {

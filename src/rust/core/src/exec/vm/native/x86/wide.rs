@@ -143,11 +143,12 @@ impl Emitter<'_> {
         let (x, y) = (self.register(micro.operands[0]), self.register(micro.operands[1]));
         let (mask, to) = (self.take_mask(), self.take());
         let float = |opcode: u8| vector_wide(u8::from(is_double), 1, is_double, opcode);
-        self.op_with(float(0xC2), mask, x, Source::Register(y), FLOAT_UNORDERED);
-        let larger = u8::from(micro.op == Op::Max);
-        self.op_with(RANGE.with(is_double), to, x, Source::Register(y), SIGN | larger);
-        let lanes = Mask { register: mask, ..Mask::default() };
-        self.assembler.wide(float(0x58), to, x, Source::Register(y), None, lanes);
+        let (y, larger) = (Source::Register(y), u8::from(micro.op == Op::Max));
+        // On whole vectors for an element, too.
+        let (all, nan) = (Mask::default(), Mask { register: mask, ..Mask::default() });
+        self.assembler.wide(float(0xC2), mask, x, y, Some(FLOAT_UNORDERED), all);
+        self.assembler.wide(RANGE.with(is_double), to, x, y, Some(SIGN | larger), all);
+        self.assembler.wide(float(0x58), to, x, y, None, nan);
         to
     }
 
