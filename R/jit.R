@@ -76,8 +76,8 @@
 #' which are as fast one by one, are left as written.
 #'
 #' So it is with groups: sums, counts and extremes of four groups or more of 256 elements or more, one group
-#' after the other, as `tapply(x, g, function(z) sum((z - mean(z))^2))` and `sapply(1:k, function(i) sum(x[g ==
-#' i]))` take them, read the elements once for all groups.
+#' after the other, as `tapply(x, g, function(z) sum((z - mean(z))^2))` and
+#' `sapply(1:k, function(i) sum(x[g == i]))` take them, read the elements once for all groups.
 #' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
 #' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor
 #' `NA` any other `NaN`. Functions are the same if their code is, and if the variables that they use have the
