@@ -153,7 +153,7 @@ nv_subset <- function(x, ..., drop = TRUE, mode = "error") {
 nv_subset_assign <- function(x, ..., value, mode = "error") {
   if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
   value <- as_update(value)
-  if (yields_to(x, value)) x <- yielded(x, value)
+  x <- yielding(x, value)
   .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, mode, value)
 }
 
@@ -185,7 +185,7 @@ with_unknown_names <- function(out, x) {
 `[<-.AnvilValue` <- function(x, ..., value) {
   if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
   value <- as_update(value)
-  if (yields_to(x, value)) x <- yielded(x, value)
+  x <- yielding(x, value)
   .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, value)
 }
 
@@ -205,7 +205,7 @@ with_unknown_names <- function(out, x) {
 #' @rawNamespace S3method("[[<-",AnvilTracer,"[[<-.AnvilValue")
 `[[<-.AnvilValue` <- function(x, ..., value) {
   value <- as_update(value)
-  if (yields_to(x, value)) x <- yielded(x, value)
+  x <- yielding(x, value)
   .External(anvil_subset_assign, x, substitute(...()), environment(), TRUE, NULL, value)
 }
 
@@ -233,14 +233,12 @@ as_update <- function(value) {
   as_operand(value)
 }
 
-# Whether what is assigned to is numbers of R, such as the state of a loop that begins with `numeric(n)`: they
-# yield to a known dtype, here as in all ops.
-yields_to <- function(x, value) {
-  inherits(value, "AnvilValue") && inherits(x, "AnvilValue") && ambiguous(x) && !ambiguous(value) &&
+# What is assigned to. Numbers of R, such as the state of a loop that begins with `numeric(n)`, yield to a
+# known dtype, here as in all ops.
+yielding <- function(x, value) {
+  yields <- inherits(value, "AnvilValue") && inherits(x, "AnvilValue") && ambiguous(x) && !ambiguous(value) &&
     dtype(x) != dtype(value)
-}
-
-yielded <- function(x, value) {
+  if (!yields) return(x)
   # Rules may refuse the pair, which the assignment then does too.
   common <- if_it_fails(common_dtype(dtype(x), dtype(value), TRUE, FALSE), NULL)
   if (is.null(common) || common$ambiguous) return(x)

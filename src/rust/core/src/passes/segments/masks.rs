@@ -5,7 +5,7 @@ use crate::dtype::{Bool, DType};
 use crate::graph::{Node, Value, NODE};
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::create::{on_literals, uniform};
-use crate::ops::{Binary, BroadcastInDim, Compare, Graph, Op, Reduction, Ternary};
+use crate::ops::{Binary, BroadcastInDim, Compare, Graph, Op, Ternary};
 use crate::passes::transposes::is_elementwise;
 use crate::shape::Axis;
 use crate::stop;
@@ -152,15 +152,14 @@ impl<'g> Segments<'g> {
 
     /// Whether the folds of a stage are isomorphic, each of its own segment alone.
     fn follow_all(&self, stage: &mut Stage) -> bool {
-        let identity = Reduction { fold: stage.fold, axes: vec![], drop: true };
         let folded = |number: usize| self.graph.nodes()[number].operands[0];
         let left_out = stage.members.values().all(|&(number, mask)| {
             let v = folded(number);
-            let dtype = self.graph.aval(v).dtype;
-            let of_sum = Literal::new(0i32).convert(dtype);
+            let identity = stage.identity(self.graph.aval(v).dtype);
+            // Of a sum -0 is one, too.
             let is_identity = |literal: Literal| match stage.fold {
-                Fold::Sum => is_equal(literal, of_sum, dtype),
-                _ => literal == identity.identity(dtype, false),
+                Fold::Sum => is_equal(literal, identity),
+                _ => literal == identity,
             };
             self.off(v, mask, 0).is_some_and(is_identity)
         });
@@ -287,6 +286,6 @@ fn is_number(dtype: DType) -> bool {
 }
 
 /// Whether two numbers are equal, as 0 and -0 are.
-fn is_equal(a: Literal, b: Literal, dtype: DType) -> bool {
-    a.dtype() == dtype && a.get::<f64>() == b.get::<f64>()
+fn is_equal(a: Literal, b: Literal) -> bool {
+    a.dtype() == b.dtype() && a.get::<f64>() == b.get::<f64>()
 }

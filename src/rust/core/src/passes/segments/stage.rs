@@ -107,11 +107,7 @@ impl Stage {
             x = b.node1(Convert { to: Ranked::known(DType::F64) }, &[x])?;
         }
         let dtype = b.graph().aval(x).dtype;
-        let identity = match update {
-            Binary::add => Literal::new(0i32).convert(dtype),
-            _ => Reduction { fold: self.fold, axes: vec![], drop: true }.identity(dtype, false),
-        };
-        let identity = b.literal(identity, None);
+        let identity = b.literal(self.identity(dtype), None);
         let mut sizes = aval.shape.to_vec();
         sizes[self.axis.0] = self.size();
         let nothing = BroadcastInDim { shape: Shape::try_new(sizes)?, axes: vec![] };
@@ -139,6 +135,11 @@ impl Stage {
             true => b.node1(Convert { to: Ranked::known(DType::F32) }, &[all]),
             false => Ok(all),
         }
+    }
+
+    /// The fold of no elements.
+    pub(super) fn identity(&self, dtype: DType) -> Literal {
+        Reduction { fold: self.fold, axes: vec![], drop: true }.identity(dtype, true)
     }
 
     /// What joins two elements.
