@@ -3,10 +3,10 @@
 use super::attrs::{logical, Attrs};
 use super::compare::Compare;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified, Strip};
-use super::derive::Var;
+use super::derive::{Math, Var};
 use super::lower::{Formula, Lowering};
 use super::rules::{Batch, Jvp, Vjp};
-use super::{written, Builder, Op, Pad, Row, Unary};
+use super::{written, Builder, Op, Pad, Row, Scan, Transpose, Unary};
 use crate::dtype::{DType, ANY, FLOAT, ORDERED};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
@@ -14,6 +14,7 @@ use crate::graph::Value;
 use crate::kernels::reductions::cumulative::{cumulative, Cumulation};
 use crate::shape::{Axis, Shape};
 use crate::tensor::{Aval, Literal, View, ViewMut};
+use std::sync::Arc;
 
 /// A cumulation along an axis. Shape, dtype and ambiguity are the operand's.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -227,18 +228,40 @@ impl Cumulative {
         self.earlier(x, 1, Literal::new(first))
     }
 
-    /// The results of `y = carry * before(y) + x`, which starts with the first of `x`: in as many steps as the
-    /// number of elements has bits, in each of which twice as many elements are summed up.
+    /// The results of `y = carry * before(y) + x`, which starts with the first of `x`: a loop, of which a step
+    /// costs less than a pass over all elements for each bit of their number.
     fn recurrence<'m, 'b>(&self, carry: Var<'m, 'b>, x: Var<'m, 'b>) -> Var<'m, 'b> {
-        let aval = x.aval();
-        let dtype = Cumulative::wide(aval.dtype);
-        let (mut carry, mut y, mut step) = (carry.convert(dtype), x.convert(dtype), 1);
-        while step < aval.shape[self.axis.0] {
-            y = y + self.earlier(y, step, Literal::new(0.0)).chain(carry);
-            carry = carry * self.earlier(carry, step, Literal::new(1.0));
-            step *= 2;
+        let Aval { dtype, shape, .. } = x.aval();
+        let others = (0..shape.rank()).map(Axis).filter(|&axis| axis != self.axis);
+        let order: Vec<Axis> = [self.axis].into_iter().chain(others).collect();
+        let [carry, x] = [carry, x].map(|v| v.convert(Cumulative::wide(dtype)).transposed(order.clone()));
+        match self.along_first(carry, x) {
+            Ok(y) => y.transposed(Transpose::inverse(&order)).convert(dtype),
+            Err(error) => x.failed(error),
         }
-        y.convert(aval.dtype)
+    }
+
+    /// [`Cumulative::recurrence`] along the first axis.
+    fn along_first<'m, 'b>(&self, carry: Var<'m, 'b>, x: Var<'m, 'b>) -> Result<Var<'m, 'b>> {
+        let all = x.aval();
+        let slice = Aval { shape: Shape::try_new(all.shape[1..].to_vec())?, ..all };
+        let mut body = Builder::default();
+        let inputs = [(); 3].map(|()| body.input(slice.clone()));
+        let math = Math::new(&mut body);
+        let [before, factor, term] = inputs.map(|v| math.var(v));
+        let y = (before.chain(factor) + term).value();
+        math.finish()?;
+        let scan = Scan {
+            body: Arc::new(body.finish(vec![y, y])),
+            carried: 1,
+            sliced: 2,
+            length: all.shape[0],
+            reverse: self.reverse,
+            last: false,
+            checkpoint: false,
+        };
+        let start = x.math().fill(0.0, &slice);
+        Ok(x.math().apply_all(scan, &[start, carry, x]).get(1).copied().unwrap_or(x))
     }
 
     /// The derivative of all cumulations but sums; `None` if each result is its element.

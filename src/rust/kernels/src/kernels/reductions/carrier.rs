@@ -109,9 +109,9 @@ impl<T: Element> Carrier for Carried<T> {
                 take(&mut *state, &total);
                 drop(state);
                 self.pass(turn);
-                (self.walk.tile)(&mut before, x);
+                (self.walk.tile)(&mut before, None, x);
             } else {
-                (self.walk.tile)(&mut *state, x);
+                (self.walk.tile)(&mut *state, None, x);
                 drop(state);
                 self.pass(turn);
             }

@@ -13,7 +13,7 @@ use super::extremes::{Extremes, Largest, Smallest};
 use super::fold::*;
 use super::log_sum_exp::LogSumExp;
 use super::loops::Accumulate;
-use super::way::{Lines, Parts, Together, Walk, Way};
+use super::way::{taken, Lines, Parts, Together, Walk, Way};
 use crate::dtype::{dispatch, Bool, DType, Element};
 use crate::kernels::cast;
 use crate::kernels::tile::copy;
@@ -88,8 +88,9 @@ impl<T: Element, V: Element, S: Accumulate<V> + 'static, const FREE: bool> Way<T
     }
 
     #[inline(never)]
-    fn tile(state: &mut S::Acc, x: &mut [T]) {
-        wide_loop(SerialTile::<_, _, S, V>(state, x, PhantomData))
+    fn tile(state: &mut S::Acc, x: Option<&[T]>, out: &mut [T]) {
+        taken(x, out);
+        wide_loop(SerialTile::<_, _, S, V>(state, out, PhantomData))
     }
 
     fn together() -> Option<Together<T, S::Acc>> {

@@ -8,12 +8,12 @@
 #[cfg(target_arch = "x86_64")]
 use super::group_sums;
 use super::partials::Compensated;
-use super::way::{Parts, Together, Way, TOGETHER};
+#[cfg(target_arch = "x86_64")]
+use super::way::{elements, elements_mut};
+use super::way::{taken, Parts, Together, Way, TOGETHER};
 #[cfg(target_arch = "x86_64")]
 use crate::dtype::DType;
 use crate::dtype::Element;
-#[cfg(target_arch = "x86_64")]
-use crate::kernels::cast;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::math::Level;
 use crate::kernels::wide::{wide_loop, Loop};
@@ -34,11 +34,11 @@ pub(super) trait Carry: Element + Add<Output = Self> {
     fn take(sum: &mut Self::Sum, term: Self);
     /// The sum.
     fn total(sum: &Self::Sum) -> Self;
-    /// The cumulative sums of whole groups, with what comes before the tile and before them in it: gives what
-    /// they carry.
+    /// The cumulative sums of whole groups, of as many elements of `x` or in place, with what comes before the
+    /// tile and before them in it: gives what they carry.
     #[inline(always)]
-    fn groups<T: Element>(before: Self, carried: Self, x: &mut [T]) -> Self {
-        one_by_one(before, carried, x)
+    fn groups<T: Element>(before: Self, carried: Self, x: Option<&[T]>, out: &mut [T]) -> Self {
+        one_by_one(before, carried, x, out)
     }
     /// What whole groups carry.
     #[inline(always)]
@@ -49,8 +49,9 @@ pub(super) trait Carry: Element + Add<Output = Self> {
 
 /// [`Carry::groups`], group by group.
 #[inline(always)]
-fn one_by_one<T: Element, A: Carry>(before: A, carried: A, x: &mut [T]) -> A {
-    x.chunks_exact_mut(GROUP).fold(carried, |carried, x| {
+fn one_by_one<T: Element, A: Carry>(before: A, carried: A, x: Option<&[T]>, out: &mut [T]) -> A {
+    taken(x, out);
+    out.chunks_exact_mut(GROUP).fold(carried, |carried, x| {
         let sums = group(widened(x));
         let base = before + carried;
         x.iter_mut().zip(sums).for_each(|(x, sum)| *x = (base + sum).convert());
@@ -85,18 +86,18 @@ carry! {
     f32 {}
     f64 {
         #[inline(always)]
-        fn groups<T: Element>(before: f64, carried: f64, x: &mut [T]) -> f64 {
+        fn groups<T: Element>(before: f64, carried: f64, x: Option<&[T]>, out: &mut [T]) -> f64 {
             #[cfg(target_arch = "x86_64")]
             if Level::current() != Level::Portable {
                 // SAFETY: the processor has AVX2 at all levels but that one.
                 return unsafe {
                     match T::DTYPE {
-                        DType::F32 => group_sums::cumulate::<f32>(before, carried, cast::slice_mut(cast::bytes_mut(x))),
-                        _ => group_sums::cumulate::<f64>(before, carried, cast::slice_mut(cast::bytes_mut(x))),
+                        DType::F32 => group_sums::cumulate::<f32>(before, carried, x.map(elements), elements_mut(out)),
+                        _ => group_sums::cumulate::<f64>(before, carried, x.map(elements), elements_mut(out)),
                     }
                 };
             }
-            one_by_one(before, carried, x)
+            one_by_one(before, carried, x, out)
         }
         #[inline(always)]
         fn carried<T: Element>(carried: f64, x: &[T]) -> f64 {
@@ -105,8 +106,8 @@ carry! {
                 // SAFETY: as above.
                 return unsafe {
                     match T::DTYPE {
-                        DType::F32 => group_sums::total::<f32>(carried, cast::slice(cast::bytes(x))),
-                        _ => group_sums::total::<f64>(carried, cast::slice(cast::bytes(x))),
+                        DType::F32 => group_sums::total::<f32>(carried, elements(x)),
+                        _ => group_sums::total::<f64>(carried, elements(x)),
                     }
                 };
             }
@@ -157,16 +158,18 @@ fn widened<T: Element, A: Carry>(x: &[T]) -> [A; GROUP] {
     wide
 }
 
-/// The cumulative sums of a tile with what comes before it; its total.
-struct Tile<'a, T, A>(A, &'a mut [T]);
+/// The cumulative sums of a tile, of as many elements or in place, with what comes before it; its total.
+struct Tile<'a, T, A>(A, Option<&'a [T]>, &'a mut [T]);
 
 impl<T: Element, A: Carry> Loop for Tile<'_, T, A> {
     type Made = A;
     #[inline(always)]
     fn run(self) -> A {
-        let Tile(before, x) = self;
-        let (groups, rest) = x.split_at_mut(x.len() / GROUP * GROUP);
-        let carried = A::groups(before, A::NOTHING, groups);
+        let Tile(before, x, out) = self;
+        let whole = out.len() / GROUP * GROUP;
+        let (groups, rest) = out.split_at_mut(whole);
+        let carried = A::groups(before, A::NOTHING, x.map(|x| &x[..whole]), groups);
+        taken(x.map(|x| &x[whole..]), rest);
         let sums = group(widened(rest));
         rest.iter_mut().zip(sums).for_each(|(x, sum)| *x = (before + carried + sum).convert());
         carried + sums[GROUP - 1]
@@ -221,8 +224,8 @@ impl<T: Element, A: Carry> Way<T> for Sums<A> {
     }
 
     #[inline(never)]
-    fn tile(state: &mut A::Sum, x: &mut [T]) {
-        let total = wide_loop(Tile(A::total(state), x));
+    fn tile(state: &mut A::Sum, x: Option<&[T]>, out: &mut [T]) {
+        let total = wide_loop(Tile(A::total(state), x, out));
         A::take(state, total);
     }
 

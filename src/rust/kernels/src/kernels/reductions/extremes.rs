@@ -1,7 +1,7 @@
 //! Cumulative extremes of floats, as those of integers in the same order: where each result waits for the one
 //! before it, a comparison of integers is several times faster than the rules for NaN and zeros.
 
-use super::way::{Parts, Together, Way};
+use super::way::{taken, Parts, Together, Way};
 use crate::dtype::Element;
 use crate::kernels::wide::{wide_loop, Loop};
 use half::{bf16, f16};
@@ -131,8 +131,9 @@ impl<T: Keyed, E: Extreme> Way<T> for Extremes<E> {
     }
 
     #[inline(never)]
-    fn tile(state: &mut T::Key, x: &mut [T]) {
-        wide_loop(Tile::<T, E>(state, x, PhantomData))
+    fn tile(state: &mut T::Key, x: Option<&[T]>, out: &mut [T]) {
+        taken(x, out);
+        wide_loop(Tile::<T, E>(state, out, PhantomData))
     }
 
     fn together() -> Option<Together<T, T::Key>> {

@@ -56,18 +56,22 @@ unsafe fn half(x: __m256d) -> __m256d {
     _mm256_add_pd(pairs, _mm256_permute2f128_pd::<0x02>(whole, nothing))
 }
 
-/// The cumulative sums of whole groups with what comes before; gives what they carry.
+/// The cumulative sums of whole groups, of as many elements of `x` or in place, with what comes before; gives
+/// what they carry.
 ///
 /// # Safety
 /// The processor has AVX2.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn cumulate<T: Grouped>(before: f64, carried: f64, x: &mut [T]) -> f64 {
+pub(super) unsafe fn cumulate<T: Grouped>(before: f64, carried: f64, x: Option<&[T]>, out: &mut [T]) -> f64 {
     let (before, mut carried) = (_mm256_set1_pd(before), _mm256_set1_pd(carried));
-    for x in x.chunks_exact_mut(GROUP) {
-        let x = x.as_mut_ptr();
-        // SAFETY: there are eight elements, and the processor has AVX2, by the caller.
+    let len = x.map_or(out.len(), |x| out.len().min(x.len()));
+    let to = out.as_mut_ptr();
+    let from = x.map_or(to.cast_const(), <[T]>::as_ptr);
+    for group in 0..len / GROUP {
+        // SAFETY: there are eight elements in both, and the processor has AVX2, by the caller.
         unsafe {
-            let (low, high) = (half(T::load(x)), half(T::load(x.add(4))));
+            let (from, x) = (from.add(group * GROUP), to.add(group * GROUP));
+            let (low, high) = (half(T::load(from)), half(T::load(from.add(4))));
             let high = _mm256_add_pd(high, _mm256_permute4x64_pd::<0b11_11_11_11>(low));
             let base = _mm256_add_pd(before, carried);
             T::store(x, _mm256_add_pd(base, low));

@@ -59,7 +59,8 @@ impl Lines {
         }
         pool::for_each_chunk(out, PIECE, work, |i, out| {
             let mut state = states[i];
-            self.line(x.map(|x| &x[i * PIECE..][..out.len()]), out, |x| (walk.tile)(&mut state, x));
+            let x = x.map(|x| &x[i * PIECE..][..out.len()]);
+            self.line(x, out, |x, out| (walk.tile)(&mut state, x, out));
         });
     }
 
@@ -108,7 +109,7 @@ impl Lines {
                     let places = out[rows.clone()].iter().step_by(self.inner);
                     line.iter_mut().zip(places).for_each(|(to, x)| *to = *x);
                     stop::work(line.len());
-                    in_order(self.reverse, line, |x| (walk.tile)(&mut state, x));
+                    in_order(self.reverse, line, |x| (walk.tile)(&mut state, None, x));
                     let places = out[rows].iter_mut().step_by(self.inner);
                     places.zip(&*line).for_each(|(to, x)| *to = *x);
                 }

@@ -74,10 +74,10 @@ impl<T: Element> Way<T> for LogSumExp {
     }
 
     #[inline(never)]
-    fn tile(state: &mut Exponentials, x: &mut [T]) {
+    fn tile(state: &mut Exponentials, x: Option<&[T]>, out: &mut [T]) {
         let (mut wide, mut terms) = ([0.0; TILE], [0.0; TILE]);
-        let wide = &mut wide[..x.len()];
-        wide.iter_mut().zip(&*x).for_each(|(wide, x)| *wide = x.convert());
+        let wide = &mut wide[..out.len()];
+        wide.iter_mut().zip(x.unwrap_or(out)).for_each(|(wide, x)| *wide = x.convert());
         let mut done = 0;
         while done < wide.len() {
             done += state.several(&mut wide[done..], &mut terms);
@@ -86,6 +86,6 @@ impl<T: Element> Way<T> for LogSumExp {
                 done += 1;
             }
         }
-        x.iter_mut().zip(wide).for_each(|(x, wide)| *x = wide.convert());
+        out.iter_mut().zip(wide).for_each(|(x, wide)| *x = wide.convert());
     }
 }

@@ -15,8 +15,9 @@ pub(super) trait Way<T: Element>: 'static {
     type Total: Copy + Default + Send + Sync;
     /// What there is before the first element.
     fn start() -> Self::State;
-    /// The elements of the next tile of a line, in place. Not inlined: two functions of a [`Walk`] call it.
-    fn tile(state: &mut Self::State, x: &mut [T]);
+    /// The elements of the next tile of a line, from as many of `x`, or in place. Not inlined: two functions of
+    /// a [`Walk`] call it.
+    fn tile(state: &mut Self::State, x: Option<&[T]>, out: &mut [T]);
     /// As [`Way::tile`], of up to [`TOGETHER`] lines side by side; `None` if that is no faster than one by one.
     fn together() -> Option<Together<T, Self::State>> {
         None
@@ -50,19 +51,26 @@ impl Lines {
     fn along<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T]) {
         for (i, line) in out.chunks_mut(self.n).enumerate() {
             let mut state = W::start();
-            self.line(x.map(|x| &x[i * self.n..][..line.len()]), line, |x| W::tile(&mut state, x));
+            self.line(x.map(|x| &x[i * self.n..][..line.len()]), line, |x, out| W::tile(&mut state, x, out));
         }
     }
 
     /// The elements of a line, tile by tile.
-    pub(super) fn line<T: Element>(self, x: Option<&[T]>, out: &mut [T], mut run: impl FnMut(&mut [T])) {
+    pub(super) fn line<T: Element>(
+        self,
+        x: Option<&[T]>,
+        out: &mut [T],
+        mut run: impl FnMut(Option<&[T]>, &mut [T]),
+    ) {
         for tile in tiles_of(out.len(), self.reverse) {
-            let out = &mut out[tile.clone()];
-            if let Some(x) = x {
-                out.copy_from_slice(&x[tile]);
-            }
+            let (x, out) = (x.map(|x| &x[tile.clone()]), &mut out[tile.clone()]);
             stop::work(out.len());
-            in_order(self.reverse, out, &mut run);
+            if self.reverse {
+                taken(x, out);
+                in_order(true, out, |out| run(None, out));
+            } else {
+                run(x, out);
+            }
         }
     }
 }
@@ -92,7 +100,7 @@ pub(super) struct Walk<T> {
     /// Makes states of [`Way::start`].
     pub(super) start: fn(&mut [Word]),
     /// [`Way::tile`].
-    pub(super) tile: fn(&mut [Word], &mut [T]),
+    pub(super) tile: fn(&mut [Word], Option<&[T]>, &mut [T]),
     /// [`Lines::along`].
     pub(super) along: fn(Lines, Option<&[T]>, &mut [T]),
     /// [`Way::together`].
@@ -128,14 +136,11 @@ impl<T: Element> Walk<T> {
                 // SAFETY: words of which nothing is read yet.
                 unsafe { held(states) }.fill(MaybeUninit::new(W::start()));
             },
-            tile: |state, x| {
+            tile: |state, x, out| {
                 // SAFETY: a state that `start` made.
-                W::tile(unsafe { &mut held(state)[0] }, elements_mut(x));
+                W::tile(unsafe { &mut held(state)[0] }, x.map(elements), elements_mut(out));
             },
-            along: |lines, x, out| {
-                let x = x.map(|x| cast::slice::<E>(cast::bytes(x)));
-                lines.along::<E, W>(x, elements_mut(out));
-            },
+            along: |lines, x, out| lines.along::<E, W>(x.map(elements), elements_mut(out)),
             together: W::together().map(|_| -> Together<T, Word> {
                 |states, rows| {
                     if let (Some(together), Some(row)) = (W::together(), rows.first()) {
@@ -152,7 +157,7 @@ impl<T: Element> Walk<T> {
                     |x| {
                         let mut any = NO_TOTAL;
                         if let Some((total, _)) = W::parts() {
-                            let total = total(cast::slice(cast::bytes(x)));
+                            let total = total(elements(x));
                             // SAFETY: words of which nothing is read yet.
                             unsafe { held(&mut any) }.fill(MaybeUninit::new(total));
                         }
@@ -172,7 +177,12 @@ impl<T: Element> Walk<T> {
 }
 
 /// Words as the elements that they are.
-fn elements_mut<T: Element, E: Element>(words: &mut [T]) -> &mut [E] {
+pub(super) fn elements<T: Element, E: Element>(words: &[T]) -> &[E] {
+    cast::slice(cast::bytes(words))
+}
+
+/// As [`elements`].
+pub(super) fn elements_mut<T: Element, E: Element>(words: &mut [T]) -> &mut [E] {
     cast::slice_mut(cast::bytes_mut(words))
 }
 
@@ -186,6 +196,14 @@ pub(super) fn tiles_of(n: usize, reverse: bool) -> impl Iterator<Item = Range<us
     (0..count)
         .map(move |i| if reverse { count - 1 - i } else { i })
         .map(move |i| i * TILE..((i + 1) * TILE).min(n))
+}
+
+/// Elements in their place, if they are not there yet.
+#[inline]
+pub(super) fn taken<T: Element>(x: Option<&[T]>, out: &mut [T]) {
+    if let Some(x) = x {
+        out.copy_from_slice(x);
+    }
 }
 
 /// Gives a tile of a line with its elements in the order in which they are taken.
