@@ -39,6 +39,7 @@ fn matrices<T: Copy>(x: &Batch<T>, [b, rows, columns]: [usize; 3]) -> gemm::Matr
     let [down, across] = x.first.strides;
     gemm::Matrices {
         first: x.first.data.as_ptr().wrapping_add(x.first.first),
+        len: x.first.data.len() - x.first.first,
         strides: [down, across, x.stride],
     }
 }
@@ -67,7 +68,8 @@ pub fn side_by_side<T: Tiled + Send + Sync>(
     /// Results of a piece share no cache line with another's, if the first is aligned.
     const LINE: usize = 64;
     let ([b, m, k, n], vectors, operands) = with_vectors(operands, sizes);
-    let Some(kernels) = gemm::of_batches::<T>([b, m, k, n], true) else { return false };
+    let in_place = operands[0].stride == 1;
+    let Some(kernels) = gemm::of_batches::<T>([b, m, k, n], Some(in_place)) else { return false };
     let vectors = vectors && k < SHORT;
     let per = per_piece([b, m, k, n]).next_multiple_of(LINE);
     let shared = (b * m * k * n).saturating_mul(MULTIPLY_ADD) >= pool::WORTH_SHARING;
@@ -100,7 +102,7 @@ pub fn one_after_the_other<T: Tiled + Send + Sync>(
     out: &mut [T],
 ) -> bool {
     let ([b, m, k, n], vectors, [lhs, rhs]) = with_vectors(operands, sizes);
-    let Some(kernels) = gemm::of_batches::<T>([b, m, k, n], false) else { return false };
+    let Some(kernels) = gemm::of_batches::<T>([b, m, k, n], None) else { return false };
     if vectors && k >= SHORT {
         return false;
     }

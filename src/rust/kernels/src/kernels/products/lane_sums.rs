@@ -146,31 +146,33 @@ impl<F: Vectors> InOrder<'_, F> {
         let (matrix, x, k) = (self.matrix, self.x, self.x.len());
         let (mut column, mut sums) = (0, V::of(0.0));
         while column < k {
-            let mut tile = [V::of(0.0); MOST_LANES];
-            for (r, line) in tile.iter_mut().take(V::LANES).enumerate() {
-                let rest = &matrix.data[matrix.at(row + r, column)..];
-                // What is behind the last column is read, and not added.
-                *line = match rest.get(..V::LANES) {
-                    Some(line) => V::load(line),
-                    None => {
-                        let mut line = [F::of(0.0); MOST_LANES];
-                        let count = rest.len().min(k - column);
-                        line[..count].copy_from_slice(&rest[..count]);
-                        V::load(&line)
-                    }
-                };
-            }
+            let place = |r: usize| matrix.at(row + r, column);
+            // What is behind the last column is read, and not added.
+            let is_there = place(0).max(place(V::LANES - 1)) + V::LANES <= matrix.data.len();
+            let mut tile: [V; MOST_LANES] = std::array::from_fn(|r| match r < V::LANES {
+                true if is_there => V::load(&matrix.data[place(r)..][..V::LANES]),
+                true => rest(&matrix.data[place(r)..], k - column),
+                false => V::of(0.0),
+            });
             transposed(&mut tile);
-            let some = (k - column).min(V::LANES);
-            if some == V::LANES {
-                (0..V::LANES).for_each(|c| sums = sums + tile[c] * x[column + c].splat::<V>());
-            } else {
-                (0..some).for_each(|c| sums = sums + tile[c] * x[column + c].splat::<V>());
+            // A tile stays in registers if nothing asks for a column by its number.
+            for (c, &column_of) in tile.iter().enumerate().take(V::LANES) {
+                if let Some(&x) = x.get(column + c) {
+                    sums = sums + column_of * x.splat::<V>();
+                }
             }
             column += V::LANES;
         }
         sums.store(&mut self.out[row..]);
     }
+}
+
+/// The first elements, `count` at most, or all if they are fewer, filled up with zeros.
+#[inline(always)]
+fn rest<F: Vectors, V: Lanes<Scalar = F>>(x: &[F], count: usize) -> V {
+    let (mut line, count) = ([F::of(0.0); MOST_LANES], x.len().min(V::LANES).min(count));
+    line[..count].copy_from_slice(&x[..count]);
+    V::load(&line)
 }
 
 /// As many vectors as each has lanes, transposed.

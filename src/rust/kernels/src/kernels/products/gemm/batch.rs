@@ -17,6 +17,8 @@ use std::mem::MaybeUninit;
 pub struct Matrices<T> {
     /// The first element of the first.
     pub first: *const T,
+    /// Elements that can be read from there on.
+    pub len: usize,
     /// From one row, one column, and one matrix, to the next.
     pub strides: [isize; 3],
 }
@@ -26,6 +28,27 @@ impl<T> Matrices<T> {
     pub fn at(&self, row: usize, column: usize, number: usize) -> *const T {
         let [i, j, b] = self.strides;
         self.first.wrapping_offset(row as isize * i + column as isize * j + number as isize * b)
+    }
+
+    /// The same from a row on.
+    pub fn from(self, row: usize) -> Self {
+        let moved = row as isize * self.strides[0];
+        Matrices {
+            first: self.first.wrapping_offset(moved),
+            len: self.len.saturating_add_signed(-moved),
+            ..self
+        }
+    }
+
+    /// The first rows of the matrices from a number on, of which from each element in one of the first `columns` on a
+    /// whole vector of `lanes` elements can be read.
+    pub fn whole_rows(&self, columns: usize, number: usize, lanes: usize) -> usize {
+        let [down, across, next] = self.strides;
+        if down <= 0 || across < 0 || next < 0 || columns == 0 {
+            return 0;
+        }
+        let last = (columns - 1) * across as usize + number * next as usize + lanes;
+        self.len.checked_sub(last).map_or(0, |rest| rest / down as usize + 1)
     }
 }
 

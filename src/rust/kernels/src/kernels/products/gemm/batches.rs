@@ -39,9 +39,11 @@ const MOST_ELEMENTS: usize = 1 << 13;
 /// products by themselves, which read a matrix fewer times. One that is multiplied by a vector is read once.
 const MOST_BELOW: [usize; 2] = [1 << 8, 1 << 12];
 
-/// Whether products of these sizes, of so many matrices, are computed side by side.
-pub fn is_beside<T: Tiled>(kernels: &Kernels<T>, [b, m, k, n]: [usize; 4]) -> bool {
-    2 * b >= kernels.lanes && k <= DEPTH && (m + n) * k <= MOST_ELEMENTS
+/// Whether products of these sizes, of so many matrices, are computed side by side; `in_place` if the left ones lie so,
+/// of which by a vector even a few are read without a copy.
+pub fn is_beside<T: Tiled>(kernels: &Kernels<T>, [b, m, k, n]: [usize; 4], in_place: bool) -> bool {
+    let enough = 2 * b >= kernels.lanes || in_place && n == 1 && b > 1;
+    enough && k <= DEPTH && (m + n) * k <= MOST_ELEMENTS
 }
 
 /// Products of a batch, whose results lie side by side; of `out` the strides are those of rows and of
@@ -86,39 +88,46 @@ pub unsafe fn all_beside<T: Tiled>(
             }
             stop::work(m * k * n * numbers / PRODUCTS);
             let is_whole = numbers >= lanes;
-            // The first element of each operand, and its strides of rows, columns and vectors.
-            let places = [0, 1].map(|i| {
-                let x = operands[i];
-                if in_place[i] && is_whole {
-                    return (x.at(0, 0, start), [x.strides[0], x.strides[1], lanes as isize]);
-                }
-                if !shared[i] {
-                    (kernels.spread)(x, shapes[i], [start, numbers], copies[i]);
+            // Rows of the left operands that are read in place: of less than a vector those behind which there is enough.
+            let ready = if is_whole { m } else { operands[0].whole_rows(k, start, lanes).min(m) };
+            let ready = if in_place[0] { ready } else { 0 };
+            // The first element of the copy of an operand from a row on, and its strides of rows, columns and vectors.
+            let copy = |i: usize, from: usize| {
+                let [rows, columns] = [shapes[i][0] - from, shapes[i][1]];
+                if !shared[i] && rows > 0 {
+                    (kernels.spread)(operands[i].from(from), [rows, columns], [start, numbers], copies[i]);
                 }
                 let stride = if shared[i] { 0 } else { elements[i] * lanes };
-                (copies[i].cast_const(), [lanes, shapes[i][0] * lanes, stride].map(|stride| stride as isize))
-            });
+                (copies[i].cast_const(), [lanes, rows * lanes, stride].map(|stride| stride as isize))
+            };
+            let direct = |i: usize| {
+                let [rows, columns, _] = operands[i].strides;
+                (operands[i].at(0, 0, start), [rows, columns, lanes as isize])
+            };
+            let parts = [(0..ready, direct(0)), (ready..m, copy(0, ready))];
+            let (b, b_strides) = if in_place[1] && is_whole { direct(1) } else { copy(1, 0) };
             let (c, c_strides) = if is_whole {
                 (out.first.wrapping_add(start), [out.strides[0], out.strides[1], lanes])
             } else {
                 (rest, [lanes, m * lanes, 0])
             };
-            let [(a, a_strides), (b, b_strides)] = places;
             let count = numbers.div_ceil(lanes);
             for v in (0..count).step_by(turn) {
-                let a = a.wrapping_offset(v as isize * a_strides[2]);
                 let b = b.wrapping_offset(v as isize * b_strides[2]);
                 let c = c.wrapping_add(v * c_strides[2]);
-                for j in (0..n).step_by(broad) {
-                    for i in (0..m).step_by(tall) {
-                        let [rows, columns] = [tall.min(m - i), broad.min(n - j)];
+                for (j, (part, (a, a_strides))) in
+                    (0..n).step_by(broad).flat_map(|j| parts.iter().map(move |part| (j, part)))
+                {
+                    let a = a.wrapping_offset(v as isize * a_strides[2]);
+                    for i in part.clone().step_by(tall) {
+                        let [rows, columns] = [tall.min(part.end - i), broad.min(n - j)];
                         let by_rows =
                             if vectors { kernels.vectors_beside } else { kernels.beside[columns - 1] };
                         (by_rows[rows - 1])(&Beside {
                             depth: k,
                             count: turn.min(count - v),
-                            a: a.wrapping_offset(i as isize * a_strides[0]),
-                            a_strides,
+                            a: a.wrapping_offset((i - part.start) as isize * a_strides[0]),
+                            a_strides: *a_strides,
                             b: b.wrapping_offset(j as isize * b_strides[1]),
                             b_strides,
                             c: c.wrapping_add(i * c_strides[0] + j * c_strides[1]),
@@ -129,8 +138,9 @@ pub unsafe fn all_beside<T: Tiled>(
             }
             if !is_whole {
                 for (i, j) in (0..n).flat_map(|j| (0..m).map(move |i| (i, j))) {
-                    let sums = rest.add((i + j * m) * lanes);
-                    sums.copy_to_nonoverlapping(out.at(i, j).add(start), numbers);
+                    let (sums, to) = (rest.add((i + j * m) * lanes), out.at(i, j).add(start));
+                    // A copy of so few bytes is no call.
+                    (0..numbers).for_each(|lane| to.add(lane).write(*sums.add(lane)));
                 }
             }
         }
@@ -315,8 +325,8 @@ mod tests {
         let [(left, at_left, many), (right, at_right, more)] = [0, 1].map(|i| lies(ways[i], shapes[i]));
         let (x, y) = (numbers(many, 1), numbers(more, 500));
         let operands = [
-            Matrices { first: x[at_left..].as_ptr(), strides: left },
-            Matrices { first: y[at_right..].as_ptr(), strides: right },
+            Matrices { first: x[at_left..].as_ptr(), len: many - at_left, strides: left },
+            Matrices { first: y[at_right..].as_ptr(), len: more - at_right, strides: right },
         ];
         let element = |number: usize, i: usize, j: usize, vectors: bool| {
             let sum = (0..k).fold(T::default(), |sum: T, l| {
@@ -380,6 +390,9 @@ mod tests {
             [11, 1, 16, 1],
             [3, 4, 1, 4],
             [2, 2, 2, 3],
+            [5, 37, 12, 1],
+            [3, 9, 70, 1],
+            [2, 5, 3, 1],
         ];
         for (sizes, ways) in sizes.into_iter().flat_map(|sizes| (0..49).map(move |i| (sizes, [i % 7, i / 7])))
         {

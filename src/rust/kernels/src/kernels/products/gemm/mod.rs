@@ -72,10 +72,14 @@ pub unsafe fn update<T: Tiled>(
 }
 
 /// The kernels for a batch of matrices of sizes `[b, m, k, n]`, all above 0, if the processor has some, and
-/// they are worth it: for results side by side, or for results that follow each other.
-pub fn of_batches<T: Tiled>(sizes: [usize; 4], beside: bool) -> Option<&'static Kernels<T>> {
+/// they are worth it: for results side by side, of left operands that are so too or not, or for results that follow
+/// each other.
+pub fn of_batches<T: Tiled>(sizes: [usize; 4], beside: Option<bool>) -> Option<&'static Kernels<T>> {
     let kernels = T::kernels(Level::current())?;
-    let is_small = if beside { batches::is_beside(kernels, sizes) } else { batches::is_below(sizes) };
+    let is_small = match beside {
+        Some(in_place) => batches::is_beside(kernels, sizes, in_place),
+        None => batches::is_below(sizes),
+    };
     is_small.then_some(kernels)
 }
 
