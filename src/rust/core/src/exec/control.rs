@@ -3,7 +3,6 @@
 
 use super::bound_plan::BoundPlan;
 use super::iterations::Iterations;
-use super::lanes::Lanes;
 use super::place::INPUTS;
 use super::reused::Reused;
 use super::run::{Executable, Output};
@@ -11,6 +10,7 @@ use super::scalars::choice;
 use super::scalars::{Roles, Scalars};
 use super::scatter::Combiner;
 use super::step::{Control, Plan};
+use super::vm::native::lanes::Lanes;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::vm::native::Buffer;
@@ -54,6 +54,8 @@ pub struct Carried {
     arena: usize,
     /// The loop in native code, if it has few numbers.
     native: Option<Scalars>,
+    /// Parts of its lanes that threads share, if it goes over lanes.
+    parts: usize,
     /// Whether a step of the body is worth sharing with helpers that are awake, and only with those.
     wakes: bool,
     buffers: Reused<Buffers>,
@@ -209,7 +211,8 @@ impl Control for Compiled {
             Compiled::Scan(body, op, carried) => carried.with(|buffers| {
                 if let Some((native, lanes)) = carried.on_lanes() {
                     let Buffers { copies, scratch, .. } = &mut *buffers;
-                    if lanes.run((&native.code, native.work), operands.iter(), results, [copies, scratch]) {
+                    let code = (&native.code, native.work);
+                    if lanes.run(code, operands.iter(), results, carried.parts, [copies, scratch]) {
                         return;
                     }
                 }
@@ -229,6 +232,9 @@ impl Control for Compiled {
 /// elements (measured on an AMD EPYC, Zen 5).
 const SLICE: usize = 10_000;
 const SLICED_ELEMENT: usize = 500;
+
+/// Iterations of a loop that tests its state, for the estimate of its time: mostly there are more.
+const LEAST: usize = 16;
 
 /// Bytes of the slices of an iteration that take longer to be copied than the body to be bound again.
 const DIRECT: usize = 1 << 16;
@@ -263,7 +269,11 @@ impl Carried {
         let (arena, buffers) = (body.scratch_bytes(), Reused::default());
         let is_for_awake = |time: usize| (WORTH_SHARING_AWAKE..WORTH_SHARING).contains(&time);
         let wakes = native.is_none() && body.lines().iter().any(|line| is_for_awake(line.picoseconds));
-        let mut carried = Carried { types, direct, in_place, arena, native, wakes, buffers };
+        let mut carried = Carried { types, direct, in_place, arena, native, parts: 1, wakes, buffers };
+        if let Some((native, lanes)) = carried.on_lanes() {
+            let length = if roles.tested { LEAST } else { roles.length };
+            carried.parts = lanes.parts(native.picoseconds.saturating_mul(length));
+        }
         carried.buffers = Reused::with_one(carried.allocate());
         carried
     }
@@ -278,8 +288,10 @@ impl Carried {
             state: [first.collect(), second.collect()],
             read: slices(read),
             written: slices(written),
-            scratch: AlignedBytes::zeroed(self.native.as_ref().map_or(0, |native| native.scratch)),
-            copies: AlignedBytes::zeroed(self.on_lanes().map_or(0, |(_, lanes)| lanes.bytes())),
+            scratch: AlignedBytes::zeroed(
+                self.native.as_ref().map_or(0, |native| self.parts * native.scratch),
+            ),
+            copies: AlignedBytes::zeroed(self.on_lanes().map_or(0, |(_, lanes)| self.parts * lanes.bytes())),
             ..Buffers::default()
         }
     }
@@ -392,7 +404,8 @@ fn repeat_while(
     if let Some((native, lanes)) = carried.on_lanes().filter(|_| go_on[0] != 0) {
         let Buffers { copies, scratch, .. } = &mut *buffers;
         let operands = init.iter().chain(for_body).chain(for_cond);
-        if lanes.run((&native.code, native.work), operands, results, [copies, scratch]) {
+        let code = (&native.code, native.work);
+        if lanes.run(code, operands, results, carried.parts, [copies, scratch]) {
             return;
         }
     }

@@ -12,7 +12,6 @@ mod frame;
 mod frames;
 mod given;
 mod iterations;
-mod lanes;
 mod memory_plan;
 mod partition;
 mod place;

@@ -9,7 +9,7 @@
 //! those of short ones are at computed positions ([`memory`], [`parts`]). A body that computes with longer values, or with
 //! effects, stays with the tile VM, as does one whose plan is faster.
 
-use super::lanes::Lanes;
+use super::vm::native::lanes::Lanes;
 use crate::dtype::DType;
 use crate::exec::vm::native::loops::{Block, Call, Carried, Loop, Place, Step};
 use crate::exec::vm::native::{self, Chain, MicroOp, NativeLoop, Origin};
@@ -28,6 +28,7 @@ pub(super) mod choice;
 mod estimate;
 mod factors;
 mod folds;
+mod interleave;
 mod lanes;
 mod memory;
 mod mode;

@@ -1,8 +1,8 @@
 //! Which code a loop has: on elements, with vectors or without, on lanes, or none.
 
 use super::mode::{self, Mode};
-use super::{Lowering, Roles, Scalars, CALL, FORMULA, MAX_STEPS, STEP};
-use crate::exec::lanes::Lanes;
+use super::{interleave, Lowering, Roles, Scalars, CALL, FORMULA, MAX_STEPS, STEP};
+use crate::exec::vm::native::lanes::Lanes;
 use crate::exec::vm::native::{self, NativeLoop};
 use crate::ops::{Concatenate, Gather, Graph, Op, Scatter};
 use crate::passes;
@@ -65,19 +65,26 @@ fn lowered<'a>(body: &'a Graph, roles: &Roles) -> Option<Lowering<'a>> {
 /// The code of a loop on lanes, if it has some, and an iteration takes less than so many picoseconds.
 fn on_lanes(body: &Graph, roles: &Roles, time: usize) -> Option<Scalars> {
     let together = mode::count(body).filter(|_| roles.length >= LANES_LENGTH)?;
+    let flat = passes::flat(body).ok()?;
+    let body = flat.as_ref().unwrap_or(body);
     let of = passes::lanes(body, roles.carried, together, roles.tested).ok()??;
     let mut to = Lowering::of(&of.body, roles, false, Some(Mode::new(&of, body)?))?;
     let (count, together) = (of.count, to.lanes.as_ref()?.count);
-    let times = count.div_ceil(together);
-    if count < together || took(&to).saturating_mul(times) >= time {
+    let copies = to.abreast(count / together);
+    let times = count.div_ceil(together * copies);
+    let took = if copies > 1 { to.took_abreast(copies) } else { took(&to) };
+    if count < together || took.saturating_mul(times) >= time {
         return None;
     }
     let along = std::mem::take(&mut to.lanes.as_mut()?.along);
+    if copies > 1 {
+        to.looped = interleave::interleaved(to.looped, &along, [copies, together])?;
+    }
     let (carried, read) = (roles.carried, body.inputs().len() - roles.carried);
     let Roles { length, reverse, tested, .. } = *roles;
     let mut made = coded(to)?;
     made.picoseconds = made.picoseconds.saturating_mul(times);
-    made.lanes = Some(Lanes { count, together, along, carried, read, length, reverse, tested });
+    made.lanes = Some(Lanes { count, together, copies, along, carried, read, length, reverse, tested });
     Some(made)
 }
 

@@ -9,7 +9,7 @@ use super::mode::Mode;
 use super::values::{Held, Lie};
 use super::{Lowering, Node, Roles, MAX_ELEMENTS};
 use crate::dtype::DType;
-use crate::exec::lanes::{leave, Along, Copied, Moved};
+use crate::exec::vm::native::lanes::{leave, Along, Copied, Moved};
 use crate::exec::vm::native::loops::{Carried, Otherwise, Place, Step};
 use crate::exec::vm::native::{self, MicroOp, Origin, LOOP_VECTOR};
 use crate::graph::Value;

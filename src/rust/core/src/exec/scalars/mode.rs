@@ -2,7 +2,7 @@
 
 use super::values::places;
 use crate::dtype::DType;
-use crate::exec::lanes::Along;
+use crate::exec::vm::native::lanes::Along;
 use crate::exec::vm::native::LOOP_VECTOR;
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::Graph;

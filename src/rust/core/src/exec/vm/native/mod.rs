@@ -25,6 +25,7 @@ mod emit;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod expansion;
 mod folding;
+pub mod lanes;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod loop_code;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -136,6 +137,12 @@ mod code {
         expansion::formula(op, dtype).map_or_else(quotient, |formula| formula.steps.len())
     }
 
+    /// Whether an op alone on operands of this dtype is faster as code than as a kernel.
+    pub fn outruns(op: Op, dtype: DType) -> bool {
+        let is_float = matches!(dtype, DType::F32 | DType::F64);
+        matches!(op, Op::Max | Op::Min) && is_float && machine::has_wide_extremes()
+    }
+
     /// Whether the level in use has native code.
     pub fn is_here() -> bool {
         machine::is_here()
@@ -237,6 +244,11 @@ mod code {
         0
     }
 
+    /// Whether an op alone on operands of this dtype is faster as code than as a kernel.
+    pub fn outruns(_op: Op, _dtype: DType) -> bool {
+        false
+    }
+
     /// Whether the level in use has native code.
     pub fn is_here() -> bool {
         false
@@ -273,7 +285,7 @@ mod code {
     }
 }
 
-pub use code::{can_run, compile, has, is_here, lanes, loop_has, steps, Native, LOOP_VECTOR};
+pub use code::{can_run, compile, has, is_here, lanes, loop_has, outruns, steps, Native, LOOP_VECTOR};
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests;

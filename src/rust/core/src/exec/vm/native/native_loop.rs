@@ -7,6 +7,66 @@ pub enum Buffer<'a> {
     Read(&'a [u8]),
     /// It is read and written.
     Write(&'a mut [u8]),
+    /// Likewise, with others of which each writes other elements.
+    Shared(Shared),
+}
+
+/// Memory that several threads write, each other elements of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    first: *mut u8,
+    len: usize,
+}
+
+// SAFETY: it is bytes, and whoever made it says that no two threads write the same ones.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// This memory.
+    ///
+    /// # Safety
+    /// As long as the value is used, the memory is borrowed, and no two threads have the same bytes of it.
+    pub unsafe fn of(x: &mut [u8]) -> Shared {
+        Shared { first: x.as_mut_ptr(), len: x.len() }
+    }
+
+    /// The same from a byte on.
+    ///
+    /// # Panics
+    /// If it has fewer.
+    pub fn from(self, at: usize) -> Shared {
+        let len = self.len.checked_sub(at).expect("memory that is too short");
+        Shared { first: self.first.wrapping_add(at), len }
+    }
+
+    /// So many of its bytes.
+    ///
+    /// # Safety
+    /// As of [`Shared::of`], as long as the bytes are used.
+    ///
+    /// # Panics
+    /// If it has fewer.
+    pub unsafe fn bytes<'a>(self, len: usize) -> &'a mut [u8] {
+        assert!(len <= self.len, "memory that is too short");
+        // SAFETY: they are there, and nobody else has them, by the caller.
+        unsafe { std::slice::from_raw_parts_mut(self.first, len) }
+    }
+
+    /// Writes bytes from one on.
+    ///
+    /// # Safety
+    /// As of [`Shared::of`].
+    ///
+    /// # Panics
+    /// If it has fewer.
+    #[inline(always)]
+    pub unsafe fn put(self, at: usize, bytes: &[u8]) {
+        assert!(at + bytes.len() <= self.len, "memory that is too short");
+        // SAFETY: they are there, and nobody else has them, by the caller.
+        unsafe { self.first.add(at).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+    }
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -153,6 +213,7 @@ mod code {
             for (buffer, &(bytes, written)) in buffers.zip(arguments) {
                 let (address, len) = match buffer {
                     Buffer::Write(x) => (x.as_mut_ptr(), x.len()),
+                    Buffer::Shared(x) => (x.first, x.len),
                     Buffer::Read(x) => {
                         assert!(!written, "a buffer that cannot be written");
                         (x.as_ptr().cast_mut(), x.len())
