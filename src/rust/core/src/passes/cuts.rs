@@ -19,6 +19,10 @@ use std::ops::Range;
 /// some hundreds do.
 pub const LARGE: usize = 1 << 12;
 
+/// Elements from which a value is worth as many steps for its pieces as join its parts: shorter ones are in the
+/// registers of native loops.
+const SMALL: usize = 1 << 8;
+
 /// Nodes that are made of those of one shape, at most.
 const MAX_NODES: usize = 512;
 
@@ -26,7 +30,8 @@ const MAX_NODES: usize = 512;
 const ROUNDS: usize = 3;
 
 /// The graph with elementwise ops on parts, and without slices of what could be computed in pieces; `None` if
-/// nothing changes. Values of so many elements as `large`, at least, are cut into several pieces.
+/// nothing changes. Values of so many elements as `large`, at least, are cut into several pieces, and shorter ones if
+/// that takes no more steps than now.
 ///
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
@@ -35,7 +40,10 @@ pub fn parts(graph: &Graph, large: usize) -> Result<Option<Graph>> {
     for _ in 0..ROUNDS {
         let now = best.as_ref().unwrap_or(graph);
         let next = match cut(now, large)? {
-            Some((graph, wanted)) => pieces(&graph, &wanted, large)?,
+            Some((graph, wanted)) => {
+                let sizes = wanted.iter().map(|&v| graph.aval(v).shape.size());
+                pieces(&graph, &wanted, sizes.fold(large, usize::min))?
+            }
             None => None,
         };
         let Some(next) = next.map_or_else(|| pieces(now, &[], large), |next| Ok(Some(next)))? else { break };
@@ -103,16 +111,19 @@ fn cut(graph: &Graph, large: usize) -> Result<Option<(Graph, Vec<Value>)>> {
     for node in graph.nodes() {
         let &[result] = node.results.as_slice() else { continue };
         let i = result.index();
-        if graph.aval(result).shape.size() < large || !linked(graph, result) {
+        let size = graph.aval(result).shape.size();
+        if size < large.min(SMALL) || !linked(graph, result) {
             continue;
         }
         let component = components.entry(name(&mut names, i)).or_default();
+        component.is_large |= size >= large;
         if member[i] {
             component.nodes += 1;
             component.stored.extend(read[i].then_some(result));
             component.joined.extend((read[i] || is_output[i]).then_some(result));
         } else if let (Some(ends), false) = (ends(graph, node), read[i] || is_output[i]) {
             component.spared += 1;
+            component.parts += if node.op.get::<Concatenate>().is_some() { node.operands.len() } else { 1 };
             component.ends.extend(ends.into_iter().filter(|&end| end > 0));
         }
     }
@@ -186,8 +197,12 @@ struct Component {
     nodes: usize,
     /// Where parts end.
     ends: BTreeSet<usize>,
+    /// Whether its values are worth several steps.
+    is_large: bool,
     /// Values that need not be in memory if it is cut.
     spared: usize,
+    /// Steps that put these together.
+    parts: usize,
     /// Values that must be, since other ops read them.
     stored: BTreeSet<Value>,
     /// Those, and outputs.
@@ -197,7 +212,8 @@ struct Component {
 impl Component {
     fn is_worth_it(&self) -> bool {
         let few = self.ends.len() <= MAX_PIECES && self.ends.len() * self.nodes <= MAX_NODES;
-        self.spared > self.stored.len() && few && self.nodes > 0
+        let pays = self.is_large || self.ends.len() <= self.parts;
+        self.spared > self.stored.len() && few && pays && self.nodes > 0
     }
 }
 

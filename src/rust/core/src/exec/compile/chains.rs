@@ -444,13 +444,14 @@ fn joined(
     if !runs.is_empty() {
         chain.nest = Some(Runs::nest(&chain, &runs)?);
     }
-    // One op alone is a kernel, but for a copy, where it spares one, and for a function of a literal, of which much is
-    // done before.
+    // One op alone is a kernel, but for one that is faster than its kernel, for a copy, where it spares one, and for a
+    // function of a literal, of which much is done before.
     let is_literal = |&v: &usize| matches!(chain.values[v].origin, Origin::Literal(_));
     let of_literal = |micro: &native::MicroOp| {
         matches!(micro.op, native::Op::Function2(_)) && micro.operands.iter().any(is_literal)
     };
-    let many = link.members.len() > 1 || chain.ops.iter().any(of_literal);
+    let outruns = |micro: &native::MicroOp| native::outruns(micro.op, chain.values[micro.result].dtype);
+    let many = link.members.len() > 1 || chain.ops.iter().any(|micro| of_literal(micro) || outruns(micro));
     let worth = many || !copies.is_empty() || !runs.is_empty();
     (worth && chain.streams() <= MAX_STREAMS).then_some(Joined { chain, reads, runs, writes, copies })
 }
