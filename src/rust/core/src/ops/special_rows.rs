@@ -241,6 +241,7 @@ special_ops! {
     /// Regularised incomplete beta function, lower tail.
     betainc "nv_betainc" written (a, b, x) {
         f::betainc(a, b, x, true, false),
+        singles: Many::Three(f::betaincs_single),
         slopes: |v, y| {
             let density = of(Special::log_betainc_dx, v).exp();
             vec![Some(y * of(Special::log_betainc_da, v)), Some(y * of(Special::log_betainc_db, v)), Some(density)]
@@ -250,6 +251,7 @@ special_ops! {
     /// Regularised incomplete beta function, upper tail.
     betaincc "nv_betainc" written (a, b, x) {
         f::betainc(a, b, x, false, false),
+        singles: Many::Three(f::betainccs_single),
         slopes: |v, y| {
             let density = of(Special::log_betainc_dx, v).exp();
             vec![Some(y * of(Special::log_betaincc_da, v)), Some(y * of(Special::log_betaincc_db, v)), Some(-density)]

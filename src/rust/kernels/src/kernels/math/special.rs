@@ -20,6 +20,7 @@ mod lambert;
 mod memo;
 mod parts;
 mod quadrature;
+mod single_beta;
 mod single_gamma;
 mod single_sums;
 mod sums;
@@ -37,6 +38,7 @@ pub use incomplete_beta::{betainc, betaincinv, log_beta_density, log_betainc_slo
 pub use incomplete_gamma::{gammainc, gammaincinv, log_gamma_density, log_gammainc_da};
 pub use integrals::{expi, expint, owens_t};
 pub use lambert::lambert_w;
+pub use single_beta::{betainccs_single, betaincs_single};
 pub use single_gamma::{gammainccs_single, gammaincs_single};
 pub use single_sums::{
     betas_single, lbetas_single, lchooses_single, log_beta_densities_single, log_gamma_densities_single,

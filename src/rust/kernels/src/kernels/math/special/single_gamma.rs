@@ -20,7 +20,7 @@ const LARGEST: f64 = 20.0;
 const SMALL: f64 = 3.0;
 
 /// The part of a sum that may be left out.
-const LEFT_OUT: f64 = 1.0 / (1_u64 << 40) as f64;
+pub(super) const LEFT_OUT: f64 = 1.0 / (1_u64 << 40) as f64;
 
 /// Terms of the series and of the fraction, at most: their sums are in the range of numbers.
 const MOST: usize = 80;
@@ -74,6 +74,14 @@ fn fraction<V: Doubles>(a: V, x: V) -> V {
     V::select(is_open, V::of(f64::NAN), over / under)
 }
 
+/// Whether a probability has the digits of a single: it is this tail, or the rest of it, where the terms of the tail's
+/// exponent have such sizes.
+#[inline(always)]
+pub(super) fn has_digits<V: Doubles>(y: V, tail: V, size: V) -> V::Mask {
+    let error = size * V::of(1.0 / (1_u64 << 49) as f64) + V::of(2.0 * LEFT_OUT);
+    (error * tail).le(y * V::of(1.0 / (1_u64 << 31) as f64))
+}
+
 /// Some points of one kind, and their tails; NaN where they are left to the function of one point.
 struct Tails<'p, const SERIES: bool> {
     points: &'p [[f64; TOGETHER]; 2],
@@ -97,10 +105,8 @@ impl<const SERIES: bool> Vectored for Tails<'_, SERIES> {
             let [log, size]: Sized<V> = power_term(a, x, of_parameter);
             let factor = exp(log);
             let tail = factor * if SERIES { series(a, x) } else { a * fraction(a, x) };
-            let error = size * V::of(1.0 / (1_u64 << 49) as f64) + V::of(2.0 * LEFT_OUT);
             let y = if SERIES == self.is_lower { tail } else { one - tail };
-            let is_good = (error * tail).le(y * V::of(1.0 / (1_u64 << 31) as f64));
-            V::select(is_good, y, V::of(f64::NAN)).store(&mut self.out[at..]);
+            V::select(has_digits(y, tail, size), y, V::of(f64::NAN)).store(&mut self.out[at..]);
         }
     }
 }

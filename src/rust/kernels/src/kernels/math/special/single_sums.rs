@@ -179,12 +179,25 @@ impl Sum<3> for BetaDensity {
     #[inline(always)]
     fn rest<V: Doubles>([a, b, x]: [V; 3]) -> Sized<V> {
         let one = V::of(1.0);
-        plus(term((a - one) * log(x)), term((b - one) * log1p(x.negate())))
+        beta_powers([a - one, b - one], x, [V::of(0.0); 2])
     }
 
     fn of([a, b, x]: [f64; 3]) -> f64 {
         log_beta_density(a, b, x)
     }
+}
+
+/// The logarithm of the beta function of positive numbers.
+#[inline(always)]
+pub(super) fn beta_term<V: Doubles>(a: V, b: V) -> Sized<V> {
+    let sum = a + b;
+    plus(plus(plus(lgamma(a), lgamma(b)), less(lgamma(sum))), rounded(sum))
+}
+
+/// The logarithm of `x^a (1 - x)^b` over what the last logarithm is of.
+#[inline(always)]
+pub(super) fn beta_powers<V: Doubles>([a, b]: [V; 2], x: V, under: Sized<V>) -> Sized<V> {
+    plus(plus(term(a * log(x)), term(b * log1p(x.negate()))), less(under))
 }
 
 /// [`lbeta`].
@@ -199,8 +212,7 @@ impl Sum<2> for BetaLogarithm {
 
     #[inline(always)]
     fn constant<V: Doubles>([a, b]: [V; 2]) -> Sized<V> {
-        let sum = a + b;
-        plus(plus(plus(lgamma(a), lgamma(b)), less(lgamma(sum))), rounded(sum))
+        beta_term(a, b)
     }
 
     #[inline(always)]
