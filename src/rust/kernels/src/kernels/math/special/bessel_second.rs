@@ -20,8 +20,15 @@ pub(super) fn low_orders(mu: f64, x: f64) -> (f64, f64) {
         let (t, root) = (2.0 / x - 1.0, x.sqrt());
         return (series(t, &K0_FAR) / root, series(t, &K1_FAR) / root);
     }
+    if x > FAR {
+        let value = (std::f64::consts::FRAC_PI_2 / x).sqrt();
+        return (value, value);
+    }
     by_fraction(mu, x)
 }
+
+/// From here on the first term of DLMF 10.40.2 is the function, to the last digit.
+const FAR: f64 = 1e17;
 
 /// Terms of the continued fraction; at `x = 1` some 170 count.
 const MOST: u32 = 500;
@@ -43,8 +50,10 @@ fn by_fraction(mu: f64, x: f64) -> (f64, f64) {
         (before, last) = (last, (before - b * last) / a);
         weight += coefficient * last;
         b += 2.0;
-        inverse = 1.0 / (b + a * inverse);
-        step *= b * inverse - 1.0;
+        let below = a * inverse;
+        inverse = 1.0 / (b + below);
+        // That is `b * inverse - 1`.
+        step *= -below * inverse;
         fraction += step;
         let term = weight * step;
         sum += term;
@@ -210,6 +219,18 @@ mod tests {
             let (one, other) = (low_orders(0.0, x), by_fraction(0.0, x));
             assert!((one.0 / other.0 - 1.0).abs() < 10.0 * f64::EPSILON, "{x}");
             assert!((one.1 / other.1 - 1.0).abs() < 10.0 * f64::EPSILON, "{x}");
+        }
+        // At both sides of where the function is its first term.
+        for mu in [-0.4, 0.1, 0.3] {
+            for x in [1e12, 0.9 * FAR, 1.1 * FAR, 1e30, 1e200, 1e308] {
+                let (root, values) = ((std::f64::consts::FRAC_PI_2 / x).sqrt(), low_orders(mu, x));
+                let next = root * (1.0 + (4.0 * (mu + 1.0) * (mu + 1.0) - 1.0) / (8.0 * x));
+                assert!(
+                    (values.0 / root - 1.0).abs() < 1e-11 && (values.1 / next - 1.0).abs() < 1e-11,
+                    "{x}"
+                );
+                assert!(x < 1e15 || (values.0 / root - 1.0).abs() < 1e-15, "{x}: {values:?}");
+            }
         }
         // DLMF 10.39.2 of half an order.
         for x in [1.25, 2.0, 30.0, 1e6, 1e300] {
