@@ -55,13 +55,12 @@ impl Exponent for Peak {
     }
 }
 
-/// Up to these orders, by whether the argument is up to 1, those between 0 and 1 and the recurrence are used: what it
-/// loses grows with the steps, and higher ones may overflow near 0.
-const LOW: [f64; 2] = [30.0, 12.0];
+/// Up to this order those between 0 and 1 and the recurrence are used: what it loses grows with the steps.
+const LOW: f64 = 12.0;
 
 /// `e^x K(x)` for orders that are not negative and positive arguments.
 fn scaled_k(order: f64, x: f64) -> Product {
-    if order <= LOW[usize::from(x <= 1.0)] {
+    if order <= LOW {
         let steps = order.round_ties_even();
         let mut mu = order - steps;
         let (mut last, mut value) = low_orders(mu, x);

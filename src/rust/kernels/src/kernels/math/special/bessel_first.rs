@@ -82,6 +82,7 @@ pub(super) fn scaled_at(
 }
 
 /// What was divided by `e^x`.
+#[inline]
 pub(super) fn grown(factor: f64, x: f64) -> f64 {
     Product { log: x.into(), factor }.value()
 }
