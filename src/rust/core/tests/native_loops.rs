@@ -213,6 +213,30 @@ fn functions_without_formulas_are_called_on_numbers() {
     }
 }
 
+/// Of short vectors on each register, of longer ones on the whole value.
+#[test]
+fn functions_without_formulas_are_called_on_vectors() {
+    for dtype in ["f64", "f32"] {
+        for size in [3, 8, 9, 17, 40] {
+            let ty = format!("{dtype}[{size}]");
+            let body = format!(
+                "%1: {dtype}[{size}] = lgamma(%x0)
+                 %2: {dtype}[{size}] = digamma(%x2)
+                 %3: {dtype}[{size}] = add(%1, %2)
+                 %4: {dtype}[{size}] = erfc(%3)
+                 %5: {dtype}[{size}] = abs(%4)
+                 %6: {dtype}[{size}] = log_gammainc_dx(%5, %x3)
+                 %7: {dtype}[{size}] = lbeta(%5, %x3)
+                 %8: {dtype}[{size}] = sub(%6, %7)
+                 %9: {dtype}[{size}] = is_nan(%8)",
+            )
+            .replace(&format!("%9: {dtype}"), "%9: i1");
+            let made = [ty.as_str(), &ty, &format!("i1[{size}]")];
+            assert!(scans(&[&ty, &ty], &[&ty], &[&ty], &body, "%4, %x2, %3, %7, %9", &made), "{ty}");
+        }
+    }
+}
+
 /// A function reads what is carried for the last time, and then what cannot be read leaves the iteration.
 #[test]
 fn what_is_carried_is_as_it_was_where_an_iteration_is_left() {

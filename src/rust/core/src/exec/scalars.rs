@@ -60,6 +60,9 @@ const CALL: usize = 40_000;
 
 /// That of a function of numbers that has no formula, in steps of a formula.
 const CALLED: usize = 40;
+/// Vectors of a value whose elements a function without a formula is called on a vector at a time: of more than these a
+/// call on the whole value, which is stored for that, takes less.
+const ONE_BY_ONE: usize = 2;
 
 /// The types and roles of a loop's values.
 #[derive(Debug)]
@@ -389,9 +392,13 @@ impl<'a> Lowering<'a> {
         };
         from.last().filter(|&&dtype| native::loop_has(op, dtype))?;
         let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
-        let steps = match (op, native::steps(op, result.dtype)) {
-            (native::Op::Function(_) | native::Op::Function2(_), 0) => CALLED,
-            (_, steps) => steps,
+        let is_called = matches!(op, native::Op::Function(_) | native::Op::Function2(_));
+        let steps = match native::steps(op, result.dtype) {
+            0 if is_called && result.bytes() > ONE_BY_ONE * native::LOOP_VECTOR && self.may_call(node) => {
+                return None
+            }
+            0 if is_called => CALLED,
+            steps => steps,
         };
         let each = |to: &mut Self, operands: &[usize]| {
             if let Some(known) = operands.iter().map(|&v| to.known_literal(v)).collect::<Option<Vec<_>>>() {
@@ -478,11 +485,16 @@ impl<'a> Lowering<'a> {
         Some(at)
     }
 
-    /// Calls the op.
-    fn call(&mut self, node: &Node, results: &[Aval]) -> Option<()> {
+    /// Whether the op can be called on whole values.
+    fn may_call(&mut self, node: &Node) -> bool {
         // One that fails would leave what was written.
         let has_lanes = node.operands.iter().any(|&v| self.has_lanes(v));
-        if self.called() == MAX_CALLS || self.written.any || has_lanes {
+        self.called() < MAX_CALLS && !self.written.any && !has_lanes
+    }
+
+    /// Calls the op.
+    fn call(&mut self, node: &Node, results: &[Aval]) -> Option<()> {
+        if !self.may_call(node) {
             return None;
         }
         let scratch = self.scratch_argument;

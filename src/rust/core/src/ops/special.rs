@@ -153,15 +153,36 @@ fn map3<T: Rounded>(f: fn(f64, f64, f64) -> f64, x: &[T], y: &[T], z: &[T], out:
 
 /// A function of many points.
 fn map_many<T: Rounded, const N: usize>(f: impl Fn([&[f64]; N], &mut [f64]), x: [&[T]; N], out: &mut [T]) {
-    let (mut points, mut values) = ([[0.0; TOGETHER]; N], [0.0; TOGETHER]);
-    for first in (0..out.len()).step_by(TOGETHER) {
-        let n = TOGETHER.min(out.len() - first);
+    // A loop on few numbers does not wait for room for many.
+    if out.len() <= FEW {
+        map_parts::<T, N, FEW>(f, x, out);
+    } else {
+        map_parts::<T, N, TOGETHER>(f, x, out);
+    }
+}
+
+/// Points of short values.
+const FEW: usize = 8;
+
+/// As [`map_many`], of at most so many points at once.
+fn map_parts<T: Rounded, const N: usize, const PART: usize>(
+    f: impl Fn([&[f64]; N], &mut [f64]),
+    x: [&[T]; N],
+    out: &mut [T],
+) {
+    let (mut points, mut values) = ([[0.0; PART]; N], [0.0; PART]);
+    for first in (0..out.len()).step_by(PART) {
+        let n = PART.min(out.len() - first);
         for (points, x) in points.iter_mut().zip(x) {
             points.iter_mut().zip(&x[first..first + n]).for_each(|(to, x)| *to = x.convert());
         }
         f(std::array::from_fn(|k| &points[k][..n]), &mut values[..n]);
-        for (i, &value) in values[..n].iter().enumerate() {
-            out[first + i] = number(value, &x.map(|x| x[first + i]));
+        let (out, values) = (&mut out[first..first + n], &values[..n]);
+        out.iter_mut().zip(values).for_each(|(out, &value)| *out = T::of(value));
+        if values.iter().any(|value| value.is_nan()) {
+            for (i, &value) in values.iter().enumerate() {
+                out[i] = number(value, &x.map(|x| x[first + i]));
+            }
         }
     }
 }
@@ -229,8 +250,10 @@ impl Special {
     }
 
     fn tile<T: Rounded>(self, x: &[&[u8]], out: &mut [u8]) {
-        let (x, out) = (|i: usize| cast::slice::<T>(x[i]), cast::slice_mut(out));
-        match self.rounded::<T>() {
+        let (x, out) = (|i: usize| cast::slice::<T>(x[i]), cast::slice_mut::<T>(out));
+        // The function of one point is the quicker one of few.
+        let many = self.many().filter(|_| out.len() >= FEW);
+        match self.rounded::<T>().or(many) {
             Some(Many::Two(f)) => return map_many(|[x, y], out| f(x, y, out), [x(0), x(1)], out),
             Some(Many::Three(f)) => {
                 return map_many(|[x, y, z], out| f(x, y, z, out), [x(0), x(1), x(2)], out)

@@ -22,6 +22,8 @@ special_ops! {
     /// Inf where `a` or `b` is 0, NaN where one is negative.
     beta "nv_beta" (a, b) {
         f::beta(a, b),
+        many: Many::Two(f::betas),
+        singles: Many::Two(f::betas_single),
         slopes: |v, y| { let (a, b) = (v[0], v[1]); let s = (a + b).digamma(); vec![Some(y * (a.digamma() - s)), Some(y * (b.digamma() - s))] },
         example: "c(1, 2.5), c(3, 0.5)", ulps: 8.0,
     }
@@ -30,6 +32,7 @@ special_ops! {
     /// Where [nv_beta()] overflows or underflows too.
     lbeta "nv_lbeta" (a, b) {
         f::lbeta(a, b),
+        many: Many::Two(f::lbetas),
         singles: Many::Two(f::lbetas_single),
         slopes: |v, _y| { let (a, b) = (v[0], v[1]); let s = (a + b).digamma(); vec![Some(a.digamma() - s), Some(b.digamma() - s)] },
         example: "c(1, 2.5), c(3, 500)", ulps: 4.0, accuracy: "Beside its zeros, where the beta function is 1, the bound is that many ulps of 1.",
@@ -108,12 +111,14 @@ special_ops! {
     /// Modified Bessel function of the first kind.
     bessel_i "nv_bessel_i" written (x, nu) {
         f::bessel_i(nu, x, false),
+        many: Many::Two(f::bessels_i),
         slopes: |v, _y| vec![Some(neighbours(Special::bessel_i, v) * 0.5), None],
         missing: NO_ORDER, ulps: 16.0,
     }
     /// The same, times `exp(-abs(x))`.
     bessel_ie "nv_bessel_i" written (x, nu) {
         f::bessel_i(nu, x, true),
+        many: Many::Two(f::bessels_ie),
         slopes: |v, y| vec![Some(neighbours(Special::bessel_ie, v) * 0.5 - v[0].sign() * y), None],
         missing: NO_ORDER, ulps: 16.0,
     }
@@ -160,12 +165,14 @@ special_ops! {
     /// Regularised incomplete gamma function, lower tail.
     gammainc "nv_gammainc" written (a, x) {
         f::gammainc(a, x, true, false),
+        singles: Many::Two(f::gammaincs_single),
         slopes: |v, y| vec![Some(y * of(Special::log_gammainc_da, v)), Some(of(Special::log_gammainc_dx, v).exp())],
         ulps: 32.0,
     }
     /// Regularised incomplete gamma function, upper tail.
     gammaincc "nv_gammainc" written (a, x) {
         f::gammainc(a, x, false, false),
+        singles: Many::Two(f::gammainccs_single),
         slopes: |v, y| vec![Some(y * of(Special::log_gammaincc_da, v)), Some(-of(Special::log_gammainc_dx, v).exp())],
         ulps: 32.0,
     }
@@ -185,6 +192,7 @@ special_ops! {
     log_gammainc_dx "nv_gammainc" written (a, x) {
         f::log_gamma_density(a, x),
         many: Many::Two(f::log_gamma_densities),
+        singles: Many::Two(f::log_gamma_densities_single),
         slopes: |v, _y| vec![Some(gamma_line(v)), Some((v[0] - 1.0) / v[1] - 1.0)],
         ulps: 8.0, accuracy: "Beside its zeros the bound is that many ulps of 1.",
     }
@@ -233,6 +241,7 @@ special_ops! {
     /// Regularised incomplete beta function, lower tail.
     betainc "nv_betainc" written (a, b, x) {
         f::betainc(a, b, x, true, false),
+        singles: Many::Three(f::betaincs_single),
         slopes: |v, y| {
             let density = of(Special::log_betainc_dx, v).exp();
             vec![Some(y * of(Special::log_betainc_da, v)), Some(y * of(Special::log_betainc_db, v)), Some(density)]
@@ -242,6 +251,7 @@ special_ops! {
     /// Regularised incomplete beta function, upper tail.
     betaincc "nv_betainc" written (a, b, x) {
         f::betainc(a, b, x, false, false),
+        singles: Many::Three(f::betainccs_single),
         slopes: |v, y| {
             let density = of(Special::log_betainc_dx, v).exp();
             vec![Some(y * of(Special::log_betaincc_da, v)), Some(y * of(Special::log_betaincc_db, v)), Some(-density)]
@@ -270,6 +280,7 @@ special_ops! {
     log_betainc_dx "nv_betainc" written (a, b, x) {
         f::log_beta_density(a, b, x),
         many: Many::Three(f::log_beta_densities),
+        singles: Many::Three(f::log_beta_densities_single),
         slopes: |v, _y| {
             let (a, b, x) = (v[0], v[1], v[2]);
             vec![Some(beta_line(v, 0)), Some(beta_line(v, 1)), Some((a - 1.0) / x - (b - 1.0) / (1.0 - x))]

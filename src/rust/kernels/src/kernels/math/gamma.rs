@@ -30,7 +30,7 @@ fn either<V: Lanes, const N: usize>(mask: V::Mask, x: V, first: &[f64; N], secon
 
 /// Logarithm of the gamma function of a number that is not negative.
 #[inline(always)]
-fn positive_lgamma<V: Lanes, const SHORT: bool>(x: V) -> V {
+pub(super) fn positive_lgamma<V: Lanes, const SHORT: bool>(x: V) -> V {
     let (one, half) = (V::of(1.0), V::of(0.5));
     let is_small = x.lt(V::of(0.75));
     let is_far = V::of(8.5).le(x);

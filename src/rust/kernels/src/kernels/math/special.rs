@@ -7,6 +7,8 @@
 
 mod bessel;
 mod bessel_first;
+mod bessel_many;
+mod bessel_second;
 mod beta;
 mod densities;
 mod double;
@@ -18,19 +20,29 @@ mod lambert;
 mod memo;
 mod parts;
 mod quadrature;
+mod single_beta;
+mod single_gamma;
+mod single_sums;
 mod sums;
+mod twice;
 mod zeta;
 
 use super::{single, DIGAMMA, LGAMMA};
 use std::sync::OnceLock;
 
 pub use bessel::{bessel_i, bessel_j, bessel_k, bessel_y};
-pub use beta::{beta, choose, lbeta, lbetas_single, lchoose, lchooses_single};
-pub use densities::{log_beta_densities, log_gamma_densities, TOGETHER};
+pub use bessel_many::{bessels_i, bessels_ie};
+pub use beta::{beta, choose, lbeta, lchoose};
+pub use densities::{betas, lbetas, log_beta_densities, log_gamma_densities, TOGETHER};
 pub use incomplete_beta::{betainc, betaincinv, log_beta_density, log_betainc_slopes};
 pub use incomplete_gamma::{gammainc, gammaincinv, log_gamma_density, log_gammainc_da};
 pub use integrals::{expi, expint, owens_t};
 pub use lambert::lambert_w;
+pub use single_beta::{betainccs_single, betaincs_single};
+pub use single_gamma::{gammainccs_single, gammaincs_single};
+pub use single_sums::{
+    betas_single, lbetas_single, lchooses_single, log_beta_densities_single, log_gamma_densities_single,
+};
 pub use zeta::zeta;
 
 /// Coefficients, for formulas in which the same functions leave for other compilers; constant first.
@@ -56,7 +68,7 @@ pub mod tables {
     pub const PROBIT_FAR: [f64; 20] = g::PROBIT_FAR;
     /// The same in powers of `r - 18` from 12 on.
     pub const PROBIT_END: [f64; 22] = g::PROBIT_END;
-    pub use super::bessel::INVERSE_GAMMA;
+    pub use super::bessel_second::INVERSE_GAMMA;
     pub use super::lambert::BRANCH_POINT;
     pub use super::EULER_MACLAURIN;
 }

@@ -1,6 +1,7 @@
 //! Bessel functions: DLMF 10.
 
 use super::bessel_first;
+use super::bessel_second::low_orders;
 use super::double::{two_product, two_sum, Double};
 use super::parts::{gamma, gamma1p, horner, log_power, stirling, Product, FAR};
 use super::quadrature::{integral, Exponent};
@@ -54,78 +55,15 @@ impl Exponent for Peak {
     }
 }
 
-/// Coefficients of `1 / gamma(1 + x)`: DLMF 5.7.1.
-pub const INVERSE_GAMMA: [f64; 24] = [
-    1.0,
-    0.5772156649015329,
-    -0.6558780715202539,
-    -0.04200263503409524,
-    0.16653861138229148,
-    -0.04219773455554433,
-    -0.009621971527876973,
-    0.0072189432466631,
-    -0.0011651675918590652,
-    -0.00021524167411495098,
-    0.0001280502823881162,
-    -2.013485478078824e-05,
-    -1.2504934821426706e-06,
-    1.133027231981696e-06,
-    -2.056338416977607e-07,
-    6.116095104481416e-09,
-    5.002007644469223e-09,
-    -1.18127457048702e-09,
-    1.0434267116911005e-10,
-    7.782263439905071e-12,
-    -3.696805618642206e-12,
-    5.100370287454476e-13,
-    -2.0583260535665066e-14,
-    -5.348122539423018e-15,
-];
-
-/// `K` of orders `mu` and `mu + 1` for `|mu| <= 1/2` and `x <= 2`, by the series of Temme (1975); scaled by
-/// `e^x`.
-fn near_zero(mu: f64, x: f64) -> (f64, f64) {
-    let square = mu * mu;
-    let every_other = |first: usize| -> f64 {
-        INVERSE_GAMMA.iter().skip(first).step_by(2).rev().fold(0.0, |sum, c| sum * square + c)
-    };
-    let (even, odd) = (every_other(0), every_other(1));
-    // 1 / gamma(1 + mu) and 1 / gamma(1 - mu).
-    let (plus, minus) = (even + mu * odd, even - mu * odd);
-    let log = libm::log(2.0 / x);
-    let sigma = mu * log;
-    let over_sine = if mu == 0.0 { 1.0 } else { std::f64::consts::PI * mu / single(&SINPI, mu) };
-    let sinhc = if sigma.abs() < 1e-5 { 1.0 + sigma * sigma / 6.0 } else { libm::sinh(sigma) / sigma };
-    let mut f = over_sine * (sinhc * log * even - libm::cosh(sigma) * odd);
-    let power = libm::exp(sigma);
-    let (mut p, mut q) = (0.5 * power / plus, 0.5 / (power * minus));
-    let (mut c, mut sum, mut next) = (1.0, f, p);
-    for k in 1..40 {
-        let k = f64::from(k);
-        f = (k * f + p + q) / (k * k - square);
-        p /= k - mu;
-        q /= k + mu;
-        c *= 0.25 * x * x / k;
-        sum += c * f;
-        next += c * (p - k * f);
-        if c * f < 1e-18 * sum {
-            break;
-        }
-    }
-    let scale = libm::exp(x);
-    (sum * scale, 2.0 * next / x * scale)
-}
-
-/// Up to this argument and order the series is used.
-const NEAR: f64 = 1.0;
+/// Up to this order those between 0 and 1 and the recurrence are used: what it loses grows with the steps.
 const LOW: f64 = 12.0;
 
 /// `e^x K(x)` for orders that are not negative and positive arguments.
 fn scaled_k(order: f64, x: f64) -> Product {
-    if x <= NEAR && order <= LOW {
+    if order <= LOW {
         let steps = order.round_ties_even();
         let mut mu = order - steps;
-        let (mut last, mut value) = near_zero(mu, x);
+        let (mut last, mut value) = low_orders(mu, x);
         if steps == 0.0 {
             return Product { log: 0.0.into(), factor: last };
         }
@@ -150,7 +88,7 @@ fn scaled_k(order: f64, x: f64) -> Product {
 /// The modified Bessel function of the second kind, or `e^x` times it if `scaled`. Inf at 0, NaN below.
 ///
 /// # Sources
-/// Temme 1975 near 0; DLMF 10.32.9 elsewhere.
+/// Those of [`low_orders`], and DLMF 10.29.1 (recurrence); DLMF 10.32.9 for high orders.
 pub fn bessel_k(order: f64, x: f64, scaled: bool) -> f64 {
     if x.is_nan() || x < 0.0 || order.is_nan() || order.is_infinite() {
         return f64::NAN;
@@ -265,7 +203,7 @@ pub fn bessel_i(order: f64, x: f64, scaled: bool) -> f64 {
     }
     if n <= 1.0 && is_whole {
         let factor = bessel_first::scaled(n == 1.0, size);
-        return sign * if scaled { factor } else { Product { log: size.into(), factor }.value() };
+        return sign * if scaled { factor } else { bessel_first::grown(factor, size) };
     }
     let Product { log, factor } = scaled_i(n, size);
     let log = if scaled { log } else { log + size.into() };

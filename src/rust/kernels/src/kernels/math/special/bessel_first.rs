@@ -5,9 +5,14 @@
 //! National Physical Laboratory Mathematical Tables 5 (1962). The coefficients are of interpolation in 64 Chebyshev
 //! points, computed with 40 digits.
 
+use super::densities::TOGETHER;
+use super::parts::Product;
+use crate::kernels::math::lanes::{Singles, Wide};
+use crate::kernels::math::vectors::{vectored, Vectored};
+
 /// The sum of a Chebyshev series, by the recurrence of Clenshaw.
 #[inline]
-fn series<const N: usize>(t: f64, coefficients: &[f64; N]) -> f64 {
+pub(super) fn series<const N: usize>(t: f64, coefficients: &[f64; N]) -> f64 {
     let (twice, mut a, mut b) = (2.0 * t, 0.0, 0.0);
     for &c in coefficients[1..].iter().rev() {
         (a, b) = (twice * a - b + c, a);
@@ -23,6 +28,63 @@ pub fn scaled(first: bool, x: f64) -> f64 {
     }
     let t = 16.0 / x - 1.0;
     (if first { series(t, &I1_FAR) } else { series(t, &I0_FAR) }) / x.sqrt()
+}
+
+/// A series at some points, in lanes.
+struct Series<'s, const N: usize> {
+    t: &'s [f64; TOGETHER],
+    count: usize,
+    coefficients: &'s [f64; N],
+    out: &'s mut [f64; TOGETHER],
+}
+
+impl<const N: usize> Vectored for Series<'_, N> {
+    type Made = ();
+
+    #[inline(always)]
+    fn run<S: Singles<Scalar = f32>, V: Wide>(self) {
+        for at in (0..self.count).step_by(V::LANES) {
+            let t = V::load(&self.t[at..]);
+            let (twice, mut a, mut b) = (V::of(2.0) * t, V::of(0.0), V::of(0.0));
+            // As `series`.
+            for &c in self.coefficients[1..].iter().rev() {
+                (a, b) = (twice * a - b + V::of(c), a);
+            }
+            (t * a - b + V::of(self.coefficients[0])).store(&mut self.out[at..]);
+        }
+    }
+}
+
+/// [`scaled`] of as many points as there are places, each of the same order and on the same side of 8.
+pub(super) fn scaled_at(
+    first: bool,
+    is_far: bool,
+    x: &[f64; TOGETHER],
+    count: usize,
+    out: &mut [f64; TOGETHER],
+) {
+    let mut t = [0.0; TOGETHER];
+    t.iter_mut().zip(x).for_each(|(t, x)| *t = if is_far { 16.0 / x - 1.0 } else { 0.25 * x - 1.0 });
+    let t = &t;
+    match (first, is_far) {
+        (false, false) => vectored(Series { t, count, coefficients: &I0_NEAR, out }),
+        (false, true) => vectored(Series { t, count, coefficients: &I0_FAR, out }),
+        (true, false) => vectored(Series { t, count, coefficients: &I1_NEAR, out }),
+        (true, true) => vectored(Series { t, count, coefficients: &I1_FAR, out }),
+    }
+    for (out, x) in out[..count].iter_mut().zip(x) {
+        if is_far {
+            *out /= x.sqrt();
+        } else if first {
+            *out *= x;
+        }
+    }
+}
+
+/// What was divided by `e^x`.
+#[inline]
+pub(super) fn grown(factor: f64, x: f64) -> f64 {
+    Product { log: x.into(), factor }.value()
 }
 
 const I0_NEAR: [f64; 30] = [

@@ -1,11 +1,10 @@
 //! The beta function and binomial coefficients: DLMF 5.12.1, 1.2.6.
 
-use super::densities::TOGETHER;
 use super::double::{two_sum, Double};
 use super::incomplete_beta::complete;
 use super::memo::Memo;
 use super::parts::Product;
-use crate::kernels::math::{single, Computed, LGAMMA, SINPI};
+use crate::kernels::math::{single, SINPI};
 
 /// `gamma(a) gamma(b) / gamma(a + b)`; NaN if either is negative, Inf if either is 0.
 fn product(a: f64, b: f64) -> Result<Product, f64> {
@@ -31,57 +30,6 @@ pub fn beta(a: f64, b: f64) -> f64 {
 #[inline]
 pub fn lbeta(a: f64, b: f64) -> f64 {
     product(a, b).map_or_else(libm::log, |p| p.log.value())
-}
-
-/// Up to here the logarithms of gamma functions have rounding errors that are nothing to singles, below `2^-31`.
-const NEAR: f64 = 1e5;
-
-/// As [`lbeta`] of many points, for results that are rounded to singles: a sum of logarithms of gamma functions, in lanes,
-/// but for large operands, whose logarithms cancel.
-pub fn lbetas_single(a: &[f64], b: &[f64], out: &mut [f64]) {
-    let sums = |a: f64, b: f64| (a > 0.0 && b > 0.0 && a + b <= NEAR).then_some([a, b, a + b]);
-    lgamma_sums((a, b), out, sums, |[a, b, sum]| (a + b) - sum, lbeta);
-}
-
-/// As [`lchoose`] of many points, for results that are rounded to singles.
-pub fn lchooses_single(n: &[f64], k: &[f64], out: &mut [f64]) {
-    let sums = |n: f64, k: f64| {
-        let k = k.round_ties_even();
-        (k >= 0.0 && n >= 0.0 && n - k > -1.0 && n <= NEAR).then_some([n + 1.0, k + 1.0, n - k + 1.0])
-    };
-    lgamma_sums((n, k), out, sums, |[n, k, rest]| n - (k + rest), lchoose);
-}
-
-/// Sums below this have lost digits that singles have.
-const SMALL: f64 = 0.02;
-
-/// A sum of the logarithms of three gamma functions for each pair that has them; the function of the pair for others.
-#[inline(always)]
-fn lgamma_sums(
-    (x, y): (&[f64], &[f64]),
-    out: &mut [f64],
-    operands: impl Fn(f64, f64) -> Option<[f64; 3]>,
-    sum: impl Fn([f64; 3]) -> f64,
-    other: fn(f64, f64) -> f64,
-) {
-    for ((x, y), out) in x.chunks(TOGETHER).zip(y.chunks(TOGETHER)).zip(out.chunks_mut(TOGETHER)) {
-        let n = out.len();
-        let (mut of, mut logs) = ([[1.0; TOGETHER]; 3], [[0.0; TOGETHER]; 3]);
-        let mut are = [false; TOGETHER];
-        for i in 0..n {
-            if let Some(all) = operands(x[i], y[i]) {
-                are[i] = true;
-                (0..3).for_each(|k| of[k][i] = all[k]);
-            }
-        }
-        for (of, logs) in of.iter().zip(&mut logs) {
-            f64::map(&LGAMMA, &of[..n], &mut logs[..n]);
-        }
-        for i in 0..n {
-            let made = sum(logs.map(|log| log[i]));
-            out[i] = if are[i] && made.abs() >= SMALL { made } else { other(x[i], y[i]) };
-        }
-    }
 }
 
 /// A binomial coefficient: its size as a product or a number, and its sign.
@@ -233,35 +181,6 @@ fn new_lchoose(n: f64, k: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sums_of_logarithms_are_the_functions_to_singles() {
-        let ends = [0.0, -0.0, f64::NAN, f64::INFINITY, -1.0, -2.5, 1e-30, 3e5, 1e30];
-        let near =
-            (0..40).flat_map(|i| [f64::from(i) / 4.0, 1.0 + f64::from(i) * 7.3, f64::from(i * i * 60) + 0.5]);
-        let numbers: Vec<f64> = ends.into_iter().chain(near).collect();
-        let pairs = numbers.iter().flat_map(|&x| numbers.iter().map(move |&y| (x, y)));
-        let (x, y): (Vec<f64>, Vec<f64>) = pairs.unzip();
-        let functions: [(fn(f64, f64) -> f64, fn(&[f64], &[f64], &mut [f64])); 2] =
-            [(lbeta, lbetas_single), (lchoose, lchooses_single)];
-        for (one, many) in functions {
-            let mut out = vec![0.0; x.len()];
-            many(&x, &y, &mut out);
-            for (i, &got) in out.iter().enumerate() {
-                let want = one(x[i], y[i]);
-                let near = (got - want).abs() <= 2f64.powi(-29) * want.abs().max(1.0);
-                assert!(
-                    got == want || near || got.is_nan() && want.is_nan(),
-                    "{} {}: {got} is not {want}",
-                    x[i],
-                    y[i]
-                );
-                let mut alone = [0.0];
-                many(&x[i..=i], &y[i..=i], &mut alone);
-                assert!(alone[0].to_bits() == got.to_bits() || got.is_nan(), "{} {}", x[i], y[i]);
-            }
-        }
-    }
 
     #[test]
     fn whole_coefficients_are_those_of_doubled_precision() {

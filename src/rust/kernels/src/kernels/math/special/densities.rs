@@ -1,84 +1,126 @@
-//! Logarithms of densities of many points at once, in numbers of twice the digits in lanes.
-//!
-//! The bits are those of the functions of one point: the same operations in the same order, in which only errors of
-//! products, which are exact, are by a fused multiply-add. Where no element is rare, each takes a fourth to a tenth of
-//! the time.
+//! Logarithms of densities and of beta functions of many points at once, in numbers of twice the digits in lanes. The bits
+//! are those of the functions of one point.
 
-use super::double::{fractions, Double, LEAST, LN_2_REST, LN_2_UPPER, UNIT};
+use super::beta::{beta, lbeta};
+use super::double::{fractions, Double, HALF_LOG_2_PI};
 use super::incomplete_beta::{log_beta_constant, log_beta_density};
 use super::incomplete_gamma::{log_gamma_constant, log_gamma_density};
-use super::parts::PLAIN;
-use crate::kernels::math::lanes::{fast_two_sum, two_product, two_sum, Doubles, Singles, Wide, MOST_LANES};
+use super::parts::{Product, FAR, PLAIN};
+use super::twice::{all, log, negate, plain, plus, select, times, total, value, Twice};
+use crate::kernels::math::gamma::gamma;
+use crate::kernels::math::gamma_coefficients::STIRLING;
+use crate::kernels::math::lanes::{two_sum, Doubles, Singles, Wide};
+use crate::kernels::math::log::log as log_of_double;
 use crate::kernels::math::vectors::{vectored, Vectored};
 
 /// Points that are computed together: a whole number of vectors.
 pub const TOGETHER: usize = 64;
 
-/// As [`Double`], in each lane.
-type Twice<V> = (V, V);
-
+/// As [`gamma1p`](super::parts::gamma1p), of positive numbers.
 #[inline(always)]
-fn negate<V: Doubles>(x: Twice<V>) -> Twice<V> {
-    (x.0.negate(), x.1.negate())
+fn gamma1p<V: Doubles>(x: Twice<V>) -> V {
+    let one = V::of(1.0);
+    let is_small = x.0.lt(one);
+    let value = gamma(V::select(is_small, one + x.0, x.0)) * V::select(is_small, one, x.0);
+    let near = x.0 + V::of(0.5);
+    value + value * (log_of_double(near) + one / (V::of(24.0) * near * near)) * x.1
 }
 
-/// As [`Double::log`], of numbers from 2^-960 to 2^960.
+/// As [`stirling`](super::parts::stirling).
 #[inline(always)]
-fn log<V: Doubles>(x: Twice<V>, fractions: &[Double]) -> Twice<V> {
-    let of = V::of;
-    let m = x.0.and(V::of_bits((1 << 52) - 1)).or(V::of_bits(1022 << 52));
-    let is_small = m.lt(of(std::f64::consts::FRAC_1_SQRT_2));
-    let m = V::select(is_small, of(2.0) * m, m);
-    // The exponent is in the last bits of a number from 2^52 on.
-    let two_to_52 = of((1u64 << 52) as f64);
-    let exponent = x.0.shr(52).or(two_to_52) - two_to_52;
-    let exponent = exponent - V::select(is_small, of(1023.0), of(1022.0));
-    let low = x.1 * exponent.negate().power_of_two();
-    let (k, bits) = (of(UNIT) / m).whole();
-    let inverse = k * of(1.0 / UNIT);
-    let upper = m.and(V::of_bits(!0x7ff));
-    let t = two_sum(upper * inverse - of(1.0), (m - upper) * inverse);
-    let t = fast_two_sum(t.0, t.1 + low * inverse);
-    let (h, square) = (t.0, two_product(t.0, t.0));
-    let inner = (of(0.2) - h * of(1.0 / 6.0)) + square.0 * of(1.0 / 7.0);
-    let rest = (of(1.0 / 3.0) - of(0.25) * h) + square.0 * inner;
-    let low = square.0 * h * rest - (of(0.5) * square.1 + h * t.1) + t.1;
-    let near = two_sum(h, of(-0.5) * square.0);
-    let near = fast_two_sum(near.0, near.1 + low);
-    let (mut at, mut high, mut rest) = ([0.0; MOST_LANES], [0.0; MOST_LANES], [0.0; MOST_LANES]);
-    bits.store(&mut at);
-    for lane in 0..V::LANES {
-        let Double(of_fraction, of_rest) = fractions[(at[lane].to_bits() & 0x7ff) as usize - LEAST];
-        (high[lane], rest[lane]) = (of_fraction, of_rest);
+fn stirling<V: Doubles>(x: V) -> V {
+    let square = V::of(1.0) / x / x;
+    let mut sum = V::of(0.0);
+    let mut i = STIRLING.len();
+    while i > 0 {
+        i -= 1;
+        sum = sum * square + V::of(STIRLING[i]);
     }
-    let fraction = (V::load(&high), V::load(&rest));
-    let sum = two_sum(exponent * of(LN_2_UPPER), fraction.0);
-    let with = two_sum(sum.0, near.0);
-    let lows = exponent * of(LN_2_REST) + (fraction.1 + near.1);
-    let far = fast_two_sum(with.0, with.1 + (sum.1 + lows));
-    let is_near = exponent.same(of(0.0)) & k.same(of(UNIT));
-    (V::select(is_near, near.0, far.0), V::select(is_near, near.1, far.1))
+    sum / x
 }
 
-/// As [`times`](super::parts::times), of finite numbers.
 #[inline(always)]
-fn times<V: Doubles>(x: Twice<V>, y: V) -> Twice<V> {
-    let product = two_product(x.0, y);
-    two_sum(product.0, product.1 + x.1 * y)
+fn half<V: Doubles>(x: Twice<V>) -> Twice<V> {
+    (V::of(0.5) * x.0, V::of(0.5) * x.1)
 }
 
-/// As [`total`](super::double::total), as a double.
+/// As [`log_gamma_constant`], of numbers below [`PLAIN`].
 #[inline(always)]
-fn total<V: Doubles, const N: usize>(parts: [Twice<V>; N]) -> V {
-    let (mut sum, mut low) = (V::of(0.0), V::of(0.0));
-    let mut i = 0;
-    while i < N {
-        let next = two_sum(sum, parts[i].0);
-        (sum, low) = (next.0, low + (next.1 + parts[i].1));
-        i += 1;
+fn gamma_constant<V: Doubles>(a: V, fractions: &[Double]) -> Twice<V> {
+    let is_near = a.lt(V::of(FAR));
+    let log_a = log(plain(a), fractions);
+    let mut constant = log_a;
+    if V::any(is_near) {
+        let of_one = log(plain(gamma1p(plain(V::select(is_near, a, V::of(1.0))))), fractions);
+        constant = plus(log_a, negate(of_one));
     }
-    let sum = fast_two_sum(sum, low);
-    sum.0 + sum.1
+    if V::any(!is_near) {
+        let rest = plus(negate(all(HALF_LOG_2_PI)), negate(plain(stirling(a))));
+        let far = plus(plus(plus(rest, half(log_a)), plain(a)), negate(times(log_a, a)));
+        constant = select::<V>(is_near, constant, far);
+    }
+    constant
+}
+
+/// What is left of `log(gamma(z + 1))` of large numbers without `z log(z) - z`.
+#[inline(always)]
+fn left_of_far<V: Doubles>(z: V, log_z: Twice<V>) -> Twice<V> {
+    total([half(log_z), all(HALF_LOG_2_PI), plain(stirling(z))])
+}
+
+/// The same, or the logarithm and `z` where that is near and `gamma` is that of `z + 1`.
+#[inline(always)]
+fn left<V: Doubles>(is_near: V::Mask, z: V, log_z: Twice<V>, gamma: V, fractions: &[Double]) -> Twice<V> {
+    let mut left = left_of_far(z, log_z);
+    if V::any(is_near) {
+        left = select::<V>(is_near, plus(log(plain(gamma), fractions), plain(z)), left);
+    }
+    left
+}
+
+/// The logarithm of the reciprocal of the mean, or of the sum where the parameter is near, times the parameter.
+#[inline(always)]
+fn of_mean<V: Doubles>(is_near: V::Mask, z: V, log_z: Twice<V>, log_sum: Twice<V>) -> Twice<V> {
+    times(select::<V>(is_near, log_sum, plus(log_sum, negate(log_z))), z)
+}
+
+/// `gamma(1 + x)` where true, else that of 2.
+#[inline(always)]
+fn gamma1p_where<V: Doubles>(mask: V::Mask, x: Twice<V>) -> V {
+    let one = plain(V::of(1.0));
+    if V::any(mask) {
+        gamma1p(select::<V>(mask, x, one))
+    } else {
+        one.0
+    }
+}
+
+/// As [`log_beta_constant`], of numbers below [`PLAIN`].
+#[inline(always)]
+fn beta_constant<V: Doubles>(a: V, b: V, fractions: &[Double]) -> Twice<V> {
+    let one = V::of(1.0);
+    let (is_near_a, is_near_b) = (a.lt(V::of(FAR)), b.lt(V::of(FAR)));
+    let is_near = is_near_a & is_near_b;
+    let (sum, log_a) = (two_sum(a, b), log(plain(a), fractions));
+    let (of_a, of_b) = (gamma1p_where(is_near_a, plain(a)), gamma1p_where(is_near_b, plain(b)));
+    let mut rest = log_a;
+    if V::any(is_near) {
+        let quotient = gamma1p_where(is_near, sum) / of_b * (b / sum.0) / of_a;
+        rest = log(plain(V::select(is_near, quotient, one)), fractions);
+    }
+    if V::any(!is_near) {
+        let (log_b, log_sum) = (log(plain(b), fractions), log(sum, fractions));
+        let means = plus(of_mean(is_near_a, a, log_a, log_sum), of_mean(is_near_b, b, log_b, log_sum));
+        let over_means = total([
+            left_of_far(sum.0, log_sum),
+            negate(left(is_near_a, a, log_a, of_a, fractions)),
+            negate(left(is_near_b, b, log_b, of_b, fractions)),
+            log_b,
+            negate(log_sum),
+        ]);
+        rest = select::<V>(is_near, rest, plus(means, over_means));
+    }
+    plus(rest, log_a)
 }
 
 /// The numbers of some points, of which those that are rare are replaced.
@@ -86,8 +128,35 @@ struct Points {
     a: [f64; TOGETHER],
     b: [f64; TOGETHER],
     x: [f64; TOGETHER],
-    /// What depends on the parameters alone.
+    /// What depends on the parameters alone, in two parts.
     constants: [[f64; TOGETHER]; 2],
+}
+
+/// The constants of some parameters, of gamma variables, or of beta variables where `BETA`.
+struct Constants<'p, const BETA: bool> {
+    a: &'p [f64; TOGETHER],
+    b: &'p [f64; TOGETHER],
+    count: usize,
+    out: &'p mut [[f64; TOGETHER]; 2],
+}
+
+impl<const BETA: bool> Vectored for Constants<'_, BETA> {
+    type Made = ();
+
+    #[inline(always)]
+    fn run<S: Singles<Scalar = f32>, D: Wide>(self) {
+        let fractions = fractions();
+        for at in (0..self.count).step_by(D::LANES) {
+            let a = D::load(&self.a[at..]);
+            let constant = if BETA {
+                beta_constant(a, D::load(&self.b[at..]), fractions)
+            } else {
+                gamma_constant(a, fractions)
+            };
+            constant.0.store(&mut self.out[0][at..]);
+            constant.1.store(&mut self.out[1][at..]);
+        }
+    }
 }
 
 /// Their densities, of gamma variables, or of beta variables where `BETA`.
@@ -106,60 +175,108 @@ impl<const BETA: bool> Vectored for Densities<'_, BETA> {
         for at in (0..self.count).step_by(D::LANES) {
             let (a, x) = (D::load(&points.a[at..]), D::load(&points.x[at..]));
             let constant = (D::load(&points.constants[0][at..]), D::load(&points.constants[1][at..]));
-            let log_x = log((x, D::of(0.0)), fractions);
+            let log_x = log(plain(x), fractions);
             let y = if BETA {
                 let b = D::load(&points.b[at..]);
                 let log_rest = log(two_sum(D::of(1.0), x.negate()), fractions);
                 total([times(log_x, a), negate(log_x), times(log_rest, b), negate(log_rest), constant])
             } else {
-                total([times(log_x, a), negate(log_x), (x.negate(), D::of(0.0)), constant])
+                total([times(log_x, a), negate(log_x), plain(x.negate()), constant])
             };
-            y.store(&mut self.out[at..]);
+            value(y).store(&mut self.out[at..]);
         }
     }
 }
 
-/// Densities at some points: `parameters(i)` and `x` of each, `constant` of the parameters, and `rare` for all others
-/// than those that `is_common` holds for.
-fn densities<const BETA: bool>(
-    parameters: impl Fn(usize) -> [f64; 2],
-    x: &[f64],
-    out: &mut [f64],
-    is_common: impl Fn([f64; 2], f64) -> bool,
-    constant: impl Fn([f64; 2]) -> Double,
-    rare: impl Fn([f64; 2], f64) -> f64,
-) {
-    let mut points = Points {
+/// Whole numbers up to this one are few enough that what is made of them is kept.
+const FEW: f64 = 32.0;
+
+impl Points {
+    const USUAL: Points = Points {
         a: [1.0; TOGETHER],
         b: [1.0; TOGETHER],
         x: [0.5; TOGETHER],
         constants: [[0.0; TOGETHER]; 2],
     };
-    let mut made = [0.0; TOGETHER];
-    let mut last = ([f64::NAN; 2], Double(0.0, 0.0));
-    for (part, (x, out)) in x.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)).enumerate() {
-        let at = |i: usize| parameters(part * TOGETHER + i);
-        let mut left_out = 0u64;
-        for (i, &x) in x.iter().enumerate() {
-            let [a, b] = at(i);
-            if !is_common([a, b], x) {
+
+    /// Takes parameters and points, and tells which ones are rare, a bit for each, and whether parameters are few.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        count: usize,
+        at: impl Fn(usize) -> [f64; 3],
+        is_common: impl Fn([f64; 3]) -> bool,
+    ) -> (u64, bool) {
+        let (mut left_out, mut are_few, first) = (0u64, true, at(0));
+        for i in 0..count {
+            let mut point = at(i);
+            if !is_common(point) {
                 left_out |= 1 << i;
-                (points.a[i], points.b[i], points.x[i]) = (1.0, 1.0, 0.5);
-                continue;
+                point = [1.0, 1.0, 0.5];
             }
-            if last.0 != [a, b] {
-                last = ([a, b], constant([a, b]));
+            let [a, b, x] = point;
+            (self.a[i], self.b[i], self.x[i]) = (a, b, x);
+            let is_kept = |x: f64, first: f64| x == first || (x.trunc() == x && x <= FEW);
+            are_few &= is_kept(a, first[0]) && is_kept(b, first[1]);
+        }
+        (left_out, are_few)
+    }
+
+    /// Makes the constants in lanes: first those of the points whose parameters are near, as for a vector with some of
+    /// either kind both are computed.
+    fn make_constants<const BETA: bool>(&mut self, count: usize) {
+        let (mut places, mut low, mut high) = ([0; TOGETHER], 0, count);
+        for i in 0..count {
+            if self.a[i] < FAR && (!BETA || self.b[i] < FAR) {
+                places[low] = i;
+                low += 1;
+            } else {
+                high -= 1;
+                places[high] = i;
             }
-            (points.a[i], points.b[i], points.x[i]) = (a, b, x);
+        }
+        let (mut a, mut b, mut out) = ([1.0; TOGETHER], [1.0; TOGETHER], [[0.0; TOGETHER]; 2]);
+        for (k, &i) in places[..count].iter().enumerate() {
+            (a[k], b[k]) = (self.a[i], self.b[i]);
+        }
+        vectored(Constants::<BETA> { a: &a, b: &b, count, out: &mut out });
+        for (k, &i) in places[..count].iter().enumerate() {
+            (self.constants[0][i], self.constants[1][i]) = (out[0][k], out[1][k]);
+        }
+    }
+}
+
+/// Densities at some points: parameters and point of each, `constant` of the parameters, and `rare` for all others than
+/// those that `is_common` holds for.
+fn densities<const BETA: bool>(
+    at: impl Fn(usize) -> [f64; 3],
+    out: &mut [f64],
+    is_common: impl Fn([f64; 3]) -> bool,
+    constant: impl Fn([f64; 2]) -> Double,
+    rare: impl Fn([f64; 3]) -> f64,
+) {
+    let (mut points, mut made) = (Points::USUAL, [0.0; TOGETHER]);
+    let mut last = ([f64::NAN; 2], Double(0.0, 0.0));
+    for (part, out) in out.chunks_mut(TOGETHER).enumerate() {
+        let (at, count) = (|i: usize| at(part * TOGETHER + i), out.len());
+        let (mut left_out, are_few) = points.take(count, at, &is_common);
+        if !are_few {
+            points.make_constants::<BETA>(count);
+        }
+        for i in 0..if are_few { count } else { 0 } {
+            let parameters = [points.a[i], points.b[i]];
+            if last.0 != parameters {
+                last = (parameters, constant(parameters));
+            }
             (points.constants[0][i], points.constants[1][i]) = (last.1 .0, last.1 .1);
         }
-        if left_out.count_ones() < x.len() as u32 {
-            vectored(Densities::<BETA> { points: &points, count: x.len(), out: &mut made });
-            out.copy_from_slice(&made[..x.len()]);
+        if left_out.count_ones() < count as u32 {
+            vectored(Densities::<BETA> { points: &points, count, out: &mut made });
+            out.copy_from_slice(&made[..count]);
         }
         while left_out != 0 {
             let i = left_out.trailing_zeros() as usize;
-            out[i] = rare(at(i), x[i]);
+            out[i] = rare(at(i));
             left_out &= left_out - 1;
         }
     }
@@ -172,28 +289,65 @@ fn is_usual(x: f64) -> bool {
     (1.0 / FAR..FAR).contains(&x)
 }
 
+/// Whether a parameter is one that the constants are made for.
+#[inline]
+fn is_usual_parameter(x: f64) -> bool {
+    const LEAST: f64 = f64::from_bits((1023 - 900) << 52);
+    (LEAST..PLAIN).contains(&x)
+}
+
 /// [`log_gamma_density`] of as many points as there are results.
 pub fn log_gamma_densities(a: &[f64], x: &[f64], out: &mut [f64]) {
     densities::<false>(
-        |i| [a[i], 1.0],
-        x,
+        |i| [a[i], 1.0, x[i]],
         out,
-        |[a, _], x| a > 0.0 && a < PLAIN && is_usual(x),
+        |[a, _, x]| is_usual_parameter(a) && is_usual(x),
         |[a, _]| log_gamma_constant(a),
-        |[a, _], x| log_gamma_density(a, x),
+        |[a, _, x]| log_gamma_density(a, x),
     );
 }
 
 /// [`log_beta_density`] of as many points as there are results.
 pub fn log_beta_densities(a: &[f64], b: &[f64], x: &[f64], out: &mut [f64]) {
     densities::<true>(
-        |i| [a[i], b[i]],
-        x,
+        |i| [a[i], b[i], x[i]],
         out,
-        |[a, b], x| a > 0.0 && a < PLAIN && b > 0.0 && b < PLAIN && is_usual(x) && x < 1.0,
+        |[a, b, x]| is_usual_parameter(a) && is_usual_parameter(b) && is_usual(x) && x < 1.0,
         |[a, b]| log_beta_constant(a, b),
-        |[a, b], x| log_beta_density(a, b, x),
+        |[a, b, x]| log_beta_density(a, b, x),
     );
+}
+
+/// A function of the logarithm of the beta function, of as many points as there are results.
+fn of_logarithms(
+    a: &[f64],
+    b: &[f64],
+    out: &mut [f64],
+    of: impl Fn(Double) -> f64,
+    rare: impl Fn(f64, f64) -> f64,
+) {
+    let mut points = Points::USUAL;
+    for (part, out) in out.chunks_mut(TOGETHER).enumerate() {
+        let (at, count) = (|i: usize| [a[part * TOGETHER + i], b[part * TOGETHER + i], 0.5], out.len());
+        let (left_out, _) =
+            points.take(count, at, |[a, b, _]| is_usual_parameter(a) && is_usual_parameter(b));
+        points.make_constants::<true>(count);
+        let made = &points.constants;
+        for (i, out) in out.iter_mut().enumerate() {
+            let [a, b, _] = at(i);
+            *out = if left_out >> i & 1 == 1 { rare(a, b) } else { of(-Double(made[0][i], made[1][i])) };
+        }
+    }
+}
+
+/// [`lbeta`] of as many points as there are results.
+pub fn lbetas(a: &[f64], b: &[f64], out: &mut [f64]) {
+    of_logarithms(a, b, out, Double::value, lbeta);
+}
+
+/// [`beta`] of as many points as there are results.
+pub fn betas(a: &[f64], b: &[f64], out: &mut [f64]) {
+    of_logarithms(a, b, out, |log| Product { log, factor: 1.0 }.value(), beta);
 }
 
 #[cfg(test)]
@@ -236,6 +390,16 @@ mod tests {
             for (i, y) in out.iter().enumerate() {
                 let one = log_beta_density(a[i], b[i], x[i]);
                 assert_eq!(y.to_bits(), one.to_bits(), "beta {}, {} at {}: {y}, {one}", a[i], b[i], x[i]);
+            }
+            let functions: [(fn(f64, f64) -> f64, fn(&[f64], &[f64], &mut [f64])); 2] =
+                [(lbeta, lbetas), (beta, betas)];
+            for (one, many) in functions {
+                many(&a, &b, &mut out);
+                for (i, y) in out.iter().enumerate() {
+                    let one = one(a[i], b[i]);
+                    let is_same = y.to_bits() == one.to_bits() || y.is_nan() && one.is_nan();
+                    assert!(is_same, "beta function of {}, {}: {y}, {one}", a[i], b[i]);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use super::memo::Memo;
 use super::sums::polynomial;
 use crate::kernels::math::gamma_coefficients as c;
 use crate::kernels::math::special_coefficients::{ERFC, LGAMMA_ONE};
-use crate::kernels::math::{single, Computed, DIGAMMA, ERFCX, GAMMA, LGAMMA};
+use crate::kernels::math::{single, Computed, DIGAMMA, ERFCX, GAMMA, LGAMMA, LOG};
 
 /// From here on the series of Stirling is used.
 pub(super) const FAR: f64 = 8.0;
@@ -52,7 +52,7 @@ pub(super) fn gammas1p<const N: usize>(x: [Double; N]) -> [f64; N] {
         if x.1 != 0.0 {
             // DLMF 5.11.2, of which two digits are enough.
             let near = x.0 + 0.5;
-            *value += *value * (libm::log(near) + 1.0 / (24.0 * near * near)) * x.1;
+            *value += *value * (single(&LOG, near) + 1.0 / (24.0 * near * near)) * x.1;
         }
     }
     values
