@@ -174,9 +174,13 @@ map_examples <- function(f, given, in_axes, out_axes) {
 over_examples <- function(f, given, batched, values, size, repeated, names = list(NULL)) {
   one <- function(x) nv_abstract(dtype(x), shape(x)[-ndims(x)], ambiguous(x))
   prepare <- function(args, input) {
-    all <- unlist_leaves(args)
-    all[batched] <- Map(function(x, names) with_names(input(one(x)), names), values, names)
-    restore(args, all)
+    given <- unlist_leaves(args)[batched]
+    with_leaves(args, batched, Map(function(x, names, leaf) {
+      out <- with_names(input(one(x)), names)
+      # Codes of a factor stay such.
+      attr(out, "levels") <- levels(leaf)
+      out
+    }, values, names, given))
   }
   marks <- logical()
   name <- "a function given to vmap()"
