@@ -292,8 +292,8 @@ unlist_leaves <- function(x) .Call(anvil_leaves, x)
 # The structure of a nested list with other leaves, in order.
 restore <- function(x, leaves) .Call(anvil_refill, x, leaves)
 
-# A nested list with other leaves of these numbers. What holds none of them stays as it is, since leaves are the
-# codes of a data frame's factors, not these.
+# A nested list with other leaves of these numbers. What holds none of them stays as it is: the leaves of a
+# data frame's factors are codes.
 with_leaves <- function(x, at, leaves) {
   all <- unlist_leaves(x)
   all[at] <- leaves

@@ -18,21 +18,12 @@ any_selection <- function(...) {
   FALSE
 }
 
-# Whether a function of R's or of ours asks a selection for its size: these compute with the answer, unless
-# they give it back.
-asked_within <- function(frame) {
-  top <- topenv(frame)
-  # Tests are below a copy of a namespace.
-  is_package <- isNamespace(top) && is_of_r(top) && identical(top, .getNamespace(getNamespaceName(top)))
-  if (!is_package) return(FALSE)
-  # `lapply(l, length)` calls it for the user.
-  asked_by <- sys.function(sys.parent(2L))
-  !any(vapply(list(nrow, ncol, NROW, NCOL, lapply, base::vapply, mapply), identical, NA, asked_by))
-}
+# What asks a selection for its size and gives it back. Other functions of R's or of ours compute with it.
+askers <- list(nrow, ncol, NROW, NCOL, lapply, base::vapply, mapply)
 
 #' @export
 length.AnvilSelection <- function(x) {
-  if (asked_within(parent.frame())) abort_concrete("length()", x)
+  if (is_called_by_r(parent.frame(), TRUE, askers)) abort_concrete("length()", x)
   parts <- selected(x)
   others <- prod(shape(parts$values)[-parts$axis])
   counted(if (others == 1) selected_count(parts) else selected_count(parts) * as.integer(others))
@@ -40,7 +31,7 @@ length.AnvilSelection <- function(x) {
 
 #' @export
 dim.AnvilSelection <- function(x) {
-  if (asked_within(parent.frame())) abort_concrete("dim()", x)
+  if (is_called_by_r(parent.frame(), TRUE, askers)) abort_concrete("dim()", x)
   parts <- selected(x)
   sizes <- shape(parts$values)
   if (length(sizes) == 1L) return(NULL)
@@ -485,8 +476,8 @@ ifelse.AnvilSelection <- function(test, yes, no) {
 
 # nolint end
 
-# apply() to the lines of what is selected: any function of those along the axis of the selection, each of which
-# is a selection; sums and means of those that are selected. NULL of anything else.
+# apply() to the lines of what is selected: any function of those along the axis of the selection, each of
+# which is a selection; sums and means of those that are selected. NULL of anything else.
 applied_to_lines <- function(x, margin, f, ..., simplify = TRUE) {
   parts <- selected(x)
   is_line <- is_whole(margin) && margin %in% 1:2 && length(shape(parts$values)) == 2L

@@ -225,7 +225,7 @@ test_that("what a program cannot know is refused in a trace, with what to write"
   refused(function(x) tabulate(x), x, "nbins", "largest element")
   refused(function(x) order(x, na.last = NA), x, "na.last", "TRUE")
   refused(function(x) besselJ(x, 2), x, "nu", "0 or 1")
-  refused(function(x) ifelse(x > 1, "a", 1), x, "yes", "a tensor")
+  refused(function(x) ifelse(x > 1, "a", 1), x, "yes", "factor(x > 0, labels = ")
   e <- condition_of(jit(user(function(x) which(x > 1)))(x))
   expect_s3_class(e, "anvil_error_arg")
   expect_match(conditionMessage(e), "nv_which(mask, size = n)", fixed = TRUE)
