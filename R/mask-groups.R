@@ -406,7 +406,12 @@ mask_groups <- list(
   # Of counts, a row for each of them.
   as.data.frame = function(x, ..., responseName = "Freq", stringsAsFactors = TRUE) {
     groups <- if (is_traced(x)) attr(x, "of_table")
-    if (is.null(groups)) return(called_from("as.data.frame", parent.frame())(x, ...))
+    if (is.null(groups)) {
+      out <- called_from("as.data.frame", parent.frame())(x, ...)
+      # The one column of a vector has the name of what the user wrote.
+      if (is_traced(x) && ndims(x) < 2L && identical(names(out), "x")) names(out) <- deparse1(substitute(x))
+      return(out)
+    }
     names <- names(groups) %||% character(length(groups))
     names(groups) <- ifelse(nzchar(names), names, paste0("Var", seq_along(groups)))
     grid <- expand.grid(groups, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = stringsAsFactors)

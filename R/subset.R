@@ -207,6 +207,10 @@ with_unknown_names <- function(out, x) {
 `[[.AnvilValue` <- function(x, ...) {
   # A data frame, of which an element is taken, says so of its column.
   if ("exact" %in% ...names()) return((function(..., exact) x[[...]])(...))
+  # Such as mapply(), to which it is an element of the vector.
+  if (...length() == 1L && length(dim(x)) > 1L && is_called_by_r(parent.frame(), for_user = list())) {
+    return(nv_flatten(x)[[..1]])
+  }
   .External(anvil_subset, x, substitute(...()), environment(), TRUE, NULL, TRUE)
 }
 
