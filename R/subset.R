@@ -165,6 +165,10 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[",AnvilTensor,"[.AnvilValue")
 #' @rawNamespace S3method("[",AnvilTracer,"[.AnvilTracer")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
+  # To a function of R's, one number is the place of an element.
+  if (...length() == 1L && length(dim(x)) > 1L && is_called_by_r(parent.frame()) && are_places(...)) {
+    return(nv_flatten(x)[..1])
+  }
   .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
 }
 
@@ -187,13 +191,15 @@ with_unknown_names <- function(out, x) {
 #' @rawNamespace S3method("[<-",AnvilTracer,"[<-.AnvilValue")
 `[<-.AnvilValue` <- function(x, ..., value) {
   if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
-  if (is_called_by_r(parent.frame())) {
-    x <- as_r_assigns(x, value, identical(sys.function(sys.parent()), base::ifelse))
+  # Where they are of one type, nothing depends on who assigns; that is asked for where it may matter.
+  if (!missing(value) && (is.object(value) || is.logical(x) || typeof(value) != typeof(x))) {
+    by_ifelse <- identical(sys.function(sys.parent()), base::ifelse)
+    by_r <- by_ifelse || is.character(value) && is_called_by_r(parent.frame())
+    if (by_r) x <- as_r_assigns(x, value, by_ifelse)
     if (!is_value(x)) return(`[<-`(x, ..., value = value))
-    # One subscript of several axes are elements to it.
-    if (ndims(x) > 1L && ...length() == 1L && !missing(..1) && is.null(dim(..1))) {
-      return(with_names_of(nv_reshape(`[<-`(nv_flatten(x), ..1, value = value), shape(x)), x))
-    }
+  }
+  if (...length() == 1L && length(dim(x)) > 1L && is_called_by_r(parent.frame()) && are_places(...)) {
+    return(with_names_of(nv_reshape(`[<-`(nv_flatten(x), ..1, value = value), shape(x)), x))
   }
   value <- as_update(value)
   x <- yielding(x, value)
@@ -259,6 +265,9 @@ yielding <- function(x, value) {
   if (is.null(common) || common$ambiguous) return(x)
   with_names_of(nv_convert(x, common$dtype), x)
 }
+
+# Whether one subscript is a vector of numbers of R.
+are_places <- function(...) !missing(..1) && is.numeric(..1) && !is.object(..1) && is.null(dim(..1))
 
 # What a function of R assigns to. Text, such as print() assigns of numbers, goes to a vector of R; and in
 # ifelse() the values go to the condition, which becomes of their type.

@@ -364,6 +364,10 @@ test_that("functions of R print what they computed of tensors, and choose among 
   expect_length(shown(x, y), 4L)
   expect_identical(shown(nv_tensor(x, "f64"), nv_tensor(y, "f64")), shown(x, y))
   expect_output(print(t.test(nv_tensor(x, "f64"), nv_tensor(y, "f64"))), "p-value = 0.4007", fixed = TRUE)
+  fit <- lm(y ~ x)
+  of_tensors <- local({ x <- nv_tensor(x, "f64"); y <- nv_tensor(y, "f64"); lm(y ~ x) })
+  expect_equal(as.vector(confint(of_tensors)), as.vector(confint(fit)))
+  expect_equal(as.vector(diag(vcov(of_tensors))), as.vector(diag(vcov(fit))))
   # Of the user's, it says what it is.
   expect_identical(format(nv_scalar(1L, "i32")), "AnvilTensor(dtype=i32, shape=)")
   expect_identical(sapply(list(nv_scalar(1L, "i32")), format), "AnvilTensor(dtype=i32, shape=)")
