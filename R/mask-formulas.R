@@ -384,6 +384,7 @@ model_frame <- function(formula, data, subset, more) {
   terms <- terms_of(formula, data)
   variables <- c(variables_of(terms, data), more)
   if (!length(variables)) abort_arg("formula", "one with variables", deparse1(formula))
+  if (any_selection_in(variables)) abort_concrete("model.frame()", Find(is_selection, variables))
   count <- NROW(variables[[1L]])
   for (name in names(variables)) {
     size <- NROW(variables[[name]])

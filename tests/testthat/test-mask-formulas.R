@@ -235,4 +235,5 @@ test_that("model.frame() gives the variables of a formula, of which model.matrix
   expect_as_r(function(d) model.offset(model.frame(y ~ x + offset(log(k)), data = d)))
   expect_as_r(function(d) model.response(model.frame(y ~ x, d, subset = c(1, 3))))
   refused(function(d) model.frame(y ~ x, d, subset = x > 1)$y, "anvil_error_arg", "rows that are known")
+  refused(function(d) model.frame(y ~ x, d[d$x > 1, ])$y, "anvil_error_concrete", "model.frame()")
 })
