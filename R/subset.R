@@ -166,7 +166,7 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[",AnvilTracer,"[.AnvilTracer")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
   # To a function of R's, one number is the place of an element.
-  if (...length() == 1L && length(dim(x)) > 1L && is_called_by_r(parent.frame()) && are_places(...)) {
+  if (...length() == 1L && length(dim(x)) > 1L && are_places(...) && is_called_by_r(parent.frame())) {
     return(nv_flatten(x)[..1])
   }
   .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
@@ -198,7 +198,7 @@ with_unknown_names <- function(out, x) {
     if (by_r) x <- as_r_assigns(x, value, by_ifelse)
     if (!is_value(x)) return(`[<-`(x, ..., value = value))
   }
-  if (...length() == 1L && length(dim(x)) > 1L && is_called_by_r(parent.frame()) && are_places(...)) {
+  if (...length() == 1L && length(dim(x)) > 1L && are_places(...) && is_called_by_r(parent.frame())) {
     return(with_names_of(nv_reshape(`[<-`(nv_flatten(x), ..1, value = value), shape(x)), x))
   }
   value <- as_update(value)
