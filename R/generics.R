@@ -225,7 +225,6 @@ Math.AnvilValue <- function(x, ...) {
 #' @export
 t.AnvilValue <- function(x) {
   check_no_factor(x)
-  x <- number_as_matrix(x)
   if (ndims(x) != 1L) return(nv_transpose(x))
   with_names(nv_reshape(x, c(1L, length(x))), c(list(NULL), axis_names(x)))
 }
