@@ -229,15 +229,17 @@ as.data.frame.AnvilValue <- function(x, row.names = NULL, optional = FALSE, ...)
   check_dots(..., .known = taken_by("as.data.frame", "matrix"))
   check_flag("optional", optional)
   label <- deparse1(substitute(x))
-  # As data.frame() makes one of vectors that are traced, and R of a data frame with such columns.
+  # As data.frame() makes one of vectors that are traced, and R of a data frame with such columns. Names are
+  # those of rows, if no two are the same.
   if (is_traced(x) && ndims(x) < 2L && is.null(row.names)) {
-    x <- as_flat(x)
+    rows <- names(x)
+    if (is.null(rows) || anyDuplicated(rows)) rows <- .set_row_names(length(x))
     return(structure(
-      list(x), names = if (!optional) label, class = "data.frame", row.names = .set_row_names(length(x))
+      list(unname(as_flat(x))), names = if (!optional) label, class = "data.frame", row.names = rows
     ))
   }
   if (is_traced(x) && ndims(x) == 2L && is.null(row.names)) {
-    columns <- lapply(seq_len(ncol(x)), function(j) x[, j])
+    columns <- lapply(seq_len(ncol(x)), function(j) unname(x[, j]))
     names(columns) <- colnames(x) %||% if (!optional) paste0("V", seq_len(ncol(x)))
     return(structure(columns, class = "data.frame", row.names = rownames(x) %||% .set_row_names(nrow(x))))
   }

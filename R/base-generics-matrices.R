@@ -22,6 +22,8 @@ svd <- function(x, nu, nv, ...) UseMethod("svd", among(x))
 #' @export
 svd.AnvilValue <- function(x, nu = NULL, nv = NULL, ...) {
   check_dots(...)
+  x <- number_as_matrix(x)
+  if (ndims(x) == 1L) x <- nv_reshape(x, c(length(x), 1L))
   if (ndims(x) != 2L) abort_arg("x", "a matrix", shown_shape(x))
   k <- min(dim(x))
   nu <- nu %||% k
@@ -47,7 +49,9 @@ eigen <- function(x, symmetric, only.values = FALSE, ...) {
 eigen.AnvilValue <- function(x, symmetric = NULL, only.values = FALSE, ...) {
   check_dots(..., .known = "EISPACK")
   check_flag("only.values", only.values)
+  x <- number_as_matrix(x)
   if (ndims(x) != 2L || nrow(x) != ncol(x)) abort_arg("x", "a square matrix", shown_shape(x))
+  if (nrow(x) == 1L) symmetric <- TRUE
   if (is.null(symmetric) && !is_traced(x)) symmetric <- isSymmetric(as_array(x))
   if (!isTRUE(symmetric)) {
     if (!is_traced(x)) return(by_base(base::eigen(as_array(x), symmetric, only.values)))

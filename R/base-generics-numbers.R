@@ -95,7 +95,9 @@ ifelse.AnvilValue <- function(test, yes, no) {
   if (!is_operand(yes) || !is_operand(no)) {
     if (!is_traced(test)) return(base::ifelse(as_array(test), yes, no))
     arg <- if (is_operand(yes)) "no" else "yes"
-    abort_arg(arg, "a tensor, or an R number, vector or array", describe(get(arg)))
+    hint <- "A program has no text. Groups of two are `factor(x > 0, labels = c(\"low\", \"high\"))`."
+    if (!is.character(get(arg))) hint <- NULL
+    abort_arg(arg, "a tensor, or an R number, vector or array", describe(get(arg)), hint)
   }
   out <- nv_ifelse(truth(test), branch(yes, sizes, "yes"), branch(no, sizes, "no"))
   # R's result is NA where the condition is.

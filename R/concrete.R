@@ -140,7 +140,8 @@ advice_on_subset <- function(reader) {
   x <- call[[2L]]
   value <- if (is.name(x)) value_of_variable(x)
   gives_text <- c("names", "levels", "rownames", "colnames", "paste", "paste0")
-  is_text <- is.call(x) && name_of_call(x) %in% gives_text
+  is_text <- is.call(x) && name_of_call(x) %in% gives_text ||
+    is.call(x) && name_of_call(x) == "c" && any(vapply(as.list(x)[-1L], is.character, NA))
   if (is.character(value) || is_text) {
     return("A program has no text: give the positions as a result, and subscript with them outside.")
   }

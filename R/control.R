@@ -54,7 +54,8 @@
 #' @param f A function of the state, or of its parts, and of slices of `xs` that gives the next state and the
 #'   result that is stacked: by name as `list(carry = , ys = )`, in any order, or without names as
 #'   `list(state, y)`.
-#' @param xs Tensors or R arrays of the same first size, in nested lists if needed, or `NULL`.
+#' @param xs Tensors or R arrays of the same first size, in nested lists if needed, or `NULL`. Slices have the
+#'   names along their other axes and the levels of factors.
 #' @param length Number of repetitions if `xs` is `NULL`.
 #' @param reverse Whether to go from the last slice to the first.
 #' @param checkpoint Whether derivatives compute the body again instead of storing its intermediate values.
@@ -371,8 +372,8 @@ scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f
   force(init)
   settle_function(f)
   at_once(function() {
+    slices <- map_leaves(xs, slice_type)
     xs <- map_leaves(xs, value_of)
-    slices <- map_leaves(xs, function(x) nv_abstract(dtype(x), shape(x)[-1L], ambiguous(x)))
     ys <- NULL
     traced <- trace_from(state_of(init), function(init, note, again) {
       trace_body(f, given(init, slices), "the body of a loop", again, function(out) {
@@ -387,7 +388,7 @@ scan_along <- function(f, given, init, xs, length, reverse, checkpoint, arg = "f
     made <- .Call(anvil_scan, traced$made, leaves, unlist_leaves(xs), options)
     stacked <- seq_along(made) > base::length(leaves)
     carry <- keep_names(traced$init, traced$after, made[!stacked])
-    list(carry = carry, ys = restore(ys, made[stacked]))
+    list(carry = carry, ys = restore(ys, Map(with_names_below, made[stacked], unlist_leaves(ys))))
   })
 }
 
@@ -409,9 +410,8 @@ carry_and_ys <- function(out) {
 
 # Traces f as a part of the open trace, on tracers with the types of the leaves of `args`.
 trace_region <- function(f, args, name, finish = identity) {
-  trace_with(
-    f, args, name, nested = TRUE, finish = finish, prepare = function(args, input) lapply(args, input)
-  )
+  prepare <- function(args, input) lapply(args, function(arg) with_labels_of(input(arg), arg))
+  trace_with(f, args, name, nested = TRUE, finish = finish, prepare = prepare)
 }
 
 # A state whose R numbers are tensors of their ambiguous types.

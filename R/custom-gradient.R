@@ -133,8 +133,15 @@ differing <- function(first, second) {
 # Traces f as a region: tensors among the arguments are inputs, others are passed as they are.
 custom_region <- function(f, given, name, finish) {
   trace_with(f, given, name, nested = TRUE, finish = finish, prepare = function(args, input) {
-    map_leaves(args, function(leaf) if (inherits(leaf, "AnvilValue")) input(leaf) else leaf)
+    with_inputs(args, input)
   })
+}
+
+# Inputs in place of tensors.
+with_inputs <- function(args, input) {
+  leaves <- unlist_leaves(args)
+  at <- which(vapply(leaves, inherits, NA, "AnvilValue"))
+  with_leaves(args, at, lapply(leaves[at], input))
 }
 
 tensors_among <- function(given) {
@@ -207,7 +214,7 @@ custom_jvp_call <- function(f, rule, given) {
   })
   names(given) <- argument_names(f, given)
   prepare <- function(args, input) {
-    primals <- map_leaves(given, function(leaf) if (inherits(leaf, "AnvilValue")) input(leaf) else leaf)
+    primals <- with_inputs(given, input)
     tangents <- map_leaves(given, function(leaf) if (is_moving(leaf)) input(leaf))
     list(primals, tangents)
   }

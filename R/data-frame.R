@@ -258,7 +258,10 @@ as_matrix_of_values <- function(x, codes = FALSE) {
   }
   x[is_factor] <- lapply(x[is_factor], function(codes) nv_reshape(codes, c(length(codes), 1L)))
   # The columns of R's data frames are numbers of R, and so is their matrix: with all digits.
-  tensor_of_values(x, ambiguous = TRUE)
+  out <- tensor_of_values(x, ambiguous = TRUE)
+  rows <- attr(x, "row.names")
+  if (is.character(rows)) dimnames(out) <- list(rows, colnames(out))
+  out
 }
 
 frame_stand_in <- structure(list(), class = "AnvilFrame")

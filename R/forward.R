@@ -163,9 +163,7 @@ trace_moving <- function(f, primals, at, by) {
   given <- unlist_leaves(primals)[at]
   leaves <- lapply(given, value_of)
   prepare <- function(args, input) {
-    all <- unlist_leaves(args)
-    all[at] <- Map(function(value, x) with_names(input(value), axis_names(x)), leaves, given)
-    restore(args, all)
+    with_leaves(args, at, Map(function(value, x) with_names(input(value), axis_names(x)), leaves, given))
   }
   value <- NULL
   graph <- trace_with(

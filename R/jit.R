@@ -292,6 +292,31 @@ unlist_leaves <- function(x) .Call(anvil_leaves, x)
 # The structure of a nested list with other leaves, in order.
 restore <- function(x, leaves) .Call(anvil_refill, x, leaves)
 
+# A nested list with other leaves of these numbers. What holds none of them stays as it is: the leaves of a
+# data frame's factors are codes.
+with_leaves <- function(x, at, leaves) {
+  all <- unlist_leaves(x)
+  all[at] <- leaves
+  kept_elsewhere(restore(x, all), x, seq_along(all) %in% at)
+}
+
+# What was made of a nested list, with the list's own parts where no leaf is new.
+kept_elsewhere <- function(made, x, is_new) {
+  if (!any(is_new)) return(x)
+  if (!is.list(x) || is.object(x) && !is.data.frame(x)) return(made)
+  class <- oldClass(made)
+  made <- unclass(made)
+  x <- unclass(x)
+  counts <- vapply(x, function(part) length(unlist_leaves(part)), 0L)
+  ends <- cumsum(counts)
+  for (i in which(counts > 0L)) {
+    own <- seq_len(counts[i]) + ends[i] - counts[i]
+    made[[i]] <- kept_elsewhere(made[[i]], x[[i]], is_new[own])
+  }
+  oldClass(made) <- class
+  made
+}
+
 # A nested list with f applied to its leaves.
 map_leaves <- function(x, f) restore(x, lapply(unlist_leaves(x), f))
 

@@ -83,6 +83,35 @@ trace_body <- function(f, args, name, again, finish) {
   noting_draws(name, trace_region(f, args, name, finish), again = !again)
 }
 
+# ---- slices ----
+
+# The type of what a loop over the first axis sees of a value, with the names along the other axes and the
+# levels of a factor.
+slice_type <- function(x) {
+  value <- value_of(x)
+  out <- nv_abstract(dtype(value), shape(value)[-1L], ambiguous(value))
+  labels <- list(names = axis_names(x)[-1L], levels = levels(x))
+  if (any(lengths(labels) > 0L)) attr(out, "labels") <- labels
+  out
+}
+
+# Inputs with the labels of their types.
+with_labels_of <- function(inputs, types) {
+  labels <- lapply(unlist_leaves(types), attr, "labels")
+  if (!any(lengths(labels) > 0L)) return(inputs)
+  restore(inputs, Map(function(x, labels) {
+    x <- with_names(x, labels$names)
+    if (!is.null(labels$levels)) attr(x, "levels") <- labels$levels
+    x
+  }, unlist_leaves(inputs), labels))
+}
+
+# Values that are stacked along a first axis, with the names that one of them has along the others.
+with_names_below <- function(x, one) {
+  # One without axes may have a name, as a vector of R.
+  if (ndims(x) < 2L) x else with_names(x, c(list(NULL), axis_names(one)))
+}
+
 # ---- a state that begins with numbers ----
 
 # Traces what a loop runs many times, by `trace(init, note, again)`, which calls `note()` with the state that

@@ -157,8 +157,8 @@ mask_calls <- list(
   apply = function(X, MARGIN, FUN, ..., simplify = TRUE) {
     FUN <- reached(match.fun(FUN), parent.frame())
     X <- as_matrix_of_values(X)
-    if (is_selection(X) && !...length()) {
-      out <- reduced_lines(X, MARGIN, FUN)
+    if (is_selection(X)) {
+      out <- applied_to_lines(X, MARGIN, FUN, ..., simplify = simplify)
       if (!is.null(out)) return(out)
     }
     if (!is_traced(X)) {

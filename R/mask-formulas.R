@@ -11,8 +11,14 @@ variables_of <- function(terms, data) {
   code <- attr(terms, "variables")
   frame <- if (is.null(data)) list() else if (is.environment(data)) as.list(data) else unclass(data)
   frame <- frame[nzchar(names(frame))]
-  values <- lapply(as.list(code)[-1L], function(variable) by_r("formula", eval(variable, frame, around)))
-  setNames(values, vapply(as.list(code)[-1L], deparse1, ""))
+  code <- as.list(code)[-1L]
+  names <- vapply(code, deparse1, "")
+  # What model.frame() gives has them already, by the names of their code.
+  known <- if (is.null(attr(data, "terms"))) character() else names
+  setNames(Map(function(variable, name) {
+    if (name %in% known && name %in% names(frame)) return(frame[[name]])
+    by_r("formula", eval(variable, frame, around))
+  }, code, names), names)
 }
 
 # Whether what a formula needs is traced.
@@ -373,7 +379,44 @@ columns_to_group <- function(x, name) {
   lapply(setNames(seq_along(names), names), function(k) x[, k])
 }
 
+# What model.frame() gives: the variables by the names of their code, which know their terms, and `more`.
+model_frame <- function(formula, data, subset, more) {
+  terms <- terms_of(formula, data)
+  variables <- c(variables_of(terms, data), more)
+  if (!length(variables)) abort_arg("formula", "one with variables", deparse1(formula))
+  if (any_selection_in(variables)) abort_concrete("model.frame()", Find(is_selection, variables))
+  count <- NROW(variables[[1L]])
+  for (name in names(variables)) {
+    size <- NROW(variables[[name]])
+    if (size == count) next
+    abort_arg(name, paste("as long as the other variables,", count), paste("of length", size))
+  }
+  labels <- attr(data, "row.names") %||% seq_len(count)
+  if (!is.null(subset)) {
+    if (is_traced(subset)) {
+      abort_arg("subset", "rows that are known", describe(subset), "`lm()` takes a computed condition.")
+    }
+    of_rows <- variables_in_rows(variables, subset, labels)
+    variables <- of_rows$variables
+    labels <- of_rows$labels
+  }
+  structure(variables, class = "data.frame", row.names = labels, terms = terms)
+}
+
 mask_formulas <- list(
+  model.frame = function(formula, ...) {
+    # As R's method has its arguments, of which those of the data are code.
+    known <- formals(stats::model.frame.default)
+    given <- as.list(match.call(as.function(c(known, list(NULL)))))
+    data <- eval(given$data, parent.frame())
+    if (!needs_traced(formula, data)) return(own_call("model.frame", sys.call(), parent.frame()))
+    rows <- function(code) rows_of_subset(code, data, formula)
+    more <- given[setdiff(names(given), c("", names(known)))]
+    more <- Filter(function(x) !is.null(x), lapply(more, rows))
+    if (length(more)) names(more) <- paste0("(", names(more), ")")
+    model_frame(formula, data, rows(given$subset), more)
+  },
+
   model.matrix = function(object, data = environment(object), contrasts.arg = NULL, xlev = NULL, ...) {
     if (is_traced_fit(object)) return(attr(object, "design"))
     if (!needs_traced(object, if (!missing(data)) data)) {

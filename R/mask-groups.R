@@ -252,7 +252,21 @@ answers_of_groups <- function(answers, groups, default, simplify) {
     answers <- nv_ifelse(has_elements, answers, if (is.na(default)) NaN else default)
   }
   if (length(sizes) > 1L) answers <- nv_reshape(answers, sizes)
-  from_r(with_names(answers, unname(groups$levels)))
+  from_r(with_names(answers, names_of_axes(groups$levels)))
+}
+
+# The levels of groups as names along axes, which have names of their own if any group does.
+names_of_axes <- function(levels) if (any(nzchar(names(levels)))) levels else unname(levels)
+
+# What table() calls its groups: as they are named, or by the variables that they are.
+labels_of_groups <- function(written, given) {
+  labels <- names(given) %||% character(length(given))
+  written <- as.list(written)[-1L]
+  # Of `...` it is not known what was written.
+  if (length(written) != length(given)) return(labels)
+  is_variable <- !nzchar(labels) & vapply(written, is.symbol, NA)
+  labels[is_variable] <- vapply(written[is_variable], as.character, "")
+  labels
 }
 
 # Values of groups put where the elements are: `x` with each group's value in its places.
@@ -363,7 +377,11 @@ mask_groups <- list(
 
   table = function(...) {
     given <- list(...)
-    if (length(given) && is_traced_frame(given[[1L]])) given <- as.list(given[[1L]])
+    if (length(given) && is_traced_frame(given[[1L]])) {
+      given <- as.list(given[[1L]])
+    } else if (!identical(given$deparse.level, 0)) {
+      names(given) <- labels_of_groups(substitute(list(...)), given)
+    }
     options <- names(given) %in% c("exclude", "useNA", "dnn", "deparse.level")
     groups <- if (any(options)) given[!options] else given
     selected <- Find(is_selection, groups)
@@ -375,11 +393,12 @@ mask_groups <- list(
     if (!(given$useNA %||% "no")[1L] %in% "no") {
       abort_arg("useNA", "\"no\" in a traced function", describe(given$useNA))
     }
+    if (!is.null(given$dnn)) names(groups) <- given$dnn
     groups <- grouping_of("table()", "...", groups, length(groups[[1L]]))
     sizes <- lengths(groups$levels)
     out <- nv_tabulate(groups$codes, groups$count)
     if (length(sizes) > 1L) out <- nv_reshape(out, sizes)
-    out <- from_r(with_names(out, unname(groups$levels)))
+    out <- from_r(with_names(out, names_of_axes(groups$levels)))
     attr(out, "of_table") <- groups$levels
     out
   },
@@ -387,7 +406,12 @@ mask_groups <- list(
   # Of counts, a row for each of them.
   as.data.frame = function(x, ..., responseName = "Freq", stringsAsFactors = TRUE) {
     groups <- if (is_traced(x)) attr(x, "of_table")
-    if (is.null(groups)) return(called_from("as.data.frame", parent.frame())(x, ...))
+    if (is.null(groups)) {
+      out <- called_from("as.data.frame", parent.frame())(x, ...)
+      # The one column of a vector has the name of what the user wrote.
+      if (is_traced(x) && ndims(x) < 2L && identical(names(out), "x")) names(out) <- deparse1(substitute(x))
+      return(out)
+    }
     names <- names(groups) %||% character(length(groups))
     names(groups) <- ifelse(nzchar(names), names, paste0("Var", seq_along(groups)))
     grid <- expand.grid(groups, KEEP.OUT.ATTRS = FALSE, stringsAsFactors = stringsAsFactors)

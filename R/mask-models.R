@@ -103,6 +103,7 @@ distances <- function(x, method, p) {
     minkowski = total(differences^p)^(1 / p),
     maximum = nv_ifelse(count > 0L, nv_reduce_max(nv_ifelse(kept, differences, 0), axes = 2L), NaN)
   )
+  out <- unname(out)
   attr(out, "Size") <- rows
   attr(out, "Labels") <- rownames(x)
   out

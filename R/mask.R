@@ -43,12 +43,13 @@
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
 #'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
 #'   rows are taken;
-#' * formulas: `model.matrix lm aov`, and of what `lm()` gives `coef resid fitted predict summary vcov confint
-#'   confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`. Variables are
-#'   evaluated as R does, factors by their contrasts, and so is `subset`. Rows with NaN stay, which R leaves
-#'   out: `lm(y ~ x, na.omit(d))`. Where columns depend on others, all coefficients are NaN. `predict()` has
-#'   `se.fit` and `interval`. What `aov()` gives is that too, with the table of variances for a summary:
-#'   `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a model, such as `coef(lm(y ~ x, d))`, not it;
+#' * formulas: `model.frame model.matrix lm aov`, and of what `lm()` gives `coef resid fitted predict summary
+#'   vcov confint confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`.
+#'   Variables are evaluated as R does, factors by their contrasts, and so is `subset`; `model.frame()` takes
+#'   one that is known. Rows with NaN stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend
+#'   on others, all coefficients are NaN. `predict()` has `se.fit` and `interval`. What `aov()` gives is that
+#'   too, with the table of variances for a summary: `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a
+#'   model, such as `coef(lm(y ~ x, d))`, not it;
 #' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
 #'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
 #'   `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one
@@ -176,6 +177,18 @@ is_of_r <- function(namespace) {
     "base", "stats", "utils", "methods", "graphics", "grDevices", "tools", "parallel", "compiler", "splines",
     "stats4", "tcltk", "grid", getNamespaceName(topenv())
   )
+}
+
+# Whether what is called, in whose body this is asked, is called by a function of R's, or by one of ours;
+# `frame` is that of the caller. What `lapply()` calls and its like, it calls for the user.
+is_called_by_r <- function(frame, or_by_us = FALSE, for_user = list(lapply, base::vapply, mapply)) {
+  top <- topenv(frame)
+  if (identical(top, globalenv()) || !isNamespace(top)) return(FALSE)
+  # Tests are below a copy of a namespace.
+  is_package <- is_of_r(top) && identical(top, .getNamespace(getNamespaceName(top)))
+  if (!is_package || !or_by_us && identical(top, topenv())) return(FALSE)
+  caller <- sys.function(sys.parent(2L))
+  !any(vapply(for_user, identical, NA, caller))
 }
 
 is_masked_kind <- function(f, masks) {

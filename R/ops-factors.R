@@ -41,7 +41,7 @@ nv_chol <- function(operand, lower = TRUE) {
 #' @export
 chol.AnvilValue <- function(x, ...) {
   check_dots(...)
-  nv_chol(x, lower = FALSE)
+  nv_chol(number_as_matrix(x), lower = FALSE)
 }
 
 # The size of the smallest leading block that has no Cholesky factor: all larger ones have none either.

@@ -54,8 +54,14 @@ nv_slogdet <- function(operand) {
 #' @export
 solve.AnvilValue <- function(a, b = NULL, ...) {
   check_dots(...)
-  if (is.null(b)) nv_inv(a) else nv_solve(a, b)
+  a <- number_as_matrix(a)
+  if (is.null(b)) return(nv_inv(a))
+  if (is_operand(b) && length(b) == 1L && is.null(dim(b))) b <- as_vector_of_one(b)
+  nv_solve(a, b)
 }
+
+# A number is a matrix of one element to R's functions of matrices.
+number_as_matrix <- function(x) if (is_value(x) && ndims(x) == 0L) nv_reshape(x, c(1L, 1L)) else x
 
 #' @rdname nv_solve
 #' @export

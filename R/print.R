@@ -18,8 +18,8 @@
 #'   otherwise.
 #' @return `print()` gives `x`, invisibly; `summary()` the quantiles and mean of the elements, as [summary()]
 #'   of their vector. `format()` gives one string with dtype and shape; with further arguments it formats the
-#'   elements, as base R's does, and as R asks it to where a tensor is a column of a data frame: a string for
-#'   each, in the tensor's shape.
+#'   elements, as base R's does, and as R's own functions ask it to, which print models and data frames: a
+#'   string for each, in the tensor's shape.
 #' @section Errors: `anvil_error_arg` for an option that is not a whole number, or is 0; `anvil_error_donated`
 #' for a tensor whose memory was given away.
 #' @examples
@@ -68,7 +68,8 @@ print_limit <- function(option, default) {
 #' @export
 format.AnvilTensor <- function(x, ...) {
   check_dots(..., .known = taken_by("format"))
-  if (...length()) formatted(x, ...) else .Call(anvil_summary, x)
+  # Functions of R's, such as those that print models, write the elements.
+  if (...length() || is_called_by_r(parent.frame())) formatted(x, ...) else .Call(anvil_summary, x)
 }
 
 # The elements as strings of one width, in the shape of the tensor.

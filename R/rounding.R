@@ -2,6 +2,7 @@
 
 # Digits that R rounds to a whole number.
 known_digits <- function(digits) {
+  if (is_value(digits) && !is_traced(digits)) digits <- as.vector(digits)
   ok <- is.numeric(digits) && !is.object(digits) && length(digits) == 1L && is.finite(digits)
   if (!ok) abort_arg("digits", "one number", describe(digits))
   floor(digits + 0.5)

@@ -18,21 +18,12 @@ any_selection <- function(...) {
   FALSE
 }
 
-# Whether a function of R's or of ours asks a selection for its size: these compute with the answer, unless
-# they give it back.
-asked_within <- function(frame) {
-  top <- topenv(frame)
-  # Tests are below a copy of a namespace.
-  is_package <- isNamespace(top) && is_of_r(top) && identical(top, .getNamespace(getNamespaceName(top)))
-  if (!is_package) return(FALSE)
-  # `lapply(l, length)` calls it for the user.
-  asked_by <- sys.function(sys.parent(2L))
-  !any(vapply(list(nrow, ncol, NROW, NCOL, lapply, base::vapply, mapply), identical, NA, asked_by))
-}
+# What asks a selection for its size and gives it back. Other functions of R's or of ours compute with it.
+askers <- list(nrow, ncol, NROW, NCOL, lapply, base::vapply, mapply)
 
 #' @export
 length.AnvilSelection <- function(x) {
-  if (asked_within(parent.frame())) abort_concrete("length()", x)
+  if (is_called_by_r(parent.frame(), TRUE, askers)) abort_concrete("length()", x)
   parts <- selected(x)
   others <- prod(shape(parts$values)[-parts$axis])
   counted(if (others == 1) selected_count(parts) else selected_count(parts) * as.integer(others))
@@ -40,7 +31,7 @@ length.AnvilSelection <- function(x) {
 
 #' @export
 dim.AnvilSelection <- function(x) {
-  if (asked_within(parent.frame())) abort_concrete("dim()", x)
+  if (is_called_by_r(parent.frame(), TRUE, askers)) abort_concrete("dim()", x)
   parts <- selected(x)
   sizes <- shape(parts$values)
   if (length(sizes) == 1L) return(NULL)
@@ -300,6 +291,7 @@ observed <- function(x, arg, complete) {
   if (parts$axis != 1L || length(shape(parts$values)) > 2L) {
     abort_arg(arg, "a selection of elements or of rows", format(x))
   }
+  parts$columns <- colnames(parts$values)
   if (!complete) {
     is_nan <- nv_is_nan(parts$values)
     selected_nan <- is_nan & mask_along(parts$mask, shape(parts$values), 1L)
@@ -320,10 +312,12 @@ of_columns <- function(x, y, use, statistic, alike = FALSE) {
     check_same_mask(x, y)
   }
   out <- statistic(x$values, y$values, na_rm = TRUE)
-  if (complete) return(out)
-  broken <- outer_or(x$broken, (y %||% x)$broken, shape(out))
-  if (alike) broken <- broken & nv_eye(nrow(out)) == 0
-  nv_ifelse(broken, NaN, out)
+  if (!complete) {
+    broken <- outer_or(x$broken, (y %||% x)$broken, shape(out))
+    if (alike) broken <- broken & nv_eye(nrow(out)) == 0
+    out <- nv_ifelse(broken, NaN, out)
+  }
+  if (length(shape(out)) < 2L) out else with_names(out, list(x$columns, (y %||% x)$columns))
 }
 
 # Whether the one of rows or the one of columns is TRUE.
@@ -442,7 +436,11 @@ selected_product <- function(name, operands) {
     check_one_axis(parts[[i]], "A product of matrices")
     rank <- length(shape(parts[[i]]$values))
     sums_over[i] <- parts[[i]]$axis == if (is.na(axes[i])) rank else axes[i]
-    operands[[i]] <- filled(parts[[i]], nv_scalar(0, dtype(parts[[i]]$values), ambiguous(parts[[i]]$values)))
+    names <- axis_names(parts[[i]]$values)
+    # Which rows there are is not known, but all columns are.
+    if (rank == 2L && length(names)) names[parts[[i]]$axis] <- list(NULL)
+    zero <- nv_scalar(0, dtype(parts[[i]]$values), ambiguous(parts[[i]]$values))
+    operands[[i]] <- with_names(unname(filled(parts[[i]], zero)), if (rank == 2L) names)
   }
   product <- function() .External(anvil_op, name, operands[[1L]], operands[[2L]])
   if (all(sums_over)) {
@@ -478,10 +476,17 @@ ifelse.AnvilSelection <- function(test, yes, no) {
 
 # nolint end
 
-# apply() of sums and means of the lines of what is selected; NULL of anything else.
-reduced_lines <- function(x, margin, f) {
-  is_line <- is_whole(margin) && margin %in% 1:2 && length(shape(selected(x)$values)) == 2L
+# apply() to the lines of what is selected: any function of those along the axis of the selection, each of
+# which is a selection; sums and means of those that are selected. NULL of anything else.
+applied_to_lines <- function(x, margin, f, ..., simplify = TRUE) {
+  parts <- selected(x)
+  is_line <- is_whole(margin) && margin %in% 1:2 && length(shape(parts$values)) == 2L
   if (!is_line) return(NULL)
-  if (is_function_of_r(f, "sum")) return(if (margin == 1) rowSums(x) else colSums(x))
-  if (is_function_of_r(f, "mean")) if (margin == 1) rowMeans(x) else colMeans(x)
+  if (!...length() && is_function_of_r(f, "sum")) return(if (margin == 1) rowSums(x) else colSums(x))
+  if (!...length() && is_function_of_r(f, "mean")) return(if (margin == 1) rowMeans(x) else colMeans(x))
+  if (parts$axis != 3L - margin) return(NULL)
+  count <- shape(parts$values)[margin]
+  line <- function(i) if (margin == 1) x[i, , drop = TRUE] else x[, i, drop = TRUE]
+  answers <- lapply(seq_len(count), function(i) f(line(i), ...))
+  over_margin(answers, count, simplify, dimnames(parts$values)[margin])
 }

@@ -15,7 +15,8 @@
 #' * reductions: `sum prod mean max min range any all var sd median mad quantile IQR fivenum summary anyNA
 #'   weighted.mean`, `table`, `cov cor` of two selections or of rows, and `length nrow ncol NROW NCOL dim`,
 #'   which the program computes: `sum(x[m]) / length(x[m])`. Of rows or columns also `colSums colMeans rowSums
-#'   rowMeans crossprod tcrossprod %*%`, and `apply()` of `sum` or `mean`;
+#'   rowMeans crossprod tcrossprod %*%`, and `apply()`, which calls a function for each column of selected
+#'   rows, or each row of selected columns, and sums and means for those that are selected;
 #' * what is computed for each element: operators, `log exp sqrt abs round` and the like, `is.na ifelse pmax
 #'   pmin`, `dnorm` and its like, `sweep t` of rows, and the `nv_` functions of this kind. The result is a
 #'   selection by the same mask. Two selections need the same mask: a variable, or the same expression

@@ -47,6 +47,9 @@
 #' Zeros and `NULL` select nothing, as in R. Unlike there, a negative number beyond the size is an error, and
 #' there is no index `NA`.
 #'
+#' What R's own functions assign is as they mean it: `base::ifelse(x > 0, x, 0)` gives the values their type,
+#' and text, which `print()` makes of numbers, is assigned to a vector of R.
+#'
 #' Elements keep their names, see [nv_tensor()]; those at positions that the program computes have none.
 #' `x[[i]]` and `A[[i, j]]` take one element, as a 0-d tensor without a name; `A[[i, j]] <- value` replaces
 #' it: each axis needs a number, or a 0-d tensor of integers that the program computes.
@@ -162,6 +165,10 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[",AnvilTensor,"[.AnvilValue")
 #' @rawNamespace S3method("[",AnvilTracer,"[.AnvilTracer")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
+  # To a function of R's, one number is the place of an element.
+  if (...length() == 1L && length(dim(x)) > 1L && are_places(...) && is_called_by_r(parent.frame())) {
+    return(nv_flatten(x)[..1])
+  }
   .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
 }
 
@@ -184,6 +191,16 @@ with_unknown_names <- function(out, x) {
 #' @rawNamespace S3method("[<-",AnvilTracer,"[<-.AnvilValue")
 `[<-.AnvilValue` <- function(x, ..., value) {
   if (!missing(value) && is_selection(value)) return(assign_selection(x, value, ...))
+  # Where they are of one type, nothing depends on who assigns; that is asked for where it may matter.
+  if (!missing(value) && (is.object(value) || is.logical(x) || typeof(value) != typeof(x))) {
+    by_ifelse <- identical(sys.function(sys.parent()), base::ifelse)
+    by_r <- by_ifelse || is.character(value) && is_called_by_r(parent.frame())
+    if (by_r) x <- as_r_assigns(x, value, by_ifelse)
+    if (!is_value(x)) return(`[<-`(x, ..., value = value))
+  }
+  if (...length() == 1L && length(dim(x)) > 1L && are_places(...) && is_called_by_r(parent.frame())) {
+    return(with_names_of(nv_reshape(`[<-`(nv_flatten(x), ..1, value = value), shape(x)), x))
+  }
   value <- as_update(value)
   x <- yielding(x, value)
   .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, value)
@@ -196,6 +213,10 @@ with_unknown_names <- function(out, x) {
 `[[.AnvilValue` <- function(x, ...) {
   # A data frame, of which an element is taken, says so of its column.
   if ("exact" %in% ...names()) return((function(..., exact) x[[...]])(...))
+  # Such as mapply(), to which it is an element of the vector.
+  if (...length() == 1L && length(dim(x)) > 1L && is_called_by_r(parent.frame(), for_user = list())) {
+    return(nv_flatten(x)[[..1]])
+  }
   .External(anvil_subset, x, substitute(...()), environment(), TRUE, NULL, TRUE)
 }
 
@@ -242,6 +263,19 @@ yielding <- function(x, value) {
   common <- if_it_fails(common_dtype(dtype(x), dtype(value), TRUE, FALSE), NULL)
   if (is.null(common) || common$ambiguous) return(x)
   with_names_of(nv_convert(x, common$dtype), x)
+}
+
+# Whether one subscript is a vector of numbers of R.
+are_places <- function(...) !missing(..1) && is.numeric(..1) && !is.object(..1) && is.null(dim(..1))
+
+# What a function of R assigns to. Text, such as print() assigns of numbers, goes to a vector of R; and in
+# ifelse() the values go to the condition, which becomes of their type.
+as_r_assigns <- function(x, value, by_ifelse) {
+  if (is_traced(x) || is_traced(value)) return(x)
+  fits <- is_operand(value) && !(by_ifelse && is.logical(value) && anyNA(value))
+  if (fits && !by_ifelse) return(x)
+  if (fits) return(with_names_of(nv_promote_to_common(x, value)[[1L]], x))
+  if (length(dim(x)) > 1L) as_array(x) else setNames(as.vector(x), names(x))
 }
 
 # The range of positions that head() and tail() take of each axis.

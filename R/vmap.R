@@ -74,8 +74,7 @@ nv_map <- function(f, xs, batch_size = NULL) {
   }
   force(xs)
   at_once(function() {
-    xs <- map_leaves(check_leaves(xs, "xs"), value_of)
-    leaves <- unlist_leaves(xs)
+    leaves <- lapply(unlist_leaves(check_leaves(xs, "xs")), value_of)
     size <- examples_of(leaves, rep(1L, length(leaves)), .Call(anvil_paths, xs, "xs")[[2L]])
     if (is.null(batch_size)) return(map_one_by_one(f, xs))
     chunks <- size %/% batch_size
@@ -87,19 +86,28 @@ nv_map <- function(f, xs, batch_size = NULL) {
     # A chunk is a run of neighbours: in column-major order the axis of the examples splits into those of a
     # chunk and the chunks, of which a loop takes the first axis.
     split <- function(x) {
-      x <- rows(x, 1L, whole)
-      nv_transpose(nv_reshape(x, c(batch_size, chunks, shape(x)[-1L])), swapped(ndims(x) + 1L))
+      out <- rows(value_of(x), 1L, whole)
+      out <- nv_transpose(nv_reshape(out, c(batch_size, chunks, shape(out)[-1L])), swapped(ndims(out) + 1L))
+      like_rows(out, x, list(NULL, NULL))
     }
     join <- function(y) {
-      nv_reshape(nv_transpose(y, swapped(ndims(y))), c(whole, shape(y)[-(1:2)]))
+      out <- nv_reshape(nv_transpose(y, swapped(ndims(y))), c(whole, shape(y)[-(1:2)]))
+      with_names(out, axis_names(y)[-1L])
     }
     if (whole == size) return(map_leaves(map_one_by_one(batch, map_leaves(xs, split)), join))
-    last <- batch(map_leaves(xs, function(x) rows(x, whole + 1L, size)))
+    last <- batch(map_leaves(xs, function(x) like_rows(rows(value_of(x), whole + 1L, size), x, list(NULL))))
     if (chunks == 0L) return(last)
     first <- map_leaves(map_one_by_one(batch, map_leaves(xs, split)), join)
-    after <- function(x, y) nv_concatenate(x, y, axis = 1L)
+    after <- function(x, y) with_names(nv_concatenate(x, y, axis = 1L), c(list(NULL), axis_names(x)[-1L]))
     restore(last, Map(after, unlist_leaves(first), unlist_leaves(last)))
   })
+}
+
+# What was made of the rows of a value, with the value's names along the other axes and levels.
+like_rows <- function(out, x, first) {
+  out <- with_names(out, c(first, axis_names(x)[-1L]))
+  if (!is.null(levels(x))) attr(out, "levels") <- levels(x)
+  out
 }
 
 # The permutation that exchanges the first two of some axes.
@@ -164,6 +172,8 @@ map_examples <- function(f, given, in_axes, out_axes) {
   restore(stacked$result, Map(function(x, axis, path) {
     if (is.na(axis)) return(x)
     rank <- ndims(x)
+    # The name that a number has, as a vector of R, is none of the examples.
+    if (rank == 1L) x <- unname(x)
     moved_axis(x, rank, axis_within(axis, rank, "out_axes", path))
   }, results, to, paths))
 }
@@ -174,9 +184,13 @@ map_examples <- function(f, given, in_axes, out_axes) {
 over_examples <- function(f, given, batched, values, size, repeated, names = list(NULL)) {
   one <- function(x) nv_abstract(dtype(x), shape(x)[-ndims(x)], ambiguous(x))
   prepare <- function(args, input) {
-    all <- unlist_leaves(args)
-    all[batched] <- Map(function(x, names) with_names(input(one(x)), names), values, names)
-    restore(args, all)
+    given <- unlist_leaves(args)[batched]
+    with_leaves(args, batched, Map(function(x, names, leaf) {
+      out <- with_names(input(one(x)), names)
+      # Codes of a factor stay such.
+      attr(out, "levels") <- levels(leaf)
+      out
+    }, values, names, given))
   }
   marks <- logical()
   name <- "a function given to vmap()"

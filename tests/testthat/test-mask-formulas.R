@@ -210,3 +210,30 @@ test_that("t.test() gives its numbers", {
   same(function(d) t.test(d$y[d$b], d$y[!d$b])[numbers])
   refused(function(d) t.test(y ~ f, d)$p.value, "anvil_error_arg", "one factor of two levels")
 })
+
+test_that("model.frame() gives the variables of a formula, of which model.matrix() makes a matrix", {
+  expect_as_r(function(d) {
+    design <- function(formula, data) {
+      mf <- model.frame(formula, data)
+      list(x = model.matrix(attr(mf, "terms"), mf), y = model.response(mf), n = nrow(mf))
+    }
+    list(design(y ~ x + f, d), design(log(y) ~ I(x^2) * b + s, d), design(cbind(x, y) ~ f, d))
+  })
+  expect_as_r(function(d) {
+    fit <- function(formula, data, weights) {
+      call <- match.call(expand.dots = FALSE)
+      call <- call[c(1L, match(c("formula", "data", "weights"), names(call), 0L))]
+      call[[1L]] <- quote(stats::model.frame)
+      mf <- eval(call, parent.frame())
+      w <- model.weights(mf)
+      if (is.null(w)) w <- rep(1, nrow(mf))
+      x <- model.matrix(attr(mf, "terms"), mf)
+      drop(solve(crossprod(x, w * x), crossprod(x, w * model.response(mf, "numeric"))))
+    }
+    list(fit(y ~ x, d), fit(y ~ f, data = d, weights = x))
+  })
+  expect_as_r(function(d) model.offset(model.frame(y ~ x + offset(log(k)), data = d)))
+  expect_as_r(function(d) model.response(model.frame(y ~ x, d, subset = c(1, 3))))
+  refused(function(d) model.frame(y ~ x, d, subset = x > 1)$y, "anvil_error_arg", "rows that are known")
+  refused(function(d) model.frame(y ~ x, d[d$x > 1, ])$y, "anvil_error_concrete", "model.frame()")
+})

@@ -166,3 +166,25 @@ test_that("R's data frames and vectors have all of their digits", {
   nls_of <- user(function(d) coef(nls(y ~ a + b * x, d, start = list(a = 0, b = 1))))
   expect_equal(as.vector(as_array(jit(nls_of)(d))), as.vector(nls_of(d)), tolerance = 1e-7)
 })
+
+test_that("rows have the names that R gives them, and tables those of their variables", {
+  r <- function(f, ...) {
+    want <- f(...)
+    got <- jit(user(f))(...)
+    names <- function(x) {
+      if (is.list(x)) return(lapply(x, names))
+      if (length(dim(x)) > 1L) dimnames(x) else base::names(x)
+    }
+    expect_identical(names(got), names(want), label = deparse1(body(f)))
+  }
+  d <- data.frame(x = c(1.5, 2, 3), y = c(2, 1, 4), s = c("p", "q", "p"), row.names = c("i", "j", "k"))
+  r(function(d) as.matrix(d[, 1:2]), d)
+  r(function(d) list(apply(d[, 1:2], 1, max), rowSums(d[1:2])), d)
+  v <- c(a = 1, b = 2, c = 3)
+  r(function(v) { e <- data.frame(v = v, w = 1); list(e$v, e$w, as.matrix(e)) }, v)
+  m <- matrix(1:4, 2, dimnames = list(NULL, c("u", "w")))
+  r(function(m) { e <- as.data.frame(m); list(e$u, rowSums(e)) }, m)
+  r(function(d) { s <- d$s; high <- d$x > 1.6; list(table(s, high), table(a = s, b = high)) }, d)
+  r(function(d) { high <- d$x > 1.6; as.data.frame(table(high, d$s, dnn = c("p", "q"))) }, d)
+  r(function(d) list(xtabs(x ~ s + I(y > 1), d), tapply(d$x, list(s = d$s, high = d$y > 1), sum)), d)
+})

@@ -155,3 +155,22 @@ test_that("an error in an argument of a product is itself", {
     expect_identical(deparse1(conditionCall(e)), "nv_unique(x)")
   }
 })
+
+test_that("a number is a matrix of one element to functions of matrices, as in R", {
+  for (f in list(
+    function(x) solve(x), function(x) solve(x, 3), function(x) solve(x, matrix(c(1, 2), 1)),
+    function(x) chol(x), function(x) svd(x)$d, function(x) eigen(x)$values,
+    function(x) t(x) %*% matrix(1:2, 1)
+  )) {
+    for (of in list(identity, jit)) {
+      got <- of(f)(nv_scalar(4.5, "f64"))
+      expect_equal(as.vector(got), as.vector(f(4.5)), label = deparse1(body(f)))
+      expect_identical(if (length(dim(got)) > 1L) dim(got), dim(f(4.5)), label = deparse1(body(f)))
+    }
+  }
+  x <- nv_tensor(c(3, 0, 4), "f64")
+  expect_equal(as.vector(svd(x)$d), 5)
+  # To mapply() a matrix is the vector of its elements.
+  m <- nv_tensor(matrix(as.double(1:4), 2), "f64")
+  expect_identical(mapply(function(a, b) as.numeric(a) * b, m, 1:4), c(1, 4, 9, 16))
+})

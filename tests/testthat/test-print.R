@@ -353,3 +353,35 @@ test_that("complex numbers print as in R, with four decimals, part under part", 
   expect_output(str(nv_tensor(c(1+2i, 3i))), "AnvilTensor(dtype=c64, shape=2): 1+2i 0+3i", fixed = TRUE)
   expect_identical(format(nv_tensor(1i)), "AnvilTensor(dtype=c64, shape=1)")
 })
+
+test_that("functions of R print what they computed of tensors, and choose among its elements", {
+  x <- c(1, 2, 3, 5)
+  y <- c(2, 3, 4, 7)
+  shown <- function(x, y) {
+    lines <- capture.output(summary(lm(y ~ x)))
+    grep("^\\(Intercept|^Residual standard|^Multiple|^F-stat", lines, value = TRUE)
+  }
+  expect_length(shown(x, y), 4L)
+  expect_identical(shown(nv_tensor(x, "f64"), nv_tensor(y, "f64")), shown(x, y))
+  expect_output(print(t.test(nv_tensor(x, "f64"), nv_tensor(y, "f64"))), "p-value = 0.4007", fixed = TRUE)
+  fit <- lm(y ~ x)
+  of_tensors <- local({ x <- nv_tensor(x, "f64"); y <- nv_tensor(y, "f64"); lm(y ~ x) })
+  expect_equal(as.vector(confint(of_tensors)), as.vector(confint(fit)))
+  expect_equal(as.vector(diag(vcov(of_tensors))), as.vector(diag(vcov(fit))))
+  # Of the user's, it says what it is.
+  expect_identical(format(nv_scalar(1L, "i32")), "AnvilTensor(dtype=i32, shape=)")
+  expect_identical(sapply(list(nv_scalar(1L, "i32")), format), "AnvilTensor(dtype=i32, shape=)")
+
+  x <- nv_tensor(c(1.5, -2, 3), "f32")
+  expect_nv <- function(got, elements, type) {
+    expect_true(inherits(got, "AnvilTensor"))
+    expect_identical(as.vector(got), elements)
+    expect_identical(paste0(as.character(dtype(got)), if (ambiguous(got)) "?"), type)
+  }
+  expect_nv(base::ifelse(x > 0, x, 0), c(1.5, 0, 3), "f32")
+  expect_nv(base::ifelse(x > 0, nv_tensor(1:3), 0.5), c(1, 0.5, 3), "f32?")
+  expect_nv(base::ifelse(nv_tensor(matrix(1:4, 2)) > 2L, 7, 0), c(0, 0, 7, 7), "f32?")
+  expect_identical(base::ifelse(x > 0, "a", "b"), c("a", "b", "a"))
+  expect_identical(base::ifelse(x > 0, NA, x), c(NA, -2, NA))
+  expect_identical(as.vector(round(nv_tensor(1.26, "f64"), nv_scalar(1))), 1.3)
+})

@@ -211,3 +211,20 @@ test_that("nv_map() means the same at any batch size", {
   expect_error(nv_map(f, x, batch_size = 0L), class = "anvil_error_arg")
   expect_error(nv_map(f, list(x, numbers(1:3))), class = "anvil_error_batch")
 })
+
+test_that("data frames keep their factors in batches and Jacobians", {
+  d <- data.frame(x = c(1, 2, 3), g = factor(c("a", "b", "a")))
+  x <- numbers(c(1, 2))
+  count <- function(d, x) x^2 * sum(d$g == "a") + 0 * nlevels(d$g)
+  for (of in list(identity, jit)) {
+    expect_identical(plain(of(vmap(count, list(x = 1L)))(d, x)), c(2, 8))
+    expect_identical(plain(of(vmap(function(l, x) count(l$d, x), list(x = 1L)))(list(d = d), x)), c(2, 8))
+    expect_identical(plain(of(jacobian(count, "x"))(d, x)$x), diag(c(4, 8)))
+    expect_identical(plain(of(jacobian(count, "x", mode = "reverse"))(d, x)$x), diag(c(4, 8)))
+    expect_identical(plain(of(hessian(function(d, x) sum(count(d, x)), "x"))(d, x)$x$x), diag(4, 2))
+    # A row of it, and columns that examples share beside one that they do not.
+    expect_identical(plain(of(vmap(function(d) d$x * (d$g == "a")))(d)), c(1, 0, 3))
+    share <- vmap(function(d) d$x * sum(d$g == "a"), list(list(x = 1L, g = NULL)))
+    expect_identical(plain(of(share)(d)), c(2, 4, 6))
+  }
+})
