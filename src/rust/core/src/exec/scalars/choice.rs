@@ -79,6 +79,7 @@ fn on_lanes(body: &Graph, roles: &Roles, time: usize) -> Option<Scalars> {
     let along = std::mem::take(&mut to.lanes.as_mut()?.along);
     if copies > 1 {
         to.looped = interleave::interleaved(to.looped, &along, [copies, together])?;
+        to.formulas = to.formulas.saturating_mul(copies);
     }
     let (carried, read) = (roles.carried, body.inputs().len() - roles.carried);
     let Roles { length, reverse, tested, .. } = *roles;
