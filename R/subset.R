@@ -257,9 +257,9 @@ as_update <- function(value) {
 # What is assigned to. Numbers of R, such as the state of a loop that begins with `numeric(n)`, yield to a
 # known dtype, here as in all ops.
 yielding <- function(x, value) {
-  yields <- inherits(value, "AnvilValue") && inherits(x, "AnvilValue") && ambiguous(x) && !ambiguous(value)
-  # Floats of R are stored as doubles; of integers nothing would change.
-  if (!yields || dtype(x) == dtype(value) && !is_float(dtype(x))) return(x)
+  yields <- inherits(value, "AnvilValue") && inherits(x, "AnvilValue") && ambiguous(x) && !ambiguous(value) &&
+    dtype(x) != dtype(value)
+  if (!yields) return(x)
   # Rules may refuse the pair, which the assignment then does too.
   common <- if_it_fails(common_dtype(dtype(x), dtype(value), TRUE, FALSE), NULL)
   if (is.null(common) || common$ambiguous) return(x)

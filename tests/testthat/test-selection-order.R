@@ -183,3 +183,18 @@ test_that("masks of several axes select along each", {
   refused(function(u, k) u[u[, 1] > 0, k > 0][1, ])
 })
 # nolint end
+
+test_that("apply() takes the rows and columns of what is selected", {
+  a <- matrix(c(1, -2, 3, 4, 5, -6, 7, 8, 9), 3, dimnames = list(NULL, c("u", "v", "w")))
+  for (f in list(
+    function(a) apply(a[a[, 1] > 0, ], 2, mean), function(a) apply(a[a[, 1] > 0, ], 2, sum),
+    function(a) apply(a[, a[1, ] > 1], 1, mean), function(a) apply(a[, a[1, ] > 1], 1, sum),
+    function(a) apply(a[a[, 1] > 0, ], 2, range), function(a) apply(a[, a[1, ] > 1], 1, var),
+    function(a) cov(a[a[, 1] > 0, ]), function(a) crossprod(a[a[, 1] > 0, ])
+  )) {
+    got <- jit(f)(nv_tensor(a, "f64"))
+    expect_equal(as.vector(got), as.vector(f(a)), label = deparse1(body(f)))
+    if (is.matrix(f(a))) expect_identical(dimnames(got), dimnames(f(a))) else expect_named(got, names(f(a)))
+  }
+  expect_error(jit(function(a) apply(a[a[, 1] > 0, ], 1, max))(nv_tensor(a)), class = "anvil_error_concrete")
+})
