@@ -153,7 +153,7 @@ in_python <- function(code, out) {
     nv_scalar = paste0("jnp.asarray(", at(1L), ", ", python_dtype(args[[2L]]), ")"),
     nv_fill = paste0("jnp.full((", args[[2L]], ",), ", at(1L), ", ", python_dtype(args[[3L]]), ")"),
     nv_scan = paste0("lax.scan(", python_name(args[[1L]], out), ", ", at(2L), ", ", at(3L), ")"),
-    nv_for = paste0("lax.fori_loop(0, ", at(1L), ", ", python_name(args[[3L]], out), ", ", at(2L), ")"),
+    nv_for = paste0("lax.fori_loop(1, ", at(1L), " + 1, ", python_name(args[[3L]], out), ", ", at(2L), ")"),
     nv_while = paste0(
       "lax.while_loop(lambda state: ", python_name(args[[2L]], out), "(*state), lambda state: ",
       python_name(args[[3L]], out), "(*state), ", at(1L), ")"
