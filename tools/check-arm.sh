@@ -43,7 +43,7 @@ echo "== tests (${log})"
 status=0
 # Not levels: it starts processes of its own, which the emulator would leave to the processor.
 for options in "-p anvil-kernels" "-p anvil-core --lib" \
-  "-p anvil-core --test graphs --test groups --test programs --test native_loops --test native_parts --test native_nested --test native_vectors --test native_places --test picks --test math --test control"; do
+  "-p anvil-core --test graphs --test groups --test programs --test native_loops --test native_parts --test native_nested --test native_lanes --test native_abreast --test native_vectors --test native_places --test picks --test math --test control"; do
   tests "--quiet ${options}" >> "${log}" 2>&1 || status=1
 done
 rust=$(awk '/^test result: / { passed += $4; failed += $6 } END { printf "%d passed, %d failed", passed, failed }' "${log}")
