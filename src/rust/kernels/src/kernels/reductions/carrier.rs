@@ -1,7 +1,7 @@
 //! Cumulations tile by tile, in programs that compute a tile from the start to the end before the next: what
 //! is carried along a line goes from each tile to the one after it, also between threads.
 
-use super::way::{in_order, Lines, OneState, Walk, NO_STATE};
+use super::way::{Lines, OneState, Walk, NO_STATE};
 use crate::dtype::Element;
 use crate::kernels::cast;
 use std::fmt;
@@ -93,29 +93,28 @@ impl<T: Element> Carrier for Carried<T> {
     }
 
     fn tile(&self, turn: usize, first: bool, x: &mut [u8]) {
-        in_order(self.reverse, cast::slice_mut::<T>(x), |x| {
-            // With totals, others wait for as short as can be.
-            let parts = self.walk.parts.filter(|_| self.shared.load(Ordering::Relaxed));
-            let parts = parts.map(|(total, take)| (total(x), take));
-            if !self.wait(turn) {
-                return;
-            }
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if first {
-                (self.walk.start)(&mut *state);
-            }
-            if let Some((total, take)) = parts {
-                let mut before = *state;
-                take(&mut *state, &total);
-                drop(state);
-                self.pass(turn);
-                (self.walk.tile)(&mut before, None, x);
-            } else {
-                (self.walk.tile)(&mut *state, None, x);
-                drop(state);
-                self.pass(turn);
-            }
-        });
+        let (x, order) = (cast::slice_mut::<T>(x), self.walk.order(self.reverse));
+        // With totals, others wait for as short as can be.
+        let parts = order.parts.filter(|_| self.shared.load(Ordering::Relaxed));
+        let parts = parts.map(|(total, take)| (total(x), take));
+        if !self.wait(turn) {
+            return;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if first {
+            (self.walk.start)(&mut *state);
+        }
+        if let Some((total, take)) = parts {
+            let mut before = *state;
+            take(&mut *state, &total);
+            drop(state);
+            self.pass(turn);
+            (order.tile)(&mut before, None, x);
+        } else {
+            (order.tile)(&mut *state, None, x);
+            drop(state);
+            self.pass(turn);
+        }
     }
 
     fn lines(&self, n: usize, x: &mut [u8]) {
@@ -125,12 +124,14 @@ impl<T: Element> Carrier for Carried<T> {
 
 #[cfg(test)]
 mod tests {
-    use crate::dtype::DType;
+    use crate::dtype::{DType, Element};
     use crate::kernels::cast;
     use crate::kernels::reductions::cumulative::{carrier, cumulative, Cumulation};
     use crate::kernels::tile::TILE;
     use crate::shape::{Axis, Shape};
     use crate::tensor::{Layout, View, ViewMut};
+    use half::bf16;
+    use num_complex::Complex;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::Mutex;
 
@@ -139,12 +140,12 @@ mod tests {
         (0..n).map(|i| ((i * 7919 % 1009) as f64 - 500.0) * 1.37f64.powi((i % 23) as i32 - 9)).collect()
     }
 
-    fn alone(by: Cumulation, x: &[f64], n: usize, reverse: bool) -> Vec<f64> {
+    fn alone<T: Element>(by: Cumulation, x: &[T], n: usize, reverse: bool) -> Vec<T> {
         let shape = Shape::try_new(vec![n, x.len() / n]).unwrap();
         let layout = Layout::dense(&shape);
-        let mut out = vec![0.0; x.len()];
-        let view = View { dtype: DType::F64, shape: &shape, layout: &layout, data: cast::bytes(x) };
-        let mut made = ViewMut { dtype: DType::F64, shape: &shape, data: cast::bytes_mut(&mut out) };
+        let mut out = vec![T::default(); x.len()];
+        let view = View { dtype: T::DTYPE, shape: &shape, layout: &layout, data: cast::bytes(x) };
+        let mut made = ViewMut { dtype: T::DTYPE, shape: &shape, data: cast::bytes_mut(&mut out) };
         cumulative(by, &view, Axis(0), reverse, &mut made);
         out
     }
@@ -194,6 +195,43 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Cumulates lines in both directions: from the last element on as the reversed line.
+    fn both_directions<T: Element>(by: Cumulation) {
+        // The last one is shared by threads where there are several.
+        for (n, lines) in [
+            (1, 3),
+            (7, 2),
+            (8, 2),
+            (29, 1),
+            (TILE, 2),
+            (3 * TILE, 2),
+            (3 * TILE + 13, 2),
+            (200 * TILE, 1),
+            (200 * TILE + 5, 1),
+        ] {
+            // Tiles begin at the same elements in both directions: sums of whole numbers do not depend on them.
+            let whole = |x: &f64| if n > TILE && n % TILE > 0 { x.trunc() % 512.0 } else { *x };
+            let x: Vec<T> = elements(n * lines).iter().map(|x| whole(x).convert()).collect();
+            let turned =
+                |x: &[T]| -> Vec<T> { x.chunks(n).flat_map(|line| line.iter().rev().copied()).collect() };
+            let want = turned(&alone(by, &turned(&x), n, false));
+            let back = alone(by, &x, n, true);
+            assert_eq!(cast::bytes(&back), cast::bytes(&want), "{by:?} of {lines} x {n}, {}", T::DTYPE);
+        }
+    }
+
+    #[test]
+    fn both_directions_have_the_same_bits() {
+        for by in [Cumulation::Sum, Cumulation::Max, Cumulation::Min] {
+            both_directions::<f64>(by);
+            both_directions::<f32>(by);
+            both_directions::<bf16>(by);
+            both_directions::<i32>(by);
+        }
+        both_directions::<Complex<f64>>(Cumulation::Sum);
+        both_directions::<f32>(Cumulation::LogSumExp);
     }
 
     fn bits(x: &[f64]) -> Vec<u64> {

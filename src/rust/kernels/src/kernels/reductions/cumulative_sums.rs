@@ -19,7 +19,7 @@ use crate::kernels::math::Level;
 use crate::kernels::wide::{wide_loop, Loop};
 use num_complex::Complex;
 use std::marker::PhantomData;
-use std::ops::Add;
+use std::ops::{Add, Range};
 
 /// Elements of a tile that are summed by themselves.
 const GROUP: usize = 8;
@@ -37,32 +37,51 @@ pub(super) trait Carry: Element + Add<Output = Self> {
     /// The cumulative sums of whole groups, of as many elements of `x` or in place, with what comes before the
     /// tile and before them in it: gives what they carry.
     #[inline(always)]
-    fn groups<T: Element>(before: Self, carried: Self, x: Option<&[T]>, out: &mut [T]) -> Self {
-        one_by_one(before, carried, x, out)
+    fn groups<T: Element, const BACK: bool>(
+        before: Self,
+        carried: Self,
+        x: Option<&[T]>,
+        out: &mut [T],
+    ) -> Self {
+        one_by_one::<T, Self, BACK>(before, carried, x, out)
     }
     /// What whole groups carry.
     #[inline(always)]
-    fn carried<T: Element>(carried: Self, x: &[T]) -> Self {
-        one_by_one_total(carried, x)
+    fn carried<T: Element, const BACK: bool>(carried: Self, x: &[T]) -> Self {
+        one_by_one_total::<T, Self, BACK>(carried, x)
     }
 }
 
 /// [`Carry::groups`], group by group.
 #[inline(always)]
-fn one_by_one<T: Element, A: Carry>(before: A, carried: A, x: Option<&[T]>, out: &mut [T]) -> A {
+fn one_by_one<T: Element, A: Carry, const BACK: bool>(
+    before: A,
+    carried: A,
+    x: Option<&[T]>,
+    out: &mut [T],
+) -> A {
     taken(x, out);
-    out.chunks_exact_mut(GROUP).fold(carried, |carried, x| {
-        let sums = group(widened(x));
-        let base = before + carried;
-        x.iter_mut().zip(sums).for_each(|(x, sum)| *x = (base + sum).convert());
+    let each = |carried: A, x: &mut [T]| {
+        let sums = group(widened::<T, A, BACK>(x));
+        put::<T, A, BACK>(before + carried, sums, x);
         carried + sums[GROUP - 1]
-    })
+    };
+    if BACK {
+        out.rchunks_exact_mut(GROUP).fold(carried, each)
+    } else {
+        out.chunks_exact_mut(GROUP).fold(carried, each)
+    }
 }
 
 /// [`Carry::carried`], group by group.
 #[inline(always)]
-fn one_by_one_total<T: Element, A: Carry>(carried: A, x: &[T]) -> A {
-    x.chunks_exact(GROUP).fold(carried, |carried, x| carried + whole(widened(x)))
+fn one_by_one_total<T: Element, A: Carry, const BACK: bool>(carried: A, x: &[T]) -> A {
+    let each = |carried: A, x: &[T]| carried + whole(widened::<T, A, BACK>(x));
+    if BACK {
+        x.rchunks_exact(GROUP).fold(carried, each)
+    } else {
+        x.chunks_exact(GROUP).fold(carried, each)
+    }
 }
 
 macro_rules! carry {
@@ -86,32 +105,32 @@ carry! {
     f32 {}
     f64 {
         #[inline(always)]
-        fn groups<T: Element>(before: f64, carried: f64, x: Option<&[T]>, out: &mut [T]) -> f64 {
+        fn groups<T: Element, const BACK: bool>(before: f64, carried: f64, x: Option<&[T]>, out: &mut [T]) -> f64 {
             #[cfg(target_arch = "x86_64")]
             if Level::current() != Level::Portable {
                 // SAFETY: the processor has AVX2 at all levels but that one.
                 return unsafe {
                     match T::DTYPE {
-                        DType::F32 => group_sums::cumulate::<f32>(before, carried, x.map(elements), elements_mut(out)),
-                        _ => group_sums::cumulate::<f64>(before, carried, x.map(elements), elements_mut(out)),
+                        DType::F32 => group_sums::cumulate::<f32, BACK>(before, carried, x.map(elements), elements_mut(out)),
+                        _ => group_sums::cumulate::<f64, BACK>(before, carried, x.map(elements), elements_mut(out)),
                     }
                 };
             }
-            one_by_one(before, carried, x, out)
+            one_by_one::<T, f64, BACK>(before, carried, x, out)
         }
         #[inline(always)]
-        fn carried<T: Element>(carried: f64, x: &[T]) -> f64 {
+        fn carried<T: Element, const BACK: bool>(carried: f64, x: &[T]) -> f64 {
             #[cfg(target_arch = "x86_64")]
             if Level::current() != Level::Portable {
                 // SAFETY: as above.
                 return unsafe {
                     match T::DTYPE {
-                        DType::F32 => group_sums::total::<f32>(carried, elements(x)),
-                        _ => group_sums::total::<f64>(carried, elements(x)),
+                        DType::F32 => group_sums::total::<f32, BACK>(carried, elements(x)),
+                        _ => group_sums::total::<f64, BACK>(carried, elements(x)),
                     }
                 };
             }
-            one_by_one_total(carried, x)
+            one_by_one_total::<T, f64, BACK>(carried, x)
         }
     }
 }
@@ -150,41 +169,63 @@ fn whole<A: Carry>(x: [A; GROUP]) -> A {
     ((x[7] + x[6]) + (x[5] + x[4])) + ((x[3] + x[2]) + (x[1] + x[0]))
 }
 
-/// The elements of a group.
+/// The elements of a group, the last one first if `BACK`.
 #[inline(always)]
-fn widened<T: Element, A: Carry>(x: &[T]) -> [A; GROUP] {
+fn widened<T: Element, A: Carry, const BACK: bool>(x: &[T]) -> [A; GROUP] {
     let mut wide = [A::NOTHING; GROUP];
-    wide.iter_mut().zip(x).for_each(|(wide, x)| *wide = x.convert());
+    let len = x.len();
+    x.iter().enumerate().for_each(|(i, x)| wide[if BACK { len - 1 - i } else { i }] = x.convert());
     wide
 }
 
-/// The cumulative sums of a tile, of as many elements or in place, with what comes before it; its total.
-struct Tile<'a, T, A>(A, Option<&'a [T]>, &'a mut [T]);
+/// Stores the results of a group, sums behind what comes before it, in the order of [`widened`].
+#[inline(always)]
+fn put<T: Element, A: Carry, const BACK: bool>(base: A, sums: [A; GROUP], x: &mut [T]) {
+    let len = x.len();
+    x.iter_mut().enumerate().for_each(|(i, x)| {
+        *x = (base + sums[if BACK { len - 1 - i } else { i }]).convert();
+    });
+}
 
-impl<T: Element, A: Carry> Loop for Tile<'_, T, A> {
+/// Whole groups and the rest, which is taken last.
+#[inline(always)]
+fn cut<const BACK: bool>(len: usize) -> [Range<usize>; 2] {
+    let rest = len % GROUP;
+    if BACK {
+        [rest..len, 0..rest]
+    } else {
+        [0..len - rest, len - rest..len]
+    }
+}
+
+/// The cumulative sums of a tile, of as many elements or in place, with what comes before it; its total.
+struct Tile<'a, T, A, const BACK: bool>(A, Option<&'a [T]>, &'a mut [T]);
+
+impl<T: Element, A: Carry, const BACK: bool> Loop for Tile<'_, T, A, BACK> {
     type Made = A;
     #[inline(always)]
     fn run(self) -> A {
         let Tile(before, x, out) = self;
-        let whole = out.len() / GROUP * GROUP;
-        let (groups, rest) = out.split_at_mut(whole);
-        let carried = A::groups(before, A::NOTHING, x.map(|x| &x[..whole]), groups);
-        taken(x.map(|x| &x[whole..]), rest);
-        let sums = group(widened(rest));
-        rest.iter_mut().zip(sums).for_each(|(x, sum)| *x = (before + carried + sum).convert());
+        let [groups, rest] = cut::<BACK>(out.len());
+        let of = |range: &Range<usize>| x.map(|x| &x[range.clone()]);
+        let carried = A::groups::<T, BACK>(before, A::NOTHING, of(&groups), &mut out[groups.clone()]);
+        let (from, rest) = (of(&rest), &mut out[rest]);
+        taken(from, rest);
+        let sums = group(widened::<T, A, BACK>(rest));
+        put::<T, A, BACK>(before + carried, sums, rest);
         carried + sums[GROUP - 1]
     }
 }
 
 /// The total of a tile.
-struct Total<'a, T, A>(&'a [T], PhantomData<A>);
+struct Total<'a, T, A, const BACK: bool>(&'a [T], PhantomData<A>);
 
-impl<T: Element, A: Carry> Loop for Total<'_, T, A> {
+impl<T: Element, A: Carry, const BACK: bool> Loop for Total<'_, T, A, BACK> {
     type Made = A;
     #[inline(always)]
     fn run(self) -> A {
-        let (groups, rest) = self.0.split_at(self.0.len() / GROUP * GROUP);
-        A::carried(A::NOTHING, groups) + whole(widened(rest))
+        let [groups, rest] = cut::<BACK>(self.0.len());
+        A::carried::<T, BACK>(A::NOTHING, &self.0[groups]) + whole(widened::<T, A, BACK>(&self.0[rest]))
     }
 }
 
@@ -225,7 +266,13 @@ impl<T: Element, A: Carry> Way<T> for Sums<A> {
 
     #[inline(never)]
     fn tile(state: &mut A::Sum, x: Option<&[T]>, out: &mut [T]) {
-        let total = wide_loop(Tile(A::total(state), x, out));
+        let total = wide_loop(Tile::<T, A, false>(A::total(state), x, out));
+        A::take(state, total);
+    }
+
+    #[inline(never)]
+    fn tile_back(state: &mut A::Sum, x: Option<&[T]>, out: &mut [T]) {
+        let total = wide_loop(Tile::<T, A, true>(A::total(state), x, out));
         A::take(state, total);
     }
 
@@ -239,6 +286,10 @@ impl<T: Element, A: Carry> Way<T> for Sums<A> {
     }
 
     fn parts() -> Option<Parts<T, A::Sum, A>> {
-        Some((|x| wide_loop(Total(x, PhantomData)), A::take))
+        Some((|x| wide_loop(Total::<T, A, false>(x, PhantomData)), A::take))
+    }
+
+    fn parts_back() -> Option<Parts<T, A::Sum, A>> {
+        Some((|x| wide_loop(Total::<T, A, true>(x, PhantomData)), A::take))
     }
 }

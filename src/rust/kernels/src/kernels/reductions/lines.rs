@@ -1,7 +1,7 @@
 //! The lines of a value along an axis, cumulated: each by itself, one line by several threads, or neighbours
 //! together. All of it is compiled for each size of elements.
 
-use super::way::{in_order, tiles_of, AnyParts, Lines, Together, Walk, Word, NO_STATE, NO_TOTAL, TOGETHER};
+use super::way::{tiles_of, AnyParts, Lines, Order, Together, Walk, Word, NO_STATE, NO_TOTAL, TOGETHER};
 use crate::dtype::Element;
 use crate::growth::{collect, table, with_table};
 use crate::kernels::threads::{pool, threads};
@@ -15,30 +15,24 @@ const FEW: usize = 8;
 /// The estimated time per element, in picoseconds.
 const ELEMENT: usize = 400;
 
-/// Elements of a piece of work for a thread, about.
-const PIECE: usize = 1 << 16;
+/// Elements of a piece of work for a thread, about: of 8 bytes, a fraction of its second-level cache.
+const PIECE: usize = 1 << 14;
+
+/// Elements of a line from which on threads share it: below, one takes less time than its totals do.
+const MIN_SHARED: usize = 1 << 17;
 
 impl Lines {
     /// One line in two passes: the totals of its tiles, and with these the pieces by themselves.
     fn shared<T: Element>(self, walk: &Walk<T>, x: Option<&[T]>, out: &mut [T], parts: AnyParts<T>) {
         let (total, take) = parts;
+        let Order { tile, .. } = *walk.order(self.reverse);
         let mut totals = table(NO_TOTAL, self.n.div_ceil(TILE));
         let from = x.unwrap_or(out);
         let work = self.n.saturating_mul(ELEMENT);
         pool::for_each_chunk(&mut totals, PIECE / TILE, work / 2, |i, totals| {
-            let mut turned = [T::default(); TILE];
-            for (j, out) in totals.iter_mut().enumerate() {
-                let tile = &from[(i * PIECE + j * TILE)..];
-                let tile = &tile[..tile.len().min(TILE)];
-                stop::work(tile.len());
-                *out = if self.reverse {
-                    let turned = &mut turned[..tile.len()];
-                    turned.iter_mut().zip(tile.iter().rev()).for_each(|(to, x)| *to = *x);
-                    total(turned)
-                } else {
-                    total(tile)
-                };
-            }
+            let piece = &from[i * PIECE..];
+            stop::work(PIECE);
+            totals.iter_mut().zip(piece.chunks(TILE)).for_each(|(out, x)| *out = total(x));
         });
         // The state before each piece.
         let mut state = NO_STATE;
@@ -60,7 +54,7 @@ impl Lines {
         pool::for_each_chunk(out, PIECE, work, |i, out| {
             let mut state = states[i];
             let x = x.map(|x| &x[i * PIECE..][..out.len()]);
-            self.line(x, out, |x, out| (walk.tile)(&mut state, x, out));
+            self.line(x, out, |x, out| tile(&mut state, x, out));
         });
     }
 
@@ -109,7 +103,7 @@ impl Lines {
                     let places = out[rows.clone()].iter().step_by(self.inner);
                     line.iter_mut().zip(places).for_each(|(to, x)| *to = *x);
                     stop::work(line.len());
-                    in_order(self.reverse, line, |x| (walk.tile)(&mut state, None, x));
+                    (walk.order(self.reverse).tile)(&mut state, None, line);
                     let places = out[rows].iter_mut().step_by(self.inner);
                     places.zip(&*line).for_each(|(to, x)| *to = *x);
                 }
@@ -122,7 +116,9 @@ impl Lines {
         let Lines { n, inner, .. } = self;
         let slab = n * inner;
         let work = out.len().saturating_mul(ELEMENT);
-        if let (1, true, Some(parts)) = (inner, out.len() / n < threads() && n >= 2 * PIECE, walk.parts) {
+        if let (1, true, Some(parts)) =
+            (inner, out.len() / n < threads() && n >= MIN_SHARED, walk.order(self.reverse).parts)
+        {
             for (i, line) in out.chunks_mut(n).enumerate() {
                 self.shared(walk, x.map(|x| &x[i * n..][..n]), line, parts);
             }

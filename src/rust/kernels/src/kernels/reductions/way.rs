@@ -18,6 +18,13 @@ pub(super) trait Way<T: Element>: 'static {
     /// The elements of the next tile of a line, from as many of `x`, or in place. Not inlined: two functions of
     /// a [`Walk`] call it.
     fn tile(state: &mut Self::State, x: Option<&[T]>, out: &mut [T]);
+    /// As [`Way::tile`], from the last element to the first.
+    fn tile_back(state: &mut Self::State, x: Option<&[T]>, out: &mut [T]) {
+        taken(x, out);
+        out.reverse();
+        Self::tile(state, None, out);
+        out.reverse();
+    }
     /// As [`Way::tile`], of up to [`TOGETHER`] lines side by side; `None` if that is no faster than one by one.
     fn together() -> Option<Together<T, Self::State>> {
         None
@@ -26,6 +33,10 @@ pub(super) trait Way<T: Element>: 'static {
     /// make them.
     fn parts() -> Option<Parts<T, Self::State, Self::Total>> {
         None
+    }
+    /// As [`Way::parts`], with the bits of [`Way::tile_back`]: the same if the order of elements changes no total.
+    fn parts_back() -> Option<Parts<T, Self::State, Self::Total>> {
+        Self::parts()
     }
 }
 
@@ -49,9 +60,10 @@ pub(super) struct Lines {
 impl Lines {
     /// Consecutive lines, one after the other.
     fn along<T: Element, W: Way<T>>(self, x: Option<&[T]>, out: &mut [T]) {
+        let tile = if self.reverse { W::tile_back } else { W::tile };
         for (i, line) in out.chunks_mut(self.n).enumerate() {
             let mut state = W::start();
-            self.line(x.map(|x| &x[i * self.n..][..line.len()]), line, |x, out| W::tile(&mut state, x, out));
+            self.line(x.map(|x| &x[i * self.n..][..line.len()]), line, |x, out| tile(&mut state, x, out));
         }
     }
 
@@ -63,14 +75,8 @@ impl Lines {
         mut run: impl FnMut(Option<&[T]>, &mut [T]),
     ) {
         for tile in tiles_of(out.len(), self.reverse) {
-            let (x, out) = (x.map(|x| &x[tile.clone()]), &mut out[tile.clone()]);
-            stop::work(out.len());
-            if self.reverse {
-                taken(x, out);
-                in_order(true, out, |out| run(None, out));
-            } else {
-                run(x, out);
-            }
+            stop::work(tile.len());
+            run(x.map(|x| &x[tile.clone()]), &mut out[tile.clone()]);
         }
     }
 }
@@ -99,13 +105,20 @@ pub(super) struct Walk<T> {
     pub(super) size: usize,
     /// Makes states of [`Way::start`].
     pub(super) start: fn(&mut [Word]),
-    /// [`Way::tile`].
-    pub(super) tile: fn(&mut [Word], Option<&[T]>, &mut [T]),
     /// [`Lines::along`].
     pub(super) along: fn(Lines, Option<&[T]>, &mut [T]),
     /// [`Way::together`].
     pub(super) together: Option<Together<T, Word>>,
-    /// [`Way::parts`].
+    /// From the first element to the last, and back.
+    orders: [Order<T>; 2],
+}
+
+/// What a [`Walk`] does along a line in one direction.
+#[derive(Clone, Copy)]
+pub(super) struct Order<T> {
+    /// [`Way::tile`] or [`Way::tile_back`].
+    pub(super) tile: fn(&mut [Word], Option<&[T]>, &mut [T]),
+    /// [`Way::parts`] or [`Way::parts_back`].
     pub(super) parts: Option<AnyParts<T>>,
 }
 
@@ -136,10 +149,6 @@ impl<T: Element> Walk<T> {
                 // SAFETY: words of which nothing is read yet.
                 unsafe { held(states) }.fill(MaybeUninit::new(W::start()));
             },
-            tile: |state, x, out| {
-                // SAFETY: a state that `start` made.
-                W::tile(unsafe { &mut held(state)[0] }, x.map(elements), elements_mut(out));
-            },
             along: |lines, x, out| lines.along::<E, W>(x.map(elements), elements_mut(out)),
             together: W::together().map(|_| -> Together<T, Word> {
                 |states, rows| {
@@ -152,27 +161,57 @@ impl<T: Element> Walk<T> {
                     }
                 }
             }),
-            parts: W::parts().map(|_| -> AnyParts<T> {
-                (
-                    |x| {
-                        let mut any = NO_TOTAL;
-                        if let Some((total, _)) = W::parts() {
-                            let total = total(elements(x));
-                            // SAFETY: words of which nothing is read yet.
-                            unsafe { held(&mut any) }.fill(MaybeUninit::new(total));
-                        }
-                        any
+            orders: [
+                Order {
+                    tile: |state, x, out| {
+                        // SAFETY: a state that `start` made.
+                        W::tile(unsafe { &mut held(state)[0] }, x.map(elements), elements_mut(out));
                     },
-                    |state, total| {
-                        if let Some((_, take)) = W::parts() {
-                            let mut total = *total;
-                            // SAFETY: a state that `start` made, and a total of the function above.
-                            unsafe { take(&mut held(state)[0], held(&mut total)[0]) };
-                        }
+                    parts: W::parts().map(|_| -> AnyParts<T> {
+                        (|x| any_total(W::parts(), x), |state, total| any_take(W::parts(), state, total))
+                    }),
+                },
+                Order {
+                    tile: |state, x, out| {
+                        // SAFETY: as above.
+                        W::tile_back(unsafe { &mut held(state)[0] }, x.map(elements), elements_mut(out));
                     },
-                )
-            }),
+                    parts: W::parts_back().map(|_| -> AnyParts<T> {
+                        (
+                            |x| any_total(W::parts_back(), x),
+                            |state, total| any_take(W::parts_back(), state, total),
+                        )
+                    }),
+                },
+            ],
         }
+    }
+
+    /// What it does in one direction.
+    pub(super) fn order(&self, reverse: bool) -> &Order<T> {
+        &self.orders[usize::from(reverse)]
+    }
+}
+
+/// The total of a tile as words.
+#[inline]
+fn any_total<T: Element, E: Element, S, O: Copy>(parts: Option<Parts<E, S, O>>, x: &[T]) -> AnyTotal {
+    let mut any = NO_TOTAL;
+    if let Some((total, _)) = parts {
+        let total = total(elements(x));
+        // SAFETY: words of which nothing is read yet.
+        unsafe { held(&mut any) }.fill(MaybeUninit::new(total));
+    }
+    any
+}
+
+/// Has a state take a total.
+#[inline]
+fn any_take<E, S, O: Copy>(parts: Option<Parts<E, S, O>>, state: &mut [Word], total: &AnyTotal) {
+    if let Some((_, take)) = parts {
+        let mut total = *total;
+        // SAFETY: a state that `start` made, and a total of the function above.
+        unsafe { take(&mut held(state)[0], held(&mut total)[0]) };
     }
 }
 
@@ -203,16 +242,5 @@ pub(super) fn tiles_of(n: usize, reverse: bool) -> impl Iterator<Item = Range<us
 pub(super) fn taken<T: Element>(x: Option<&[T]>, out: &mut [T]) {
     if let Some(x) = x {
         out.copy_from_slice(x);
-    }
-}
-
-/// Gives a tile of a line with its elements in the order in which they are taken.
-pub(super) fn in_order<T>(reverse: bool, x: &mut [T], run: impl FnOnce(&mut [T])) {
-    if reverse {
-        x.reverse();
-    }
-    run(x);
-    if reverse {
-        x.reverse();
     }
 }
