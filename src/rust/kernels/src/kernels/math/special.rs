@@ -10,6 +10,7 @@ mod bessel_first;
 mod bessel_many;
 mod bessel_second;
 mod beta;
+mod counts;
 mod densities;
 mod double;
 mod incomplete_beta;

@@ -2,6 +2,7 @@
 //! are those of the functions of one point.
 
 use super::beta::{beta, lbeta};
+use super::counts;
 use super::double::{fractions, Double, HALF_LOG_2_PI};
 use super::incomplete_beta::{log_beta_constant, log_beta_density};
 use super::incomplete_gamma::{log_gamma_constant, log_gamma_density};
@@ -188,7 +189,7 @@ impl<const BETA: bool> Vectored for Densities<'_, BETA> {
     }
 }
 
-/// Whole numbers up to this one are few enough that what is made of them is kept.
+/// Whole numbers up to this one are few enough that what is made of two of them is kept.
 const FEW: f64 = 32.0;
 
 impl Points {
@@ -201,12 +202,13 @@ impl Points {
 
     /// Takes parameters and points, and tells which ones are rare, a bit for each, and whether parameters are few.
     #[inline(always)]
-    fn take(
+    fn take<const BETA: bool>(
         &mut self,
         count: usize,
         at: impl Fn(usize) -> [f64; 3],
         is_common: impl Fn([f64; 3]) -> bool,
     ) -> (u64, bool) {
+        let few = if BETA { FEW } else { counts::LARGEST as f64 };
         let (mut left_out, mut are_few, first) = (0u64, true, at(0));
         for i in 0..count {
             let mut point = at(i);
@@ -216,7 +218,7 @@ impl Points {
             }
             let [a, b, x] = point;
             (self.a[i], self.b[i], self.x[i]) = (a, b, x);
-            let is_kept = |x: f64, first: f64| x == first || (x.trunc() == x && x <= FEW);
+            let is_kept = |x: f64, first: f64| x == first || (x <= few && f64::from(x as u32) == x);
             are_few &= is_kept(a, first[0]) && is_kept(b, first[1]);
         }
         (left_out, are_few)
@@ -259,7 +261,7 @@ fn densities<const BETA: bool>(
     let mut last = ([f64::NAN; 2], Double(0.0, 0.0));
     for (part, out) in out.chunks_mut(TOGETHER).enumerate() {
         let (at, count) = (|i: usize| at(part * TOGETHER + i), out.len());
-        let (mut left_out, are_few) = points.take(count, at, &is_common);
+        let (mut left_out, are_few) = points.take::<BETA>(count, at, &is_common);
         if !are_few {
             points.make_constants::<BETA>(count);
         }
@@ -330,7 +332,7 @@ fn of_logarithms(
     for (part, out) in out.chunks_mut(TOGETHER).enumerate() {
         let (at, count) = (|i: usize| [a[part * TOGETHER + i], b[part * TOGETHER + i], 0.5], out.len());
         let (left_out, _) =
-            points.take(count, at, |[a, b, _]| is_usual_parameter(a) && is_usual_parameter(b));
+            points.take::<true>(count, at, |[a, b, _]| is_usual_parameter(a) && is_usual_parameter(b));
         points.make_constants::<true>(count);
         let made = &points.constants;
         for (i, out) in out.iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! The regularised incomplete gamma functions: DLMF 8.2.
 
+use super::counts;
 use super::double::{total, two_product, two_sum, Double, HALF_LOG_2_PI};
 use super::inverse::{At, Interval, Target, LARGEST, SMALLEST, STEPS};
 use super::memo::Memo;
@@ -10,6 +11,7 @@ use super::parts::{
 use super::quadrature::{means, Exponent};
 use super::sums::{at, by_ratios, polynomial};
 use crate::kernels::math::incomplete_coefficients::{UNIFORM, UPPER};
+use std::sync::OnceLock;
 
 /// `x^a e^-x / gamma(a + 1)`, for positive numbers.
 fn prefix(a: f64, x: f64) -> Product {
@@ -329,8 +331,9 @@ pub fn log_gamma_density(a: f64, x: f64) -> f64 {
 /// What the logarithm of the density is more than `(a - 1) log(x) - x`, or from [`PLAIN`] on than
 /// `(a - 1) log(x / a) + a - x`.
 pub(super) fn log_gamma_constant(a: f64) -> Double {
+    static OF_COUNTS: OnceLock<[Double; counts::LARGEST + 1]> = OnceLock::new();
     thread_local!(static CONSTANTS: Memo<Double> = const { Memo::new() });
-    let of = |a: f64, _| {
+    let of = |a: f64| {
         let log = Double::from(a).log();
         if a < FAR {
             return log - Double::from(gamma1p(a.into())).log();
@@ -343,5 +346,6 @@ pub(super) fn log_gamma_constant(a: f64) -> Double {
             rest - half
         }
     };
-    CONSTANTS.with(|constants| constants.get(a, 0.0, of))
+    counts::at(&OF_COUNTS, a, of)
+        .unwrap_or_else(|| CONSTANTS.with(|constants| constants.get(a, 0.0, |a, _| of(a))))
 }

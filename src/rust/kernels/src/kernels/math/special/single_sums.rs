@@ -7,6 +7,7 @@
 //! functions of doubles.
 
 use super::beta::{beta, lbeta, lchoose};
+use super::counts;
 use super::incomplete_beta::log_beta_density;
 use super::incomplete_gamma::log_gamma_density;
 use crate::kernels::math::exp::exp;
@@ -39,7 +40,8 @@ fn term<V: Doubles>(x: V) -> Sized<V> {
 /// The logarithm of the gamma function of a positive number, as a term.
 #[inline(always)]
 pub(super) fn lgamma<V: Doubles>(x: V) -> Sized<V> {
-    term(positive_lgamma::<V, false>(x))
+    let (is_count, bits) = counts::of_lanes(x);
+    term(if V::any(!is_count) { positive_lgamma::<V, false>(x) } else { counts::lgamma(bits) })
 }
 
 /// Its negative.
