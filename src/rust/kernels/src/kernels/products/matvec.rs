@@ -28,6 +28,9 @@ const TOGETHER: usize = 2048;
 /// Elements of the matrix in a piece of work for a thread.
 const PIECE: usize = 1 << 17;
 
+/// Bytes of a matrix from which on it comes from memory.
+const FAR: usize = 1 << 22;
+
 /// About how long a byte of the matrix takes, in picoseconds, if it is in a cache: what comes from memory is
 /// shared anyway.
 pub const BYTE: usize = 16;
@@ -38,8 +41,13 @@ pub(super) fn matvec<F: Vectors>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
     if k == 0 || m == 0 {
         return out.fill(F::of(0.0));
     }
-    let group = group(matrix, k);
-    let size = (PIECE / k.min(TILE)).min(m.div_ceil(threads())).next_multiple_of(group);
+    let (group, size) = match far_rows(matrix, k, m) {
+        Some(rows) => (rows, rows),
+        None => {
+            let group = group(matrix, k);
+            (group, (PIECE / k.min(TILE)).min(m.div_ceil(threads())).next_multiple_of(group))
+        }
+    };
     let picoseconds = (k * m).saturating_mul(BYTE * size_of::<F>());
     if k <= TILE {
         return pool::for_each_chunk(out, size, picoseconds, |i, out| {
@@ -63,6 +71,14 @@ pub(super) fn matvec<F: Vectors>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
         }
     });
     out.chunks_mut(group).zip(sums.chunks(group * count)).for_each(|(out, sums)| add_partial_sums(sums, out));
+}
+
+/// Results that are computed together, and in a piece of work, if columns are contiguous and come from memory: as many as
+/// are read well, or as few as threads can share.
+fn far_rows<F>(matrix: Matrix<F>, k: usize, m: usize) -> Option<usize> {
+    let is_far = matrix.strides[0] == 1 && (k * m).saturating_mul(size_of::<F>()) > FAR;
+    let each = if k.div_ceil(TILE) < threads() { m.div_ceil(threads()).next_multiple_of(COLUMNS) } else { m };
+    is_far.then_some(each.min(m).min(lane_sums::FAR_BLOCK))
 }
 
 /// Results that are computed together.
@@ -265,7 +281,20 @@ mod tests {
 
     #[test]
     fn bits_do_not_depend_on_the_way_the_matrix_lies() {
-        for (m, k) in [(1, 5000), (7, 63), (7, 64), (1030, 90), (33, 1024), (5, 3001), (2100, 1), (3, 0)] {
+        for (m, k) in [
+            (1, 5000),
+            (7, 63),
+            (7, 64),
+            (1030, 90),
+            (33, 1024),
+            (5, 3001),
+            (2100, 1),
+            (3, 0),
+            // From memory.
+            (2500, 1100),
+            (4500, 300),
+            (70, 20_000),
+        ] {
             let x: Vec<f32> = (0..m * k).map(|i| ((i * 7919) % 1013) as f32 / 1013.0 - 0.5).collect();
             let v: Vec<f32> = (0..k).map(|i| ((i * 31) % 97) as f32 / 97.0 - 0.5).collect();
             let mut turned = vec![0f32; m * k];
