@@ -43,8 +43,8 @@ simplified <- function(answers, higher = FALSE) {
   sizes <- unique(lapply(answers, dim))
   each <- if (higher && length(sizes) == 1L && !is.null(sizes[[1L]])) sizes[[1L]] else size
   out <- nv_reshape(out, c(each, length(answers)))
-  if (length(each) == 1L) out <- with_dimnames(out, list(names(answers[[1L]]), names(answers)))
-  from_r(out)
+  first <- if (length(each) == 1L) list(names(answers[[1L]])) else dimnames(answers[[1L]])
+  from_r(with_dimnames(out, c(first %||% vector("list", length(each)), list(names(answers)))))
 }
 
 # Whether one of the subscripts of `[` is traced. One alone needs no text: a loop of R takes thousands.

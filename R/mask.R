@@ -21,7 +21,7 @@
 #'   matrix of logicals and a matrix with a row of positions for each element select elements. `NA` becomes
 #'   NaN; it is an error where integers or logicals are assigned.
 #' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`.
-#' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply replicate
+#' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply asplit replicate
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.

@@ -174,7 +174,7 @@ test_that("arguments that do not fit are refused by name", {
   refused(diag(m, 2), "nrow")
   refused(diag(x, -1), "nrow")
   refused(diag(nv_tensor(array(0, c(2, 2, 2)))), "x")
-  refused(sweep(m, 3, 1), "margin")
+  refused(sweep(m, 3, 1), "MARGIN")
   refused(sweep(m, 1, x), "STATS")
   refused(sweep(m, 1, "a"), "STATS")
   refused(append(x, 1, NA), "after")
