@@ -160,7 +160,7 @@ rep.AnvilValue <- function(x, ...) {
 rep_len.AnvilValue <- function(x, length.out) {
   if (is_traced(length.out)) abort_concrete("rep_len()", length.out)
   positions <- by_base(refused(rep_len(seq_along(x), length.out)))
-  taken(x, positions)
+  unname(taken(x, positions))
 }
 
 #' @rdname base-functions
@@ -171,7 +171,7 @@ rep.int.AnvilValue <- function(x, times, ...) {
   check_dots(...)
   if (is_traced(times)) abort_concrete("rep.int()", times)
   positions <- by_base(refused(rep.int(seq_along(x), times)))
-  taken(x, positions)
+  unname(taken(x, positions))
 }
 
 #' @rdname base-functions
