@@ -90,9 +90,9 @@
 #'   show a tensor.
 #' * Functions of one argument of the operators' kind keep the dtype: sums and products of small integers
 #'   wrap, `!x` and `x & y` of integers are bitwise, and refused for floats.
-#' * A function that computes doubles and keeps the attributes, as `log(2, x)` of integers, gives a vector
-#'   that is no tensor of that dtype: it is refused where it is used next. Take `as_array(x)`, or convert to a
-#'   float.
+#' * A function that computes doubles and keeps the attributes, as `log(2, x)` of integers, gives a tensor of
+#'   `f64`. `i64`, `ui32` and `ui64` have doubles as elements, too: what is computed of these is refused where
+#'   it is used next, unless it is whole. Take `as_array(x)`, or convert to a float.
 #' * `sort()` keeps NaN, as the last elements, which R leaves out by default: the size of a result is known
 #'   before its elements are. With NaN `median()` and `quantile()` are NaN. Names are dropped, as by all that
 #'   computes. See [nv_sort()] and [nv_quantile()].
