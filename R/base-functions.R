@@ -23,8 +23,8 @@
 #' * order: `sort median quantile unique rank`; and positions, which are R's integers outside of a trace, and
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
-#'   aperm drop dim<- length<- split na.omit diag embed toeplitz outer %o% sweep proportions prop.table`, and
-#'   `crossprod tcrossprod kronecker scale cov2cor`;
+#'   aperm drop dim<- length<- split split<- na.omit diag embed toeplitz outer %o% sweep proportions`, and
+#'   `prop.table crossprod tcrossprod kronecker scale cov2cor`;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.
@@ -172,6 +172,15 @@ rep.int.AnvilValue <- function(x, times, ...) {
   if (is_traced(times)) abort_concrete("rep.int()", times)
   positions <- by_base(refused(rep.int(seq_along(x), times)))
   unname(taken(x, positions))
+}
+
+# As in R, the values decide the type: the means of groups of integers, which `ave()` assigns so, are floats.
+#' @export
+`split<-.AnvilValue` <- function(x, f, drop = FALSE, ..., value) {
+  check_dots(..., .known = c("", "sep", "lex.order"))
+  values <- Filter(is_operand, if (is.list(value)) unclass(value) else list(value))
+  x <- do.call(nv_promote_to_common, c(list(x), unname(values)))[[1L]]
+  by_base(base::`split<-.default`(x, f, drop, ..., value = value))
 }
 
 #' @rdname base-functions

@@ -87,6 +87,24 @@ mask_calls <- list(
     do.call(what, reached_elements(args, parent.frame()), quote, envir)
   },
 
+  # A function that is taken by its name is reached as one that is called by it.
+  get = function(x, pos = -1L, envir = if (identical(pos, -1L)) frame else as.environment(pos), mode = "any",
+                 inherits = TRUE) {
+    frame <- parent.frame()
+    value <- get(x, envir = envir, mode = mode, inherits = inherits)
+    if (is.function(value)) reached(value, frame) else value
+  },
+
+  match.fun = function(FUN, descend = TRUE) {
+    frame <- parent.frame()
+    # R looks for a name where the function is called from that asks; the traced one is called by us.
+    from <- parent.frame(2L)
+    if (identical(topenv(from), topenv())) from <- parent.env(frame)
+    found <- if (is.character(FUN) && length(FUN) == 1L) get0(FUN, from, mode = "function")
+    if (!is.null(found)) return(as_by_name(found, FUN, frame))
+    reached(own_call("match.fun", sys.call(), frame), frame)
+  },
+
   lapply = function(X, FUN, ...) {
     frame <- parent.frame()
     FUN <- reached(match.fun(FUN), frame)
@@ -121,9 +139,12 @@ mask_calls <- list(
     # A name of one value is none of the result, other than for sapply().
     if (length(FUN.VALUE) == 1L) answers <- lapply(answers, unname)
     out <- simplified(answers, !is.null(dim(FUN.VALUE)))
-    # What axes are called, R drops here.
-    if (!is.null(names(dimnames(out)))) dimnames(out) <- unname(dimnames(out))
-    of_type(out, FUN.VALUE)
+    # The names of `FUN.VALUE` are those of the result, if it has any. What axes are called, R drops here.
+    names <- unname(dimnames(out) %||% vector("list", ndims(out)))
+    of_value <- if (is.null(dim(FUN.VALUE))) list(names(FUN.VALUE)) else dimnames(FUN.VALUE)
+    if (length(names) > 1L && !all(vapply(of_value, is.null, NA))) names[seq_along(of_value)] <- of_value
+    if (length(names) > 1L) out <- with_dimnames(unname(out), names)
+    of_type(from_r(out), FUN.VALUE)
   },
 
   mapply = function(FUN, ..., MoreArgs = NULL, SIMPLIFY = TRUE, USE.NAMES = TRUE) {

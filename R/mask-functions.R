@@ -347,6 +347,8 @@ mask_packages <- list(
 
 as_by_name <- function(value, name, frame) {
   if (!is.function(value)) return(value)
+  # One of the user's of the same name is none of R's.
+  if (!is.primitive(value) && !is_of_package(value)) return(reached(value, frame))
   own <- if_it_fails(r_function(name), NULL)
   if (!identical(value, own)) return(reached(value, frame))
   mask_functions[[name]] %||% if (is_generic_here(name)) get(name, topenv()) else value

@@ -4,7 +4,11 @@
 
 without_times <- function(name) {
   what <- paste0(name, "()")
-  function(x, ...) abort_concrete(what, x)
+  known <- c("", names(formals(utils::getS3method(name, "default", envir = asNamespace("stats")))))
+  function(x, ...) {
+    check_dots(..., .known = known)
+    abort_concrete(what, x)
+  }
 }
 
 #' @importFrom stats time
