@@ -23,8 +23,8 @@
 #' * order: `sort median quantile unique rank`; and positions, which are R's integers outside of a trace, and
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
-#'   aperm drop dim<- length<- split na.omit diag embed toeplitz outer %o% sweep proportions prop.table`, and
-#'   `crossprod tcrossprod kronecker scale cov2cor`;
+#'   aperm drop dim<- length<- split split<- na.omit diag embed toeplitz outer %o% sweep proportions`, and
+#'   `prop.table crossprod tcrossprod kronecker scale cov2cor`;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.
@@ -90,9 +90,9 @@
 #'   show a tensor.
 #' * Functions of one argument of the operators' kind keep the dtype: sums and products of small integers
 #'   wrap, `!x` and `x & y` of integers are bitwise, and refused for floats.
-#' * A function that computes doubles and keeps the attributes, as `log(2, x)` of integers, gives a vector
-#'   that is no tensor of that dtype: it is refused where it is used next. Take `as_array(x)`, or convert to a
-#'   float.
+#' * A function that computes doubles and keeps the attributes, as `log(2, x)` of integers, gives a tensor of
+#'   `f64`. `i64`, `ui32` and `ui64` have doubles as elements, too: what is computed of these is refused where
+#'   it is used next, unless it is whole. Take `as_array(x)`, or convert to a float.
 #' * `sort()` keeps NaN, as the last elements, which R leaves out by default: the size of a result is known
 #'   before its elements are. With NaN `median()` and `quantile()` are NaN. Names are dropped, as by all that
 #'   computes. See [nv_sort()] and [nv_quantile()].
@@ -160,7 +160,7 @@ rep.AnvilValue <- function(x, ...) {
 rep_len.AnvilValue <- function(x, length.out) {
   if (is_traced(length.out)) abort_concrete("rep_len()", length.out)
   positions <- by_base(refused(rep_len(seq_along(x), length.out)))
-  taken(x, positions)
+  unname(taken(x, positions))
 }
 
 #' @rdname base-functions
@@ -171,7 +171,16 @@ rep.int.AnvilValue <- function(x, times, ...) {
   check_dots(...)
   if (is_traced(times)) abort_concrete("rep.int()", times)
   positions <- by_base(refused(rep.int(seq_along(x), times)))
-  taken(x, positions)
+  unname(taken(x, positions))
+}
+
+# As in R, the values decide the type: the means of groups of integers, which `ave()` assigns so, are floats.
+#' @export
+`split<-.AnvilValue` <- function(x, f, drop = FALSE, ..., value) {
+  check_dots(..., .known = c("", "sep", "lex.order"))
+  values <- Filter(is_operand, if (is.list(value)) unclass(value) else list(value))
+  x <- do.call(nv_promote_to_common, c(list(x), unname(values)))[[1L]]
+  by_base(base::`split<-.default`(x, f, drop, ..., value = value))
 }
 
 #' @rdname base-functions

@@ -175,7 +175,7 @@ sweep <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRUE, ...) {
 sweep.AnvilValue <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRUE, ...) {
   FUN <- function_of(FUN)
   sizes <- dim(x)
-  MARGIN <- checked_margin(MARGIN, length(sizes))
+  MARGIN <- checked_margin(MARGIN, x, "MARGIN")
   if (!is_operand(STATS)) abort_arg("STATS", "a tensor, or an R number, vector or array", describe(STATS))
   wanted <- sizes[MARGIN]
   if (length(STATS) != 1L && length(STATS) != prod(wanted)) {
@@ -192,9 +192,18 @@ sweep.AnvilValue <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRUE, .
   FUN(x, stats, ...)
 }
 
-checked_margin <- function(margin, rank) {
+# Axes by number, or by what `names(dimnames(x))` call them.
+checked_margin <- function(margin, x, arg = "margin") {
+  rank <- length(dim(x))
+  if (is.character(margin)) {
+    called <- names(dimnames(x))
+    if (!all(margin %in% called)) {
+      abort_arg(arg, paste("axes from 1 to", rank, "or names of `dimnames(x)`"), describe(margin))
+    }
+    margin <- match(margin, called)
+  }
   ok <- is_numeric(margin) && length(margin) && all(margin %in% seq_len(rank)) && !anyDuplicated(margin)
-  if (!ok) abort_arg("margin", paste("axes from 1 to", rank, "each once"), describe(margin))
+  if (!ok) abort_arg(arg, paste("axes from 1 to", rank, "each once"), describe(margin))
   as.integer(margin)
 }
 
@@ -205,7 +214,7 @@ marginSums <- function(x, margin = NULL) UseMethod("marginSums", among(x))
 #' @export
 marginSums.AnvilValue <- function(x, margin = NULL) {
   if (!length(margin)) return(sum(x))
-  margin <- checked_margin(margin, ndims(x))
+  margin <- checked_margin(margin, x)
   rest <- setdiff(seq_len(ndims(x)), margin)
   out <- if (length(rest)) sum(x, axes = rest) else x
   if (is.unsorted(margin)) nv_transpose(out, base::rank(margin)) else out

@@ -237,9 +237,22 @@ order.AnvilValue <- function(..., na.last = TRUE, decreasing = FALSE, method = c
       na.last = na.last, decreasing = decreasing, method = method
     )))))
   }
-  if (!isTRUE(na.last)) abort_arg("na.last", "TRUE in a traced function", describe(na.last))
+  if (!isTRUE(na.last) && !isFALSE(na.last)) {
+    abort_arg("na.last", "TRUE or FALSE in a traced function", describe(na.last))
+  }
   keys <- lapply(keys, function(x) if (is_value(x)) as_vector(x) else as_operand(sorting_key(x)))
+  if (!na.last) {
+    decreasing <- as.vector(rbind(FALSE, rep_len(decreasing, length(keys))))
+    keys <- do.call(base::c, lapply(keys, nan_first))
+  }
   do.call(nv_order, c(unname(keys), list(decreasing = decreasing)))
+}
+
+# Two keys in the place of one, by which NaN comes first.
+nan_first <- function(key) {
+  # Integers have none.
+  if (!is_float(dtype(key))) return(list(nv_eq(key, key), key))
+  list(!nv_is_nan(key), nv_ifelse(nv_is_nan(key), 0, key))
 }
 
 # Numbers in the order of R's strings, factors, dates and the like.

@@ -15,6 +15,11 @@ advice_on_series <- paste(
   "them."
 )
 
+advice_on_times <- paste(
+  "The times of a series stay outside: take them there, and give them as an argument, `f(x, time(x))`. The",
+  "positions of elements are `seq_along(x)`."
+)
+
 labels_of_factor <- paste(
   "A program has no text: `f == \"a\"` is where a factor has this label, `as.integer(f)` are the numbers of",
   "its `levels(f)`, and `as.numeric(levels(f))[f]` the numbers that these say."
@@ -56,6 +61,8 @@ instead_of <- c(
   `||` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
   isTRUE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
   isFALSE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
+  time = advice_on_times, start = advice_on_times, end = advice_on_times, frequency = advice_on_times,
+  deltat = advice_on_times, cycle = advice_on_times,
   window = advice_on_series, lag = advice_on_series, decompose = advice_on_series, stl = advice_on_series,
   HoltWinters = advice_on_series, arima = advice_on_series,
   stopifnot = "A program cannot stop on a value: check arguments before it runs.",

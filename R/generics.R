@@ -25,8 +25,8 @@
 #' Differences from R numbers: dtypes follow [common_dtype()]; `&`, `|` and `!` on integers are bitwise;
 #' integers divided by 0 with `%/%` give -1, or the largest value of an unsigned dtype, and `x %% 0L` is `x`,
 #' where R has `NA`. `sum()`, `prod()`, `+` and `-` count booleans, as R does; their product is a boolean.
-#' Complex tensors have no order, as in R: `<` and its like, rounding, `sign()` and `max()` refuse them. Where
-#' a function has a branch cut, the sign of a zero says on which side of the cut a number is, as in C99; base
+#' Complex tensors have no order, as in R: `<` and its like, `floor()`, `sign()`, `max()` refuse them. Where a
+#' function has a branch cut, the sign of a zero says on which side of the cut a number is, as in C99; base
 #' R does so for some functions only.
 #'
 #' @section Reductions: `sum()`, `prod()`, `max()`, `min()`, `range()`, `any()`, `all()` and `mean()` reduce

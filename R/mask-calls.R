@@ -45,20 +45,35 @@ is_reduction <- function(f) {
 }
 
 # Answers for each position along some axes of these sizes and names, as apply() puts them together.
-over_margin <- function(answers, sizes, simplify, names) {
+over_margin <- function(answers, sizes, simplify, names, rest = NULL) {
   size <- unique(lengths(answers))
   if (!isTRUE(simplify) || length(size) != 1L || any(vapply(answers, is.list, NA))) {
-    if (length(sizes) > 1L) dim(answers) <- sizes
-    return(answers)
+    if (length(sizes) > 1L) return(array(answers, sizes, names))
+    return(setNames(answers, names[[1L]]))
   }
   out <- unname(joined(unname(answers)))
   if (size != 1L) {
     of_each <- lapply(answers, base::names)
-    same <- length(unique(of_each)) == 1L
-    names <- c(if (same) of_each[1L] else list(NULL), names %||% vector("list", length(sizes)))
+    first <- if (length(unique(of_each)) == 1L) of_each[1L] else list(NULL)
+    # As many as there were may be the same, so that R calls the axis what it was.
+    if (!is.null(base::names(rest)) && length(first[[1L]]) == length(rest[[1L]])) {
+      base::names(first) <- base::names(rest)[1L]
+    }
+    names <- c(first, names %||% vector("list", length(sizes)))
     sizes <- c(size, sizes)
   }
   from_r(with_names(if (length(sizes) > 1L) nv_reshape(out, sizes) else out, names))
+}
+
+# The parts of an array at each position along these axes, in the order of R's arrays.
+parts_of_margin <- function(x, margin) {
+  sizes <- dim(x)
+  rest <- setdiff(seq_along(sizes), margin)
+  columns <- nv_reshape(nv_transpose(x, c(rest, margin)), c(prod(sizes[rest]), prod(sizes[margin])))
+  lapply(seq_len(ncol(columns)), function(i) {
+    one <- columns[, i]
+    with_names(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, dimnames(x)[rest])
+  })
 }
 
 mask_calls <- list(
@@ -70,6 +85,24 @@ mask_calls <- list(
       if (!is.null(f) && !identical(f, reached(f, parent.frame()))) what <- reached(f, parent.frame())
     }
     do.call(what, reached_elements(args, parent.frame()), quote, envir)
+  },
+
+  # A function that is taken by its name is reached as one that is called by it.
+  get = function(x, pos = -1L, envir = if (identical(pos, -1L)) frame else as.environment(pos), mode = "any",
+                 inherits = TRUE) {
+    frame <- parent.frame()
+    value <- get(x, envir = envir, mode = mode, inherits = inherits)
+    if (is.function(value)) reached(value, frame) else value
+  },
+
+  match.fun = function(FUN, descend = TRUE) {
+    frame <- parent.frame()
+    # R looks for a name where the function is called from that asks; the traced one is called by us.
+    from <- parent.frame(2L)
+    if (identical(topenv(from), topenv())) from <- parent.env(frame)
+    found <- if (is.character(FUN) && length(FUN) == 1L) get0(FUN, from, mode = "function")
+    if (!is.null(found)) return(as_by_name(found, FUN, frame))
+    reached(own_call("match.fun", sys.call(), frame), frame)
   },
 
   lapply = function(X, FUN, ...) {
@@ -105,7 +138,13 @@ mask_calls <- list(
     }
     # A name of one value is none of the result, other than for sapply().
     if (length(FUN.VALUE) == 1L) answers <- lapply(answers, unname)
-    of_type(simplified(answers, !is.null(dim(FUN.VALUE))), FUN.VALUE)
+    out <- simplified(answers, !is.null(dim(FUN.VALUE)))
+    # The names of `FUN.VALUE` are those of the result, if it has any. What axes are called, R drops here.
+    names <- unname(dimnames(out) %||% vector("list", ndims(out)))
+    of_value <- if (is.null(dim(FUN.VALUE))) list(names(FUN.VALUE)) else dimnames(FUN.VALUE)
+    if (length(names) > 1L && !all(vapply(of_value, is.null, NA))) names[seq_along(of_value)] <- of_value
+    if (length(names) > 1L) out <- with_dimnames(unname(out), names)
+    of_type(from_r(out), FUN.VALUE)
   },
 
   mapply = function(FUN, ..., MoreArgs = NULL, SIMPLIFY = TRUE, USE.NAMES = TRUE) {
@@ -165,22 +204,21 @@ mask_calls <- list(
       call <- function(f) apply(X, MARGIN, f, ..., simplify = simplify)
       return(recorded(FUN, call, function(answers) {
         if (is.character(MARGIN)) MARGIN <- match(MARGIN, names(dimnames(X)))
-        over_margin(answers, dim(X)[MARGIN], simplify, dimnames(X)[MARGIN])
+        over_margin(answers, dim(X)[MARGIN], simplify, dimnames(X)[MARGIN], dimnames(X)[-MARGIN])
       }))
     }
-    sizes <- dim(X)
-    axes <- seq_along(sizes)
-    if (!is_numeric(MARGIN) || !length(MARGIN) || !all(MARGIN %in% axes)) {
-      abort_arg("MARGIN", paste("axes from 1 to", length(sizes)), describe(MARGIN))
-    }
-    rest <- setdiff(axes, MARGIN)
+    MARGIN <- checked_margin(MARGIN, X, "MARGIN")
+    rest <- setdiff(seq_along(dim(X)), MARGIN)
     if (is_reduction(FUN) && !...length() && !is.unsorted(MARGIN) && length(rest)) return(FUN(X, axes = rest))
-    columns <- nv_reshape(nv_transpose(X, c(rest, MARGIN)), c(prod(sizes[rest]), prod(sizes[MARGIN])))
-    answers <- lapply(seq_len(ncol(columns)), function(i) {
-      one <- columns[, i]
-      FUN(with_names(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, dimnames(X)[rest]), ...)
-    })
-    over_margin(answers, sizes[MARGIN], simplify, dimnames(X)[MARGIN])
+    answers <- lapply(parts_of_margin(X, MARGIN), FUN, ...)
+    over_margin(answers, dim(X)[MARGIN], simplify, dimnames(X)[MARGIN], dimnames(X)[rest])
+  },
+
+  asplit = function(x, MARGIN) {
+    x <- as_matrix_of_values(x)
+    if (!is_traced(x)) return(asplit(x, MARGIN))
+    MARGIN <- checked_margin(MARGIN, x, "MARGIN")
+    array(parts_of_margin(x, MARGIN), dim(x)[MARGIN], dimnames(x)[MARGIN])
   },
 
   rapply = function(object, f, classes = "ANY", deflt = NULL, how = c("unlist", "replace", "list"), ...) {

@@ -95,6 +95,29 @@ glm_families <- list(
   )
 )
 
+# What computes by ops what a function of a link or family of R's does, such as `binomial()$linkinv`; NULL of
+# any other function. R's are known by their code.
+family_function_of <- function(f) {
+  if (typeof(f) != "closure") return(NULL)
+  stats <- asNamespace("stats")
+  home <- environment(f)
+  if (identical(home, emptyenv())) return(NULL)
+  if (!identical(home, stats) && !identical(parent.env(home), stats)) return(NULL)
+  for (name in names(glm_links)) {
+    own <- stats::make.link(name)
+    link <- glm_links[[name]]
+    if (is_code_of(f, own$linkinv)) return(function(eta) link$mean(eta))
+    if (is_code_of(f, own$linkfun)) return(function(mu) link$of(mu))
+    if (is_code_of(f, own$mu.eta)) return(function(eta) link$slope(eta))
+  }
+  for (name in names(glm_families)) {
+    deviance <- glm_families[[name]]$deviance
+    if (is_code_of(f, get(name, stats)()$dev.resids)) return(function(y, mu, wt) deviance(y, mu, wt))
+  }
+}
+
+is_code_of <- function(f, g) identical(body(f), body(g)) && identical(formals(f), formals(g))
+
 # A family as R takes it, a function, its name or what it gives: R's own.
 family_of <- function(family, frame) {
   if (is.character(family) && length(family) == 1L) {

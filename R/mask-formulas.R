@@ -533,6 +533,8 @@ mask_formulas <- list(
     traced <- is_traced(x) || is_traced_frame(x) || !missing(by) && is_traced_grouping(by)
     if (!traced) return(own_call("aggregate", sys.call(), parent.frame()))
     FUN <- reached(match.fun(FUN), parent.frame())
+    # Of a series R makes groups by its times.
+    if (missing(by)) abort_arg("by", "a list of groups", "left out", advice_on_times)
     if (!is.list(by)) abort_arg("by", "a list of groups", describe(by))
     names <- names(by) %||% character(length(by))
     names[!nzchar(names)] <- paste0("Group.", seq_along(by))[!nzchar(names)]

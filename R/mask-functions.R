@@ -43,8 +43,8 @@ simplified <- function(answers, higher = FALSE) {
   sizes <- unique(lapply(answers, dim))
   each <- if (higher && length(sizes) == 1L && !is.null(sizes[[1L]])) sizes[[1L]] else size
   out <- nv_reshape(out, c(each, length(answers)))
-  if (length(each) == 1L) out <- with_dimnames(out, list(names(answers[[1L]]), names(answers)))
-  from_r(out)
+  first <- if (length(each) == 1L) list(names(answers[[1L]])) else dimnames(answers[[1L]])
+  from_r(with_dimnames(out, c(first %||% vector("list", length(each)), list(names(answers)))))
 }
 
 # Whether one of the subscripts of `[` is traced. One alone needs no text: a loop of R takes thousands.
@@ -347,6 +347,8 @@ mask_packages <- list(
 
 as_by_name <- function(value, name, frame) {
   if (!is.function(value)) return(value)
+  # One of the user's of the same name is none of R's.
+  if (!is.primitive(value) && !is_of_package(value)) return(reached(value, frame))
   own <- if_it_fails(r_function(name), NULL)
   if (!identical(value, own)) return(reached(value, frame))
   mask_functions[[name]] %||% if (is_generic_here(name)) get(name, topenv()) else value

@@ -4,17 +4,17 @@
 
 # ---- functions that R has made -----------------------------------------------------------------------------
 
-# A function that approxfun(), stepfun(), ecdf() or splinefun() of R's made of known points, as a copy that
-# computes by ops where it is given traced values; any other function as it is. The copy keeps class and
-# environment, in which methods such as knots() look for the points.
+# A function that approxfun(), stepfun(), ecdf() or splinefun() of R's made of known points, or one of a link
+# or family, as a copy that computes by ops where it is given traced values; any other function as it is. The
+# copy keeps class and environment, in which methods such as knots() look for the points.
 interpolating <- function(f) {
-  compute <- interpolation_of(f)
+  compute <- interpolation_of(f) %||% family_function_of(f)
   if (is.null(compute)) return(f)
   arguments <- lapply(names(formals(f)), as.name)
+  # Other arguments of what is made of points say how, and may be left out.
+  asks <- as.call(if (is.null(interpolation_of(f))) c(any_traced, arguments) else c(is_traced, arguments[1L]))
   kept <- attributes(f)
-  body(f) <- bquote(
-    if (.(is_traced)(.(arguments[[1L]]))) .(as.call(c(compute, arguments))) else .(body(f))
-  )
+  body(f) <- bquote(if (.(asks)) .(as.call(c(compute, arguments))) else .(body(f)))
   attributes(f) <- kept
   f
 }
@@ -23,7 +23,7 @@ interpolating <- function(f) {
 is_interpolating <- function(f) {
   code <- body(f)
   is.call(code) && identical(code[[1L]], quote(`if`)) && is.call(code[[2L]]) &&
-    identical(code[[2L]][[1L]], is_traced)
+    (identical(code[[2L]][[1L]], is_traced) || identical(code[[2L]][[1L]], any_traced))
 }
 
 # What computes by ops what such a function does, of its arguments; NULL of any other function.

@@ -352,9 +352,12 @@ mask_statistics <- list(
     }
     if (ndims(A) == 1L) return(joined(list(A, Sum = sum(A))))
     names <- dimnames(A) %||% list(NULL, NULL)
+    sizes <- dim(A)
     A <- unname(A)
+    # Where one axis has names, R's sums have one.
+    is_named <- !all(vapply(names, is.null, NA))
     for (axis in margin) {
-      if (!is.null(names[[axis]])) names[[axis]] <- c(names[[axis]], "Sum")
+      if (is_named) names[[axis]] <- c(names[[axis]] %||% character(sizes[axis]), "Sum")
       A <- nv_concatenate(A, nv_reduce_sum(A, axis, drop = FALSE), axis = axis)
     }
     from_r(with_names(A, names))

@@ -21,7 +21,7 @@
 #'   matrix of logicals and a matrix with a row of positions for each element select elements. `NA` becomes
 #'   NaN; it is an error where integers or logicals are assigned.
 #' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`.
-#' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply replicate
+#' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply asplit replicate
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.
@@ -98,7 +98,10 @@
 #' that are defined in the workspace, in other functions or, for a function of a package, in the same package;
 #' S3 methods among them. A function in a list or an environment is reached where it is called as
 #' `model$loss(x)` or `losses[[i]](x)`, where it is an argument, and where a masked function, such as
-#' `sapply()`, is given it. `stats::filter()` is what `filter()` is, and `stats::sd()` anvil's `sd()`.
+#' `sapply()`, is given it. So is one that `get()` or `match.fun()` takes by its name, and one of which
+#' `Vectorize()` or `Negate()` made another outside of the traced function. Functions of links and families,
+#' such as `binomial()$linkinv`, take traced values where `glm()` does. `stats::filter()` is what `filter()`
+#' is, and `stats::sd()` anvil's `sd()`.
 #' Functions of other packages see base R's functions: where they read a traced value, it is an error of
 #' class `anvil_error_concrete`, which names the function. A function of
 #' these names that is the user's own is never masked. A variable of the name hides no function in R, and
@@ -139,11 +142,11 @@ mask_functions <- with_users_methods(c(
   mask_statistics, mask_tests
 ))
 
-# A user's function with a mask, and so what it calls, and one that R made of points, see interpolating(); any
-# other function as it is. `masks` are those that there are, one for each enclosure.
+# A user's function with a mask, and so what it calls; one that R made of points, see interpolating(), or of a
+# user's function. Any other function as it is. `masks` are those that there are, one for each enclosure.
 masked <- function(f, masks = new_masks(f)) {
   home <- environment(f)
-  if (!is_masked_kind(f, masks)) return(interpolating(f))
+  if (!is_masked_kind(f, masks)) return(if (is_wrapper(f)) masked_wrapper(f, masks) else interpolating(f))
   if (!is.null(masks_of(home))) return(f)
   seen <- seen_from(home)
   mask <- mask_of(home, masks, variables_in(f, seen), seen)
@@ -195,6 +198,26 @@ is_masked_kind <- function(f, masks) {
   if (typeof(f) != "closure" || isS4(f) || is_jitted(f)) return(FALSE)
   if (!is_of_package(f)) return(TRUE)
   any(vapply(masks$homes, identical, NA, topenv(environment(f))))
+}
+
+# Whether R's Vectorize() or Negate() made a function of another one, outside of what is masked.
+is_wrapper <- function(f) {
+  if (typeof(f) != "closure") return(FALSE)
+  home <- environment(f)
+  if (identical(home, emptyenv()) || !identical(parent.env(home), .BaseNamespaceEnv)) return(FALSE)
+  if (identical(body(f), quote(!f(...)))) return(is.function(home$f))
+  is.function(home$FUN) && all(c("vectorize.args", "SIMPLIFY", "USE.NAMES") %in% names(home))
+}
+
+# A copy of it that calls the masked function, and for Vectorize() the mask's mapply().
+masked_wrapper <- function(f, masks) {
+  home <- list2env(as.list(environment(f), all.names = TRUE), parent = .BaseNamespaceEnv)
+  if (is.null(home$FUN)) home$f <- masked(home$f, masks) else {
+    home$FUN <- masked(home$FUN, masks)
+    home$mapply <- mask_functions$mapply
+  }
+  environment(f) <- home
+  f
 }
 
 # What the names of masked functions are to a function that is defined here.
@@ -298,7 +321,7 @@ bind_callees <- function(f, mask, masks) {
       is_masked <- if (is_masked_kind(value, masks)) {
         is.null(masks_of(environment(value)))
       } else {
-        !is.null(interpolation_of(value))
+        is_wrapper(value) || !is.null(interpolation_of(value))
       }
       if (is_masked) bind(name, value)
     }
@@ -340,17 +363,19 @@ methods_in <- function(env, names) {
 
 # What the code of a function says: the variables that it reads, but for its arguments, those that it assigns
 # by `<<-`, its strings, the generics in it, and whether it calls parts of lists or of environments, as
-# `model$loss(x)`.
+# `model$loss(x)` or `loss <- model$loss; loss(x)`.
 code_facts <- function(f) {
-  assigned <- read <- strings <- generics <- character()
+  assigned <- read <- strings <- generics <- called <- from_parts <- character()
   calls_parts <- FALSE
+  is_part <- function(code) is.call(code) && as.character(code[[1L]])[1L] %in% c("$", "[[", "@")
   visit <- function(code) {
     if (is.character(code)) strings <<- c(strings, code)
     if (is.symbol(code)) read <<- c(read, as.character(code))
     if (!is.call(code)) return()
     head <- code[[1L]]
+    if (is.symbol(head)) called <<- c(called, as.character(head))
     if (is.call(head)) {
-      if (as.character(head[[1L]])[1L] %in% c("$", "[[", "@")) calls_parts <<- TRUE
+      if (is_part(head)) calls_parts <<- TRUE
     } else if (identical(head, quote(`<<-`))) {
       target <- code[[2L]]
       while (is.call(target)) target <- target[[2L]]
@@ -362,6 +387,7 @@ code_facts <- function(f) {
     parts <- as.list(code)
     if (is.symbol(head)) {
       assigns <- as.character(head) %in% c("<-", "=", "<<-", "for") && is.symbol(code[[2L]])
+      if (assigns && is_part(code[[3L]])) from_parts <<- c(from_parts, as.character(code[[2L]]))
       parts <- parts[if (assigns) -(1:2) else -1L]
     }
     for (part in parts) if (!missing(part)) visit(part)
@@ -371,7 +397,7 @@ code_facts <- function(f) {
   read <- setdiff(read, names(formals(f)))
   list(
     assigned = assigned, read = read, strings = strings, generics = unique(generics),
-    calls_parts = calls_parts
+    calls_parts = calls_parts || any(from_parts %in% called)
   )
 }
 

@@ -12,9 +12,12 @@ known_digits <- function(digits) {
 #' @export
 round.AnvilValue <- function(x, digits = 0) {
   digits <- known_digits(digits)
+  if (inherits(dtype(x), "ComplexType")) {
+    return(with_names_of(nv_complex(round(nv_real(x), digits), round(nv_imag(x), digits)), x))
+  }
   if (digits == 0) return(nv_round(x))
   # What has no order is refused by the op.
-  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), c("ComplexType", "BooleanType"))) {
+  if (digits > 0 && !is_float(dtype(x)) || inherits(dtype(x), "BooleanType")) {
     return(nv_round(x))
   }
   if (!is_float(dtype(x))) return(round_integer(x, 10^-digits))

@@ -403,7 +403,7 @@ sweep.AnvilSelection <- function(x, MARGIN, STATS, FUN = "-", check.margin = TRU
   parts <- selected(x)
   check_one_axis(parts, "sweep()")
   sizes <- shape(parts$values)
-  MARGIN <- checked_margin(MARGIN, length(sizes))
+  MARGIN <- checked_margin(MARGIN, parts$values, "MARGIN")
   if (length(MARGIN) != 1L) abort_arg("MARGIN", "one axis of a selection", describe(MARGIN))
   if (MARGIN == parts$axis) {
     # A number for each selected position.

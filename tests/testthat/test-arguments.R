@@ -86,7 +86,8 @@ test_that("no method swallows an argument that it does not know", {
     )
     call_with <- function(generic, value) {
       others <- switch(
-        generic, "[<-" = , "[[<-" = list(1, value = 1), "[" = , "[[" = list(1), quantile = list(0.5),
+        generic, "[<-" = , "[[<-" = , "split<-" = list(1, value = 1), "[" = , "[[" = list(1),
+        quantile = list(0.5),
         all.equal = list(value), rowsum = list(rep(1, NROW(value))), findInterval = list(1),
         mahalanobis = list(0, diag(3)), split = list(1)
       )

@@ -80,3 +80,58 @@ test_that("a mask that is a tensor with elements selects as R's logicals do", {
   expect_error(jit(function(x) x[x > 0])(x), class = "anvil_error_arg", "nv_ifelse")
   expect_error(x[nv_tensor(c(TRUE, FALSE))], class = "anvil_error_index")
 })
+
+# ---- what the axes are called: names(dimnames(x)) ----------------------------------------------------------
+
+table <- matrix(c(4, 1, 1, 3), 2, dimnames = list(group = c("a", "b"), time = c("u", "v")))
+cube <- array(1:24 / 7, c(2, 3, 4), dimnames = list(p = c("x", "y"), q = NULL, r = letters[1:4]))
+
+# R's and ours have the same dimnames, at once and in a program.
+expect_called_as_in_r <- function(f, x) {
+  want <- dimnames(f(x))
+  label <- deparse1(body(f))
+  expect_identical(dimnames(user(f)(nv_tensor(x, "f64"))), want, label = label)
+  expect_identical(dimnames(jit(user(f))(x)), want, label = paste(label, "jitted"))
+}
+
+test_that("axes are called what R calls them", {
+  for (f in list(
+    function(x) t(x), function(x) aperm(x), function(x) x %*% x, function(x) crossprod(x),
+    function(x) tcrossprod(x), function(x) x[2:1, ], function(x) x[1, , drop = FALSE],
+    function(x) x %*% c(1, 2), function(x) head(x, 1), function(x) x[, 2:1] * 2,
+    function(x) x %*% unname(x), function(x) unname(x) + x, function(x) sweep(x, "group", 1:2),
+    function(x) prop.table(x, "time"),
+    # R forgets it here.
+    function(x) solve(x), function(x) solve(x, x), function(x) cov(x), function(x) cor(x), function(x) x[1, ],
+    function(x) chol2inv(x), function(x) cbind(x, 1)
+  )) {
+    if (!is.null(dim(f(table)))) expect_called_as_in_r(f, table) else
+      expect_identical(dimnames(jit(user(f))(table)), list(names(f(table))))
+  }
+  for (f in list(
+    function(x) x[, , "a"], function(x) x[1, , ], function(x) aperm(x, c(2, 1, 3)), function(x) colSums(x),
+    function(x) rowSums(x, dims = 2), function(x) marginSums(x, c("r", "p")), function(x) prop.table(x, "r"),
+    function(x) x[2:1, , c("d", "a")], function(x) x[, 1, , drop = FALSE]
+  )) expect_called_as_in_r(f, cube)
+})
+
+test_that("what axes are called is part of the signature", {
+  f <- jit(function(x) x * 2)
+  called <- function(names) {
+    x <- table
+    names(dimnames(x)) <- names
+    names(dimnames(f(x)))
+  }
+  expect_identical(called(c("group", "time")), c("group", "time"))
+  expect_identical(called(c("time", "group")), c("time", "group"))
+  expect_null(called(NULL))
+  expect_identical(called(c("group", "time")), c("group", "time"))
+  expect_identical(cache_info(f)$misses, 3L)
+})
+
+test_that("an axis that is called nothing so is an error", {
+  e <- expect_error(sweep(nv_tensor(table), "wave", 1:2), class = "anvil_error_arg", "wave")
+  expect_identical(e$arg, "MARGIN")
+  expect_match(conditionMessage(e), "names of `dimnames(x)`", fixed = TRUE)
+  expect_error(jit(user(function(x) apply(x, "wave", sum)))(table), class = "anvil_error_arg", "wave")
+})

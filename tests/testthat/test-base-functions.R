@@ -228,3 +228,16 @@ test_that("the help page lists the functions that have methods", {
   others <- c("%*%", "crossprod", "tcrossprod", "kronecker", "drop", "qr.Q", "qr.R", "qr.X")
   expect_identical(as.character(setdiff(listed, c(methods, others))), character())
 })
+
+test_that("ave() of integers gives means as they are", {
+  x <- c(3L, 1L, 4L, 2L)
+  g <- c(1, 1, 2, 2)
+  expect_equal(as.vector(ave(nv_tensor(x), g)), ave(x, g))
+  got <- nv_tensor(x)
+  split(got, g) <- list(c(0.5, 1), nv_tensor(c(7, 8)))
+  expect_equal(as.vector(got), c(0.5, 1, 7, 8))
+  split(x, g) <- list(c(0L, 1L), 7L)
+  got <- nv_tensor(c(3L, 1L, 4L, 2L))
+  split(got, g) <- list(c(0L, 1L), 7L)
+  expect_elements(got, x, "i32[4]")
+})

@@ -174,7 +174,7 @@ test_that("arguments that do not fit are refused by name", {
   refused(diag(m, 2), "nrow")
   refused(diag(x, -1), "nrow")
   refused(diag(nv_tensor(array(0, c(2, 2, 2)))), "x")
-  refused(sweep(m, 3, 1), "margin")
+  refused(sweep(m, 3, 1), "MARGIN")
   refused(sweep(m, 1, x), "STATS")
   refused(sweep(m, 1, "a"), "STATS")
   refused(append(x, 1, NA), "after")
@@ -223,7 +223,7 @@ test_that("what a program cannot know is refused in a trace, with what to write"
   refused(function(x) eigen(x, FALSE)$values, m, "symmetric", "no op")
   refused(function(x) diag(x[1]), x, "x", "diag(x, 1)")
   refused(function(x) tabulate(x), x, "nbins", "largest element")
-  refused(function(x) order(x, na.last = NA), x, "na.last", "TRUE")
+  refused(function(x) order(x, na.last = NA), x, "na.last", "TRUE or FALSE")
   refused(function(x) besselJ(x, 2), x, "nu", "0 or 1")
   refused(function(x) ifelse(x > 1, "a", 1), x, "yes", "factor(x > 0, labels = ")
   e <- condition_of(jit(user(function(x) which(x > 1)))(x))
@@ -403,4 +403,33 @@ test_that("embed() joins lagged columns, which are a view of the series", {
   expect_equal(as.vector(slope), 2 * x * c(1, 2, 3, 3, 3, 3, 3, 3, 2, 1))
   steps <- function(f) paste(format(explain_plan(f, nv_tensor(rep(0, 5000), "f64"))), collapse = " ")
   expect_no_match(steps(function(x) rowMeans(embed(x, 5))), "concatenate|copy|gather")
+})
+
+test_that("order() puts NaN first where it is told to", {
+  a <- c(3, NaN, 2, NaN, 2)
+  b <- c(1, 5, NaN, 4, 0)
+  check <- function(f, ...) expect_identical(as.vector(jit(user(f))(...)), f(...), label = deparse1(body(f)))
+  check(function(a) order(a, na.last = FALSE), a)
+  check(function(a, b) order(a, b, na.last = FALSE), a, b)
+  check(function(a, b) order(a, b, na.last = FALSE, decreasing = TRUE), a, b)
+  check(function(a, b) order(a, b, na.last = FALSE, decreasing = c(TRUE, FALSE), method = "radix"), a, b)
+  check(function(k, a) order(k, a, na.last = FALSE), c(1L, 1L, 2L, 2L, 1L), a)
+})
+
+test_that("rep_len() and rep.int() drop names, as R's do", {
+  x <- c(a = 1, b = 2)
+  for (f in list(function(x) rep_len(x, 3), function(x) rep.int(x, 2))) {
+    expect_identical(as.vector(jit(user(f))(x)), f(x))
+    expect_null(names(jit(user(f))(x)))
+    expect_null(names(f(nv_tensor(x))))
+  }
+})
+
+test_that("round() of complex numbers rounds both parts", {
+  z <- c(u = complex(real = 1.26, imaginary = -2.55), v = 0.5 + 1.5i)
+  for (digits in 0:1) {
+    got <- round(nv_tensor(z, "c128"), digits)
+    expect_equal(as.vector(got), unname(round(z, digits)))
+    expect_named(got, names(z))
+  }
 })

@@ -136,7 +136,7 @@ test_that("tracers and graphs of another session are refused, with advice", {
 test_that("a tensor whose attributes were changed is refused by all that reads it", {
   whole <- nv_tensor(c(1, 2.5, 3, 4), shape = c(2, 2), dtype = "f64")
   changed <- list(
-    dtype = list(NULL, "f65", c("f64", "f64"), NA_character_, 1, "i32", character(), list("f64"), foreign()),
+    dtype = list(NULL, "f65", c("f64", "f64"), NA_character_, 1, "i64", character(), list("f64"), foreign()),
     ambiguous = list(NA, 1, "a", c(TRUE, FALSE), logical(), list(TRUE), quote(a))
   )
   uses <- list(
@@ -151,7 +151,7 @@ test_that("a tensor whose attributes were changed is refused by all that reads i
     broken <- whole
     attr(broken, name) <- value
     # What R prints of a type needs no elements.
-    of_type <- identical(value, "i32")
+    of_type <- identical(value, "i64")
     for (use in if (of_type) uses[-3L] else uses) expect_s3_class(condition_of(use(broken)), "anvil_error")
   }
   # Elements that are as good as any, in another type of vector.

@@ -16,7 +16,7 @@ test_that("other results are refused, and leave no trace open", {
 })
 
 test_that("a traced value in a function that do.call() calls by itself is an error of ours", {
-  each <- Vectorize(function(x) x)
+  each <- local(function(x) do.call("mapply", list(function(v) v, x)), .BaseNamespaceEnv)
   for (run in list(jit(each), vmap(each), function(x) nv_map(each, x))) {
     expect_error(run(x), class = "anvil_error_concrete")
     expect_no_open_trace()

@@ -118,3 +118,29 @@ test_that("where R stops, all is NaN, and what is not taken is an error", {
   expect_error(jit(user(traced_epsilon))(mtcars), "glm.control", class = "anvil_error_concrete")
   refused(function(d) predict(glm(am ~ wt + offset(cyl), binomial, d), d), "offset")
 })
+
+test_that("functions of links and families take traced values", {
+  eta <- c(-0.5, 0.1, 0.9)
+  mu <- c(0.2, 0.5, 0.9)
+  y <- c(1, 0, 1)
+  check <- function(f, ...) {
+    f <- user_env(f, families = families)
+    given <- lapply(list(...), nv_tensor, dtype = "f64")
+    expect_equal(as.vector(do.call(jit(f), given)), f(...), tolerance = 1e-10, label = deparse1(body(f)))
+  }
+  families <- list(
+    binomial(), binomial("probit"), poisson(), poisson("identity"), gaussian(), Gamma(), Gamma("log")
+  )
+  for (k in seq_along(families)) {
+    families$one <- families[[k]]
+    check(function(eta) families$one$linkinv(eta), abs(eta))
+    check(function(eta) families$one$mu.eta(eta), abs(eta))
+    check(function(mu) families$one$linkfun(mu), mu)
+    check(function(mu) families$one$variance(mu) + 0 * mu, mu)
+    check(function(mu, y) sum(families$one$dev.resids(y, mu, c(1, 2, 1))), mu, y + 0.5 * (k > 5))
+  }
+  check(function(eta) { inverse <- binomial()$linkinv; inverse(eta) }, eta)
+  check(function(eta) make.link("logit")$linkinv(eta), eta)
+  slope <- gradient(function(eta) sum(binomial()$linkinv(eta)))(nv_tensor(eta, "f64"))$eta
+  expect_equal(as.vector(slope), binomial()$mu.eta(eta), tolerance = 1e-10)
+})

@@ -26,6 +26,9 @@ test_that("margins are added to tables", {
   expect_as_r(function(x) addmargins(table(c(1, 1, 2), c(1, 2, 2))) * x[1], r)
   named <- jit(user(function(m) addmargins(table(m[, 1] > 1, m[, 2] > 1))))(nv_tensor(m))
   expect_identical(dimnames(named), list(c("FALSE", "TRUE", "Sum"), c("FALSE", "TRUE", "Sum")))
+  # One axis with names is enough for R.
+  half <- matrix(c(1, 2, 3, 4), 2, dimnames = list(g = c("a", "b"), NULL))
+  expect_identical(dimnames(jit(user(function(m) addmargins(m)))(half)), dimnames(addmargins(half)))
   refused(function(m) addmargins(m, FUN = mean), m, "`sum`")
 })
 

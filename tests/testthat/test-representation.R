@@ -43,15 +43,15 @@ test_that("an ordinary vector with class and dtype is a tensor", {
 
 test_that("what does not fit its dtype is an error where it is used", {
   made <- function(data, dtype) structure(data, dim = length(data), dtype = dtype, class = class_of_tensors)
-  expect_error(made(c(1, 300), "i8") + 1L, class = "anvil_error_value")
+  expect_error(made(c(1L, 300L), "i8") + 1L, class = "anvil_error_value")
   expect_error(made(c(TRUE, NA), "i1") & TRUE, class = "anvil_error_value")
-  expect_error(made(1.5, "i32") + 1L, class = "anvil_error_value")
+  expect_error(made(1.5, "i64") + 1L, class = "anvil_error_value")
   expect_error(made(c(1, NA), "i64") + 1L, class = "anvil_error_value")
   expect_error(made(-1, "ui64") + 1L, class = "anvil_error_value")
   expect_error(made(1+2i, "f32") + 1L, class = "anvil_error")
   expect_error(made("a", "f32") + 1L, class = "anvil_error_arg")
   expect_error(made(1, "f33") + 1L, class = "anvil_error_arg")
-  expect_error(jit(identity)(made(1.5, "i32")), class = "anvil_error_value")
+  expect_error(jit(identity)(made(1.5, "ui32")), class = "anvil_error_value")
 })
 
 test_that("a copy is another tensor, whatever makes it", {
@@ -284,4 +284,25 @@ test_that("a boolean tensor is a mask, whose elements are known; a traced one is
   # A mask that is captured is known in a trace, too.
   mask <- nv_tensor(c(TRUE, FALSE, TRUE))
   expect_elements(jit(function(x) x[mask])(nv_tensor(c(3, 1, 2))), c(3, 2), "f32[2]")
+})
+
+test_that("doubles that R's C code makes of integers are doubles", {
+  # It keeps the attributes, the dtype among them.
+  for (dtype in c("i1", "i8", "i16", "i32", "ui8", "ui16")) {
+    x <- structure(c(1.5, 2, -3), class = class(nv_tensor(1)), dim = 3L, dtype = dtype)
+    expect_elements(x, c(1.5, 2, -3), "f64[3]")
+    expect_elements(x * 2L, c(3, 4, -6), "f64[3]")
+    expect_elements(jit(function(x) x + 1L)(x), c(2.5, 3, -2), "f64[3]")
+  }
+  expect_elements(structure(1:3, class = class(nv_tensor(1)), dim = 3L, dtype = "i1"), 1:3, "i32[3]")
+  expect_equal(as.vector(log(10, nv_tensor(c(2L, 4L)))), log(10, c(2, 4)))
+})
+
+test_that("models of counts in tensors are fitted as those of R's integers", {
+  x <- c(3, 1, 4, 1, 5, 9, 2, 6)
+  k <- c(3L, 7L, 5L, 0L, 2L, 1L, 4L, 4L)
+  fits <- user(function(x, k) {
+    list(coef(lm(k ~ x)), coef(glm(k ~ x, family = poisson)), residuals(lm(k ~ x)), summary(lm(k ~ x))$sigma)
+  })
+  expect_equal(lapply(fits(nv_tensor(x, "f64"), nv_tensor(k)), as.vector), lapply(fits(x, k), as.vector))
 })

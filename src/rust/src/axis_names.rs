@@ -1,8 +1,8 @@
 //! Names along the axes of tensors: the names of a vector, the `dimnames` of an array.
 //!
-//! They are a list with a character vector or `NULL` for each axis. A value without axes is one element, as a
-//! vector of R, and has a list of one name; R has it as `names`, those of others as `dimnames`. What ops make of
-//! them is in [`op_names`](crate::op_names).
+//! They are a list with a character vector or `NULL` for each axis; the list may have names itself, which say what
+//! the axes are. A value without axes is one element, as a vector of R, and has a list of one name; R has it as
+//! `names`, those of others as `dimnames`. What ops make of them is in [`op_names`](crate::op_names).
 
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -23,7 +23,37 @@ pub fn of(x: SEXP, scope: &Scope) -> Outcome {
     if names == nil() {
         return Ok(nil());
     }
-    list(&[names], scope)
+    crate::tree::list_of(&[names], scope)
+}
+
+/// The names along one axis, and what the axis is called.
+#[derive(Clone, Copy)]
+pub struct AxisNames {
+    /// A character vector, or `NULL`.
+    pub names: SEXP,
+    /// A string of R's, or `NULL`.
+    label: SEXP,
+}
+
+impl AxisNames {
+    pub fn none() -> Self {
+        AxisNames { names: nil(), label: nil() }
+    }
+
+    /// Those of one axis of a value whose names are these.
+    pub fn of(names: SEXP, axis: usize) -> Self {
+        AxisNames { names: along(names, axis), label: label(names, axis) }
+    }
+
+    /// These names, of an axis that is called nothing.
+    pub fn unlabelled(names: SEXP) -> Self {
+        AxisNames { names, label: nil() }
+    }
+
+    /// So many of the names, by their positions.
+    pub fn picked(self, count: usize, at: impl Fn(usize) -> usize, scope: &Scope) -> Outcome<Self> {
+        Ok(AxisNames { names: picked(self.names, count, at, scope)?, ..self })
+    }
 }
 
 /// Whether an object has names of either kind. This looks at its attributes once.
@@ -75,7 +105,10 @@ pub unsafe fn fitting(x: SEXP, names: SEXP) -> SEXP {
     // SAFETY: by the caller.
     unsafe {
         let longer = Rf_allocVector(VECSXP, sizes.len() as Length);
+        let longer = Rf_protect(longer);
         (0..count).for_each(|i| _ = SET_VECTOR_ELT(longer, i as Length, element(names, i)));
+        put_labels(longer, &(0..sizes.len()).map(|i| label(names, i)).collect::<Vec<_>>());
+        Rf_unprotect(1);
         longer
     }
 }
@@ -172,30 +205,80 @@ pub fn subset(names: SEXP, left: &[Left], scope: &Scope) -> Outcome {
     }
     let mut parts = Vec::new();
     for (i, left) in left.iter().enumerate() {
-        let own = along(names, i);
+        let own = AxisNames::of(names, i);
         match left {
             Left::Nothing => {}
             Left::All => parts.push(own),
-            Left::Some(_) | Left::Unknown if own == nil() => parts.push(own),
-            Left::Unknown => parts.push(nil()),
-            Left::Some(selection) => {
-                parts.push(picked(own, selection.len(), |i| selection.at(i), scope)?);
-            }
+            Left::Some(_) | Left::Unknown if own.names == nil() => parts.push(own),
+            Left::Unknown => parts.push(AxisNames { names: nil(), ..own }),
+            Left::Some(selection) => parts.push(own.picked(selection.len(), |i| selection.at(i), scope)?),
         }
     }
     listed(&parts, scope)
 }
 
-/// Names for the axes of a value; `NULL` if none has any.
-pub fn listed(parts: &[SEXP], scope: &Scope) -> Outcome {
-    if parts.iter().all(|&x| x == nil()) {
+/// Names for the axes of a value; `NULL` if none has any. As in R, the one axis of a vector is called nothing.
+pub fn listed(parts: &[AxisNames], scope: &Scope) -> Outcome {
+    if parts.iter().all(|part| part.names == nil()) {
         return Ok(nil());
     }
-    list(parts, scope)
+    let names: Vec<SEXP> = parts.iter().map(|part| part.names).collect();
+    let list = crate::tree::list_of(&names, scope)?;
+    if parts.len() > 1 {
+        let labels: Vec<SEXP> = parts.iter().map(|part| part.label).collect();
+        // SAFETY: inside `protected`; the scope keeps the list, and the strings are those of other names.
+        protected(|| unsafe { put_labels(list, &labels) })?;
+    }
+    Ok(list)
+}
+
+/// Says what the axes are called of which these are the names, unless all are called nothing.
+///
+/// # Safety
+/// May jump: only inside [`protected`]. There is a label for each element of the list, which is protected.
+unsafe fn put_labels(list: SEXP, labels: &[SEXP]) {
+    if labels.iter().all(|&label| label == nil()) {
+        return;
+    }
+    // SAFETY: by the caller.
+    unsafe {
+        let names = Rf_protect(Rf_allocVector(STRSXP, labels.len() as Length));
+        // What is allocated has empty strings.
+        for (i, &label) in labels.iter().enumerate().filter(|(_, &label)| label != nil()) {
+            SET_STRING_ELT(names, i as Length, label);
+        }
+        Rf_setAttrib(list, R_NamesSymbol, names);
+        Rf_unprotect(1);
+    }
+}
+
+/// What an axis is called of which these are the names, or `NULL`.
+fn label(names: SEXP, axis: usize) -> SEXP {
+    let labels = labels(names);
+    // SAFETY: a character vector with so many elements.
+    if axis < len(labels) {
+        unsafe { STRING_ELT(labels, axis as Length) }
+    } else {
+        nil()
+    }
+}
+
+/// What the axes are called of which these are the names: a character vector, or `NULL`.
+pub fn labels(names: SEXP) -> SEXP {
+    if kind(names) != VECSXP {
+        return nil();
+    }
+    // SAFETY: reads an attribute of a list.
+    let labels = attribute(names, unsafe { R_NamesSymbol });
+    if kind(labels) == STRSXP {
+        labels
+    } else {
+        nil()
+    }
 }
 
 /// So many of the names along an axis, by their positions.
-pub fn picked(own: SEXP, count: usize, at: impl Fn(usize) -> usize, scope: &Scope) -> Outcome {
+fn picked(own: SEXP, count: usize, at: impl Fn(usize) -> usize, scope: &Scope) -> Outcome {
     // SAFETY: inside `protected`; positions are those of the axis, which has as many names.
     let chosen = protected(|| unsafe {
         let out = Rf_protect(Rf_allocVector(STRSXP, count as Length));
@@ -207,14 +290,10 @@ pub fn picked(own: SEXP, count: usize, at: impl Fn(usize) -> usize, scope: &Scop
 }
 
 /// The names along one axis, or `NULL`.
-pub fn along(names: SEXP, axis: usize) -> SEXP {
+fn along(names: SEXP, axis: usize) -> SEXP {
     if kind(names) == VECSXP && axis < len(names) && kind(element(names, axis)) == STRSXP {
         element(names, axis)
     } else {
         nil()
     }
-}
-
-fn list(parts: &[SEXP], scope: &Scope) -> Outcome {
-    crate::tree::list_of(parts, scope)
 }

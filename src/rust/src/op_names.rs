@@ -3,7 +3,7 @@
 //! An op that is listed nowhere here drops them: a name is never wrong. The mechanism is called where results of ops
 //! are wrapped, if there is an operand with names.
 
-use crate::axis_names::{along, fitting, has, listed, of, picked, put, renamed, sizes};
+use crate::axis_names::{fitting, has, listed, of, put, renamed, sizes, AxisNames};
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::op::numbers;
@@ -77,26 +77,32 @@ impl Named<'_> {
     fn names(&self, out: SEXP, scope: &Scope) -> Outcome<Option<SEXP>> {
         let (first, rank) = (self.operands[0], sizes(out).len());
         // Of a vector no names are those of rows or columns.
-        let of_axis = |x: SEXP, axis: usize| -> Outcome {
-            Ok(if sizes(x).len() == 2 { along(of(x, scope)?, axis) } else { nil() })
+        let of_axis = |x: SEXP, axis: usize| -> Outcome<AxisNames> {
+            Ok(if sizes(x).len() == 2 { AxisNames::of(of(x, scope)?, axis) } else { AxisNames::none() })
         };
+        // What R computes of columns or unknowns, it does not say what they are called.
+        let unlabelled = |x: SEXP, axis: usize| of_axis(x, axis).map(|own| AxisNames::unlabelled(own.names));
+        let second = self.operands.get(1).copied().unwrap_or(first);
+        let by_columns = || listed(&[unlabelled(first, 1)?, unlabelled(second, 1)?], scope).map(Some);
         let table = |rows: usize, columns: usize| -> Outcome<Option<SEXP>> {
             if rank != 2 {
                 return Ok(None);
             }
-            let second = self.operands.get(1).copied().unwrap_or(first);
             listed(&[of_axis(first, rows)?, of_axis(second, columns)?], scope).map(Some)
         };
         match self.op {
             "matrix_product" | "matmul" => table(0, 1),
-            "crossprod" | "cov" | "cor" => table(1, 1),
+            "crossprod" => table(1, 1),
             "tcrossprod" => table(0, 0),
             // The unknowns are those of the columns.
             "solve" if rank == 1 && !self.is_set("adjoint")? => {
-                listed(&[of_axis(first, 1)?], scope).map(Some)
+                listed(&[unlabelled(first, 1)?], scope).map(Some)
             }
-            "solve" if !self.is_set("adjoint")? => table(1, 1),
-            "inverse" if rank == 2 => listed(&[of_axis(first, 1)?, of_axis(first, 0)?], scope).map(Some),
+            "solve" if rank == 2 && !self.is_set("adjoint")? => by_columns(),
+            "cov" | "cor" if rank == 2 => by_columns(),
+            "inverse" if rank == 2 => {
+                listed(&[unlabelled(first, 1)?, unlabelled(first, 0)?], scope).map(Some)
+            }
             "chol" if rank == 2 && !self.is_set("lower")? => Ok(Some(of(first, scope)?)),
             "transpose" | "reverse" | "static_slice" => self.moved(of(first, scope)?, scope).map(Some),
             "reshape" if sizes(first) == [1] && sizes(out) == [1] => Ok(Some(of(first, scope)?)),
@@ -118,7 +124,7 @@ impl Named<'_> {
     fn moved(&self, names: SEXP, scope: &Scope) -> Outcome {
         let sizes = sizes(self.operands[0]);
         let rank = sizes.len();
-        let own: Vec<SEXP> = (0..rank).map(|i| along(names, i)).collect();
+        let own: Vec<AxisNames> = (0..rank).map(|i| AxisNames::of(names, i)).collect();
         let each = |x: Option<Vec<f64>>, i: usize, default: f64| match x {
             Some(x) => x.get(if x.len() == 1 { 0 } else { i }).copied().unwrap_or(f64::NAN),
             None => default,
@@ -146,10 +152,10 @@ impl Named<'_> {
                 _ => (1, 1, size),
             };
             let at = |k: usize| (start as isize - 1 + k as isize * step) as usize;
-            parts.push(match own == nil() || len(own) != size {
-                true => nil(),
-                false if (start, step, count) == (1, 1, size) => own,
-                false => picked(own, count, at, scope)?,
+            parts.push(match own.names == nil() || (start, step, count) == (1, 1, size) {
+                true => own,
+                false if len(own.names) != size => AxisNames::none(),
+                false => own.picked(count, at, scope)?,
             });
         }
         if self.op == "transpose" {
@@ -168,9 +174,9 @@ impl Named<'_> {
         let whole = ints(attribute(self.operands[0], unsafe { R_DimSymbol })).len();
         let Some(axes) = self.axes("axes", whole)? else { return Ok(nil()) };
         let keeps = rank == whole;
-        let parts: Vec<SEXP> = (0..whole)
+        let parts: Vec<AxisNames> = (0..whole)
             .filter(|i| keeps || !axes.contains(i))
-            .map(|i| if axes.contains(&i) { nil() } else { along(names, i) })
+            .map(|i| if axes.contains(&i) { AxisNames::none() } else { AxisNames::of(names, i) })
             .collect();
         listed(&parts, scope)
     }

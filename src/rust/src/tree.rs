@@ -250,12 +250,13 @@ impl Flat {
             for i in 0..lists {
                 self.names_along(if kind(names) == VECSXP { element(names, i) } else { names });
             }
+            self.names_along(axis_names::labels(names));
             // The names of a vector of one axis are those of the axis.
             return;
         }
     }
 
-    /// Adds the names along one axis, or of rows, if there are any. Something in `names` keeps them alive.
+    /// Adds the names along one axis, of the axes or of rows, if there are any. Something in `names` keeps them alive.
     fn names_along(&mut self, names: SEXP) {
         let count = if kind(names) == STRSXP { len(names) } else { 0 };
         self.words.push(count as u64);

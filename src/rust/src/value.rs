@@ -141,6 +141,19 @@ pub fn sizes_of(x: SEXP) -> SEXP {
     }
 }
 
+/// The dtype of elements of a kind that vectors of the named dtype do not have. R's C code makes such: it computes
+/// doubles, and gives them all attributes of the integers that it was given. They are what they are.
+fn widened(kind: c_int, named: DType) -> Option<DType> {
+    let is_narrow =
+        |name: DType| matches!(name, DType::I8 | DType::I16 | DType::I32 | DType::UI8 | DType::UI16);
+    match (kind, named) {
+        (INTSXP, DType::I1) => Some(DType::I32),
+        (REALSXP, DType::I1) => Some(DType::F64),
+        (REALSXP, name) if is_narrow(name) => Some(DType::F64),
+        _ => None,
+    }
+}
+
 /// A tensor, checked.
 #[derive(Clone, Copy)]
 pub struct Tensor {
@@ -178,6 +191,8 @@ impl Tensor {
         let Some(ambiguous) = (if flag == nil() { Some(false) } else { flag_of(flag) }) else {
             return Err(broken("a broken flag"));
         };
+        let (dtype, ambiguous) =
+            widened(kind(object), dtype).map_or((dtype, ambiguous), |wide| (wide, false));
         let mut length = 1;
         if dim == nil() {
             let Ok(n) = c_int::try_from(len(object)) else { return Err(broken("no `dim`")) };

@@ -1,0 +1,52 @@
+# Times of series in a traced function. A traced value has not those of its argument, and R's functions would
+# count from 1 with a frequency of 1, which is wrong without a word. What `ts()` makes of it is none: R's
+# functions take its times.
+
+without_times <- function(name) {
+  what <- paste0(name, "()")
+  known <- c("", names(formals(utils::getS3method(name, "default", envir = asNamespace("stats")))))
+  function(x, ...) {
+    check_dots(..., .known = known)
+    abort_concrete(what, x)
+  }
+}
+
+#' @importFrom stats time
+#' @method time AnvilTracer
+#' @export
+time.AnvilTracer <- without_times("time")
+
+#' @importFrom stats start
+#' @method start AnvilTracer
+#' @export
+start.AnvilTracer <- without_times("start")
+
+#' @importFrom stats end
+#' @method end AnvilTracer
+#' @export
+end.AnvilTracer <- without_times("end")
+
+#' @importFrom stats frequency
+#' @method frequency AnvilTracer
+#' @export
+frequency.AnvilTracer <- without_times("frequency")
+
+#' @importFrom stats deltat
+#' @method deltat AnvilTracer
+#' @export
+deltat.AnvilTracer <- without_times("deltat")
+
+#' @importFrom stats cycle
+#' @method cycle AnvilTracer
+#' @export
+cycle.AnvilTracer <- without_times("cycle")
+
+#' @importFrom stats lag
+#' @method lag AnvilTracer
+#' @export
+lag.AnvilTracer <- without_times("lag")
+
+#' @importFrom stats window
+#' @method window AnvilTracer
+#' @export
+window.AnvilTracer <- without_times("window")
