@@ -38,6 +38,9 @@ fn elements_of_each_example() {
                  start_indices_batching_axes = 1, start_index_map = 2";
     let two = "slice_sizes = c(1, 1, 1), offset_axes = c(), collapsed_slice_axes = 2, operand_batching_axes = c(1, 3), \
                start_indices_batching_axes = c(2, 1), start_index_map = 2";
+    let middle =
+        "slice_sizes = c(1, 1), offset_axes = c(), collapsed_slice_axes = 2, operand_batching_axes = 1, \
+                  start_indices_batching_axes = 2, start_index_map = 2";
     for index in ["i32", "ui8", "i64"] {
         for (size, fits) in [(300, true), (200, false)] {
             for (value, indices, result, axes, at) in [
@@ -50,6 +53,11 @@ fn elements_of_each_example() {
                 (format!("{size}, 1"), "9, 1", "9, 1", last, 3),
                 (format!("50, {size}"), "50, 4", "50, 4", first, 3),
                 (format!("4, {size}, 5"), "5, 4, 6", "5, 4, 6", two, 4),
+                // More examples than a table of offsets has, which begin again, of one window and of some.
+                (format!("2100, {size}"), "2100, 2", "2100, 2", first, 3),
+                (format!("420, {size}"), "5, 420, 2", "5, 420, 2", middle, 4),
+                (format!("70, {size}"), "40, 70, 2", "40, 70, 2", middle, 4),
+                (format!("30, {size}"), "5, 30, 3", "5, 30, 3", middle, 4),
             ] {
                 for mode in ["", ", mode = \"clip\""] {
                     let axes = format!("{axes}, index_vector_axis = {at}");
@@ -59,6 +67,45 @@ fn elements_of_each_example() {
                     assert!(made.is_ok() || !fits && mode.is_empty(), "{text}");
                     let ops = line_ops(&text);
                     assert_eq!(ops, [["gather", "sub", "mul"]], "{text}");
+                }
+            }
+        }
+    }
+}
+
+/// A program with rows of a matrix of this type at indices of this one, and what is computed from them.
+fn rows(dtype: &str, [of, rows, columns]: [usize; 3], index: &str, mode: &str) -> String {
+    format!(
+        "<AnvilGraph>
+  Inputs:
+    %x: {dtype}[{of}, {columns}]
+    %i: {index}[{rows}]
+    %y: {dtype}[{rows}, {columns}]
+  Body:
+    %1: {dtype}[{rows}, {columns}] = gather [slice_sizes = c(1, {columns}), offset_axes = 2, collapsed_slice_axes = 1, \
+start_index_map = 1, index_vector_axis = 2, indices_are_sorted = FALSE{mode}] (%x, %i)
+    %2: {dtype}[{rows}, {columns}] = max(%1, %y)
+  Outputs:
+    %1: {dtype}[{rows}, {columns}]
+    %2: {dtype}[{rows}, {columns}]
+"
+    )
+}
+
+#[test]
+fn rows_of_matrices() {
+    let mut rng = Rng::new(9);
+    for dtype in ["f64", "f32", "i32", "i64", "ui16", "i8", "bf16"] {
+        for (size, fits) in [(300, true), (200, false)] {
+            for count in [0, 1, 70, 100, 150, 700] {
+                for columns in [1, 2, 3, 4, 6, 9, 16] {
+                    for index in ["i32", "i64", "ui8"] {
+                        for mode in ["", ", mode = \"clip\""] {
+                            let text = rows(dtype, [size, count, columns], index, mode);
+                            let made = check(&text, &mut rng);
+                            assert!(made.is_ok() || !fits && mode.is_empty(), "{text}");
+                        }
+                    }
                 }
             }
         }

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::exec::vm::{Kernel, Slices};
 use crate::graph::syntax::Parsed;
 use crate::kernels::memory::indexed::{load, Places, Starts, NOWHERE};
+use crate::kernels::memory::row_reads;
 use crate::shape::{join, Axis, Shape};
 use crate::tensor::{Aval, Layout, View, ViewMut};
 use std::ops::Range;
@@ -170,6 +171,11 @@ impl OpDef for Gather {
             return Some(WholeKernel { whole: 1, kernel: Box::new(move || Kernel::pick(x, indices, find)) });
         }
         let slices = slices(axis, (shape, layout), (index_shape, index_layout))?;
+        // Tiles are of one column each, and rows are read side by side in all columns at once.
+        if slices.column.is_some() && row_reads::is_worth(slices.count, size, shape.size() / size, x.bytes())
+        {
+            return None;
+        }
         Some(WholeKernel { whole: 2, kernel: Box::new(move || Kernel::slices(x, indices, slices, find)) })
     }
 

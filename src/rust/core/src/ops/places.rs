@@ -45,7 +45,8 @@ impl Along {
     }
 
     /// The places of indices, of which the first has this number, where the first element and the distance of the others are
-    /// given; those beyond 0 and `last` are moved. Returns whether none is.
+    /// given; those beyond 0 and `last` are moved. Returns whether none is. There are at most [`PICKS`] of them, and no fewer
+    /// windows of all examples.
     fn placed(
         &self,
         (places, indices): (&mut [u32], &[i32]),
@@ -56,15 +57,19 @@ impl Along {
         let &Along { each, count, apart } = self;
         // All places are below 2^32, and sums of their parts wrap to them.
         let (most, stride, apart) = (last.clamp(0, i32::MAX.into()) as i32, stride as u32, apart as u32);
-        if each == 1 && start % count.max(1) + places.len() <= count {
-            let first = (first as u32).wrapping_add(((start % count) as u32).wrapping_mul(apart));
+        if each < SHORT {
+            // A division by a few, of a number below 2^9, is a product with the reciprocal: 16 bits of it are exact.
+            let (within, from) = ((start % each.max(1)) as u32, (start / each.max(1) % count.max(1)) as u32);
+            let (reciprocal, count) = ((1 << 16) / each.max(1) as u32 + 1, count as u32);
             return wide(|| {
-                let (mut moved, mut here) = (0, first);
-                for (place, &index) in places.iter_mut().zip(indices) {
+                let mut moved = 0;
+                for (i, (place, &index)) in (within..).zip(places.iter_mut().zip(indices)) {
                     let at = index.max(0).min(most);
                     moved |= at ^ index;
+                    let example = from + ((i * reciprocal) >> 16);
+                    let example = if example < count { example } else { example.wrapping_sub(count) };
+                    let here = (first as u32).wrapping_add(example.wrapping_mul(apart));
                     *place = (at as u32).wrapping_mul(stride).wrapping_add(here);
-                    here = here.wrapping_add(apart);
                 }
                 moved == 0
             });
@@ -88,6 +93,60 @@ impl Along {
             moved == 0
         })
     }
+}
+
+/// Windows of an example that are few: the example of each is computed, not counted.
+const SHORT: usize = 32;
+
+/// Windows of all examples, at most, whose offsets are in a table: it stays in the first-level cache.
+const TABLE: usize = 2048;
+
+/// How far the elements of examples are behind each other: for windows in order, which begin again after so many, and after
+/// these for as many more as are found at a time. `None` if they are too many.
+fn offsets(first: isize, batches: &[Along]) -> Option<(usize, Vec<u32>)> {
+    // The axes of examples are nested, so that the period of the outermost is that of all.
+    let period = batches.iter().map(|along| along.each * along.count).max()?;
+    let nested = batches.iter().all(|along| period % (along.each * along.count).max(1) == 0);
+    if period == 0 || period > TABLE || !nested {
+        return None;
+    }
+    let mut offsets = vec![first; period + PICKS];
+    batches.iter().for_each(|along| along.add(0, &mut offsets));
+    Some((period, offsets.into_iter().map(|offset| offset as u32).collect()))
+}
+
+/// As [`clamped`], of places: `stride` elements apart, each from its offset on.
+fn offset<T: Element>(
+    (places, indices): (&mut [u32], &[T]),
+    last: i64,
+    stride: isize,
+    offsets: &[u32],
+) -> bool {
+    let (most, stride) = (last.max(0), stride as u32);
+    wide(|| {
+        let mut moved = 0;
+        for ((place, &index), &offset) in places.iter_mut().zip(indices).zip(offsets) {
+            let index = position(index);
+            let at = index.max(0).min(most);
+            moved |= at ^ index;
+            *place = (at as u32).wrapping_mul(stride).wrapping_add(offset);
+        }
+        moved == 0
+    })
+}
+
+/// As [`offset`], of indices as R has them, of half the bytes.
+fn offset_i32((places, indices): (&mut [u32], &[i32]), last: i64, stride: isize, offsets: &[u32]) -> bool {
+    let (most, stride) = (last.clamp(0, i32::MAX.into()) as i32, stride as u32);
+    wide(|| {
+        let mut moved = 0;
+        for ((place, &index), &offset) in places.iter_mut().zip(indices).zip(offsets) {
+            let at = index.max(0).min(most);
+            moved |= at ^ index;
+            *place = (at as u32).wrapping_mul(stride).wrapping_add(offset);
+        }
+        moved == 0
+    })
 }
 
 /// Adds `distance` of each index to the starts of windows; windows that do not fit are moved. Returns whether
@@ -198,7 +257,24 @@ pub(super) fn finder(
     clamps: bool,
 ) -> Find {
     let (check, last, at) = (check.clone(), size as i64 - 1, (axis, size, 1));
+    let known = if clamps { offsets(first, &batches) } else { None };
     Box::new(move |places, tile, start| {
+        if let Some((period, offsets)) = &known {
+            let offsets = &offsets[start % period..];
+            if indices == DType::I32 {
+                let indices = cast::slice::<i32>(tile);
+                if !offset_i32((places, indices), last, stride, offsets) {
+                    raise_outside(&check, indices, last, start, at);
+                }
+                return;
+            }
+            return dispatch_int!(indices, I => {
+                let indices = cast::slice::<I>(tile);
+                if !offset((places, indices), last, stride, offsets) {
+                    raise_outside(&check, indices, last, start, at);
+                }
+            });
+        }
         if (indices, stride, first) == (DType::I32, 1, 0) && batches.is_empty() {
             let indices = cast::slice::<i32>(tile);
             if !placed((places, indices), last, &(0..size), clamps) {

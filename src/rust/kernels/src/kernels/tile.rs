@@ -286,7 +286,21 @@ pub fn copy_run<T: Element>(x: &[T], out: &mut [T]) {
         ([a], [x]) => *a = *x,
         ([a, b], [x, y]) => (*a, *b) = (*x, *y),
         ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
+        (out, x) if out.len() <= 8 => copy_ends::<T, 4>(x, out),
+        (out, x) if out.len() <= 16 => copy_ends::<T, 8>(x, out),
         (out, x) => out.copy_from_slice(x),
+    }
+}
+
+/// Copies the first `N` elements, and the last ones: some twice, which are all that are there.
+#[inline(always)]
+fn copy_ends<T: Element, const N: usize>(x: &[T], out: &mut [T]) {
+    let (ends, firsts) = ((x.first_chunk::<N>(), x.last_chunk::<N>()), out.first_chunk_mut::<N>());
+    if let ((Some(first), Some(last)), Some(to)) = (ends, firsts) {
+        *to = *first;
+        if let Some(to) = out.last_chunk_mut::<N>() {
+            *to = *last;
+        }
     }
 }
 

@@ -21,8 +21,9 @@ impl Kernel {
             }
             let indices = w.slice::<u8>(0, w.len * width).chunks(PICKS * width);
             let new = w.slice::<u8>(1, w.len * own).chunks(PICKS * own);
+            let mut list = [0; PICKS];
             for ((indices, new), start) in indices.zip(new).zip((w.start..).step_by(PICKS)) {
-                let places = &mut [0; PICKS][..new.len() / own];
+                let places = &mut list[..new.len() / own];
                 find(places, indices, start);
                 bins.add(sums, start, places, new, &by);
             }

@@ -35,14 +35,28 @@ pub struct Slices {
     pub first: usize,
 }
 
+/// The largest of places.
+fn largest(places: &[u32]) -> usize {
+    wide(|| places.iter().fold(0, |last, &place| place.max(last))) as usize
+}
+
 /// The elements at places, which are compared with the number of elements all at once: a check of each takes as long as to
 /// read it.
 #[inline]
 fn take<T: Element>(x: &[T], places: &[u32], out: &mut [T]) {
-    let last = wide(|| places.iter().fold(0, |last, &place| place.max(last)));
-    assert!(places.is_empty() || (last as usize) < x.len(), "a place beyond the elements");
+    // SAFETY: none is beyond the largest.
+    unsafe { take_up_to(x, places, largest(places), out) }
+}
+
+/// As [`take`], of places up to `last`.
+///
+/// # Safety
+/// None of them is beyond it.
+#[inline]
+unsafe fn take_up_to<T: Element>(x: &[T], places: &[u32], last: usize, out: &mut [T]) {
+    assert!(places.is_empty() || last < x.len(), "a place beyond the elements");
     for (out, &place) in out.iter_mut().zip(places) {
-        // SAFETY: none is beyond the largest, which is there.
+        // SAFETY: none is beyond the last, which is there.
         *out = unsafe { *x.get_unchecked(place as usize) };
     }
 }
@@ -58,8 +72,9 @@ impl Kernel {
         let run = Box::new(move |w: &Window| {
             let x = w.whole::<T>(0);
             let indices = w.slice::<u8>(1, w.len * width).chunks(PICKS * width);
+            let mut list = [0; PICKS];
             for (i, (out, indices)) in w.write::<T>().chunks_mut(PICKS).zip(indices).enumerate() {
-                let places = &mut [0; PICKS][..out.len()];
+                let places = &mut list[..out.len()];
                 find(places, indices, w.start + i * PICKS);
                 take(x, places, out);
             }
@@ -89,12 +104,14 @@ impl Kernel {
             if all {
                 find(0, &mut buffer[..count]);
             }
-            let (mut at, mut out) = (w.start, w.write::<T>());
+            let last_of_all = if all { largest(&buffer[..count]) } else { 0 };
+            // Counted from here on: divisions take as long as to read some elements.
+            let (mut within, mut number) = (w.start % line, w.start / line % count);
+            let (mut start, mut out) = ((w.start / line / count) as isize * apart, w.write::<T>());
             while !out.is_empty() {
-                let (mut within, number) = (at % line, at / line % count);
-                let start = (at / line / count) as isize * apart;
                 let most = if column.is_some() { FETCHED } else { PICKS };
-                let many = (within + out.len()).div_ceil(line).min(count - number).min(most);
+                let left = if line == 1 { out.len() } else { (within + out.len()).div_ceil(line) };
+                let many = left.min(count - number).min(most);
                 let places = if all {
                     &buffer[number..number + many]
                 } else {
@@ -103,28 +120,39 @@ impl Kernel {
                 };
                 let n = (many * line - within).min(out.len());
                 let (mut now, later) = std::mem::take(&mut out).split_at_mut(n);
-                (at, out) = (at + n, later);
+                out = later;
+                let here = start;
                 if let Some(column) = &column {
                     // The part of the next column that is as long among its elements as these are among the slices.
-                    let part = |number: usize| column.start + column.len() * number / count;
+                    let part = |number: usize| match number {
+                        0 => column.start,
+                        number if number == count => column.end,
+                        number => column.start + column.len() * number / count,
+                    };
                     let next =
                         (start + apart) as usize + part(number)..(start + apart) as usize + part(number + n);
                     if let Some(next) = x.get(next) {
                         fetch(next.as_ptr().cast(), size_of_val(next));
                     }
                 }
+                number += many;
+                if number == count {
+                    (number, start) = (0, start + apart);
+                }
                 if line == 1 {
-                    if let Some(from) = usize::try_from(start).ok().and_then(|start| x.get(start..)) {
-                        take(from, places, now);
+                    if let Some(from) = usize::try_from(here).ok().and_then(|here| x.get(here..)) {
+                        let last = if all { last_of_all } else { largest(places) };
+                        // SAFETY: they are among those that it is the largest of.
+                        unsafe { take_up_to(from, places, last, now) };
                         continue;
                     }
-                    let element = |&place: &u32| x[(start + place as isize) as usize];
+                    let element = |&place: &u32| x[(here + place as isize) as usize];
                     now.iter_mut().zip(places).for_each(|(out, place)| *out = element(place));
                     continue;
                 }
                 for &place in places {
-                    let (here, next) = now.split_at_mut((line - within).min(now.len()));
-                    gather_run(x, start + place as isize + within as isize * step, step, here);
+                    let (some, next) = now.split_at_mut((line - within).min(now.len()));
+                    gather_run(x, here + place as isize + within as isize * step, step, some);
                     (within, now) = (0, next);
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::complex::{products, quotients};
 use super::map::{by_kind, check, map, Map, Run};
-use super::updates::update_each;
+use super::updates::{update_cheap, update_each};
 use crate::dtype::{Bool, Cpx, DType, Element, Float, Int};
 use crate::kernels::math::{self, complex, scalar, special, Computed};
 use crate::kernels::wide::wide;
@@ -41,6 +41,9 @@ impl Pair {
 /// The [`Each`] of a function of two elements.
 macro_rules! each {
     ($type:ty, $one:expr) => {
+        each!($type, $one, update_each)
+    };
+    ($type:ty, $one:expr, $update:ident) => {
         |x, n, places, others| {
             // SAFETY: by `Each` they are elements of this type, as every bit pattern of an `Element` is one.
             let (x, others) = unsafe {
@@ -49,7 +52,7 @@ macro_rules! each {
                     std::slice::from_raw_parts(others.cast::<$type>(), places.len()),
                 )
             };
-            update_each(x, places, others, $one)
+            $update(x, places, others, $one)
         }
     };
 }
@@ -81,7 +84,7 @@ macro_rules! binary {
                     $(made = Some(Pair {
                         by: Binary::$name,
                         map: map!([F, F] -> F, |x, y; out| wide(|| for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) { *out = $float })),
-                        each: each!(F, |$x, $y| $float),
+                        each: each!(F, |$x, $y| $float, update_cheap),
                     });)?
                     made
                 }),+ }
@@ -122,7 +125,7 @@ macro_rules! binary {
                     $(made = Some(Pair {
                         by: Binary::$name,
                         map: map!([I, I] -> I, |x, y; out| wide(|| for ((out, &$i), &$j) in out.iter_mut().zip(x).zip(y) { *out = $int })),
-                        each: each!(I, |$i, $j| $int),
+                        each: each!(I, |$i, $j| $int, update_cheap),
                     });)?
                     made
                 }),+ }

@@ -23,3 +23,4 @@ pub use parts::{join, Part};
 pub use predicate::Predicate;
 pub use select::{clamp, select};
 pub use unary::Unary;
+pub(super) use updates::repeats;

@@ -1,6 +1,7 @@
 //! Updates of the same elements of each column of a matrix: places are found once, for all columns.
 
-use super::row_sums::{self, WIDTH};
+use super::row_reads;
+use super::row_sums;
 use super::walk::{Starts, Stride, Walk, ELEMENT, LIST, NOWHERE, PIECE};
 use super::zeroed;
 use crate::dtype::{DType, Element, Float};
@@ -52,6 +53,19 @@ impl Columns {
         (span > 0 && span <= stride && end <= len).then_some(Columns { first, stride, number, span, places })
     }
 
+    /// Whether reads of them, of elements of a width, are faster row by row.
+    pub(super) fn are_rows(walk: &Walk, width: usize) -> bool {
+        let &[(rows, Stride::Table(1)), (number, Stride::Memory(stride))] = walk.0.as_slice() else {
+            return false;
+        };
+        usize::try_from(stride).is_ok_and(|stride| row_reads::is_worth(rows, stride, number, width))
+    }
+
+    /// Reads them, of which each has a place, row by row.
+    pub(super) fn read<T: Element>(&self, x: &[T], out: &mut [T]) {
+        row_reads::read(&x[self.first..], [self.span, self.stride], &self.places, out);
+    }
+
     /// Updates them, if `adds` by sums of floats. Columns are shared out to threads.
     pub(super) fn update<T: Element>(
         &self,
@@ -85,9 +99,10 @@ impl Columns {
     fn add<T: Element, F: Float>(&self, from: &View, out: &mut [T]) {
         let rows = self.places.len();
         let end = self.first + (self.number - 1) * self.stride + self.span;
-        let (out, work) = (&mut out[self.first..end], rows * self.number * ELEMENT / WIDTH.min(self.number));
-        pool::for_each_chunk(out, WIDTH * self.stride, work, |i, out| {
-            let columns = i * WIDTH..((i + 1) * WIDTH).min(self.number);
+        let width = row_sums::together(self.number);
+        let (out, work) = (&mut out[self.first..end], rows * self.number * ELEMENT / width);
+        pool::for_each_chunk(out, width * self.stride, work, |i, out| {
+            let columns = i * width..((i + 1) * width).min(self.number);
             let mut scratch = vec![];
             let new = tile::tile::<T>(from, columns.start * rows..columns.end * rows, &mut scratch);
             row_sums::add::<T, F>(out, [self.span, self.stride], &self.places, new);
@@ -187,9 +202,14 @@ mod tests {
                 n => n.min(places - 1) as isize,
             };
             let rows: Vec<isize> = (0..count).map(row).collect();
-            for columns in [1, 2, 3, 4, 5, 8, 9, 19] {
-                check_floats::<f32>(&rows, (0, places as isize, columns));
-                check_floats::<f64>(&rows, (2, places as isize + 3, columns));
+            // As they come, and in order, where many of one place come in succession.
+            let mut sorted = rows.clone();
+            sorted.sort_unstable();
+            for rows in [rows, sorted] {
+                for columns in [1, 2, 3, 4, 5, 6, 8, 9, 10, 19] {
+                    check_floats::<f32>(&rows, (0, places as isize, columns));
+                    check_floats::<f64>(&rows, (2, places as isize + 3, columns));
+                }
             }
         }
     }

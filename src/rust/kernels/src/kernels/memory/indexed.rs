@@ -64,6 +64,11 @@ fn load_as<T: Element>(walk: &Walk, starts: &Starts, data: &[T], out: &mut [T]) 
             })
         });
     }
+    if Columns::are_rows(walk, std::mem::size_of::<T>()) {
+        if let Some(columns) = Columns::of(walk, starts, data.len()) {
+            return columns.read(data, out);
+        }
+    }
     let table = starts.table();
     if let Some((rows, stride)) = walk.rows(&table, data.len()) {
         return pool::for_each_chunk(out, PIECE, work, |i, out| {

@@ -12,6 +12,7 @@ pub mod join;
 pub mod nontemporal;
 pub mod permute;
 pub mod room;
+pub mod row_reads;
 mod row_sums;
 #[cfg(target_arch = "x86_64")]
 pub mod squares;

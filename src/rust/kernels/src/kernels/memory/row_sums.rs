@@ -7,6 +7,7 @@
 use super::squares;
 use crate::dtype::{Element, Float};
 use crate::kernels::cast;
+use crate::kernels::elementwise::repeats;
 use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 
@@ -15,6 +16,12 @@ pub(super) const WIDTH: usize = 8;
 
 /// Rows that are turned at a time: they stay in the first-level cache, beside sums.
 const TURNED: usize = 256;
+
+/// Columns that are added up, or read, together, of so many: at most [`WIDTH`], in shares of about the same size, as
+/// vectors turn no fewer than half of it.
+pub(super) fn together(columns: usize) -> usize {
+    columns.div_ceil(columns.div_ceil(WIDTH).max(1))
+}
 
 /// Whether it is worth it for so many new elements in a column, so many sums there, and columns: sums are copied, and
 /// copied back.
@@ -54,7 +61,7 @@ fn add_up<F: Float, const W: usize>(sums: &mut [F], [len, stride]: [usize; 2], p
 }
 
 /// `out` becomes the transpose of a matrix of these sizes; columns of both are contiguous, with these strides.
-fn turn<F: Float>(x: &[F], [rows, columns]: [usize; 2], [from, to]: [usize; 2], out: &mut [F]) {
+pub(super) fn turn<T: Copy>(x: &[T], [rows, columns]: [usize; 2], [from, to]: [usize; 2], out: &mut [T]) {
     #[cfg(target_arch = "x86_64")]
     if squares::copy(x, [rows, columns], [from, to], out) {
         return;
@@ -76,11 +83,31 @@ impl<F: Float, const W: usize> Loop for Rows<'_, F, W> {
 
     #[inline(always)]
     fn run(self) {
-        for (&place, new) in self.places.iter().zip(self.new) {
-            if let Some(row) = self.rows.get_mut(place as usize) {
-                let old = *row;
-                *row = std::array::from_fn(|j| old[j] + new[j]);
+        let mut updates = self.places.iter().zip(self.new);
+        if !repeats(self.places) {
+            for (&place, new) in updates {
+                if let Some(row) = self.rows.get_mut(place as usize) {
+                    let old = *row;
+                    *row = std::array::from_fn(|j| old[j] + new[j]);
+                }
             }
+            return;
+        }
+        // What one place gets in succession is added up in registers: a row waits for no store of the one before.
+        let mut next = updates.next();
+        while let Some((&place, first)) = next {
+            let Some(row) = self.rows.get_mut(place as usize) else {
+                next = updates.next();
+                continue;
+            };
+            let old = *row;
+            let mut sum: [F; W] = std::array::from_fn(|j| old[j] + first[j]);
+            next = updates.next();
+            while let Some((_, new)) = next.filter(|(&next, _)| next == place) {
+                sum = std::array::from_fn(|j| sum[j] + new[j]);
+                next = updates.next();
+            }
+            *row = sum;
         }
     }
 }

@@ -18,6 +18,11 @@ pub trait Square: Copy {
     /// # Safety
     /// The elements are there, and there is room for them; to be inlined where AVX is.
     unsafe fn transpose(x: *const Self, line: isize, out: *mut Self, width: usize);
+    /// As [`Square::transpose`], of [`LINES`] elements of each line.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn transpose_short(x: *const Self, line: isize, out: *mut Self, width: usize);
 }
 
 impl Square for f32 {
@@ -39,6 +44,16 @@ impl Square for f32 {
             _mm_storeu_ps(out.add((i + 4) * width), _mm256_extractf128_ps::<1>(pair));
         }
     }
+    #[inline(always)]
+    unsafe fn transpose_short(x: *const f32, line: isize, out: *mut f32, width: usize) {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm_loadu_ps(x.wrapping_offset(i * line)));
+        let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+        let (after_ab, after_cd) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+        _mm_storeu_ps(out, _mm_movelh_ps(ab, cd));
+        _mm_storeu_ps(out.add(width), _mm_movehl_ps(cd, ab));
+        _mm_storeu_ps(out.add(2 * width), _mm_movelh_ps(after_ab, after_cd));
+        _mm_storeu_ps(out.add(3 * width), _mm_movehl_ps(after_cd, after_ab));
+    }
 }
 
 impl Square for f64 {
@@ -53,6 +68,10 @@ impl Square for f64 {
         _mm256_storeu_pd(out.add(2 * width), _mm256_permute2f128_pd::<0x31>(ab, cd));
         _mm256_storeu_pd(out.add(3 * width), _mm256_permute2f128_pd::<0x31>(after_ab, after_cd));
     }
+    #[inline(always)]
+    unsafe fn transpose_short(x: *const f64, line: isize, out: *mut f64, width: usize) {
+        f64::transpose(x, line, out, width);
+    }
 }
 
 /// Transposes a matrix of `[rows, columns]` whose columns are contiguous, and so are those of the transpose;
@@ -63,7 +82,7 @@ impl Square for f64 {
 #[target_feature(enable = "avx2")]
 unsafe fn matrix<T: Square>(x: *const T, [rows, columns]: [usize; 2], strides: [usize; 2], out: *mut T) {
     let [from, to] = strides;
-    if rows < T::RUN || columns < LINES {
+    if rows < LINES || columns < LINES {
         for j in 0..columns {
             for i in 0..rows {
                 out.add(j + i * to).write(*x.add(i + j * from));
@@ -72,6 +91,16 @@ unsafe fn matrix<T: Square>(x: *const T, [rows, columns]: [usize; 2], strides: [
         return;
     }
     // The last square of a line ends with it: some elements are written twice.
+    if rows < T::RUN {
+        for i in (0..rows).step_by(LINES) {
+            let i = i.min(rows - LINES);
+            for j in (0..columns).step_by(LINES) {
+                let j = j.min(columns - LINES);
+                T::transpose_short(x.add(i + j * from), from as isize, out.add(j + i * to), to);
+            }
+        }
+        return;
+    }
     for i in (0..rows).step_by(T::RUN) {
         let i = i.min(rows - T::RUN);
         for j in (0..columns).step_by(LINES) {
