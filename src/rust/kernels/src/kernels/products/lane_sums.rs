@@ -258,10 +258,11 @@ impl<F: Vectors, const L: usize> Columns<'_, F, L> {
         if bytes >= LONG && bytes * x.len() > CACHE {
             let is_far = bytes * x.len() > SECOND_CACHE;
             while rows - row >= V::LANES {
-                let count = (rows - row).min(if is_far { FAR_BLOCK } else { BLOCK }) / V::LANES * V::LANES;
+                let most = if is_far { far_block::<F>() } else { BLOCK };
+                let count = (rows - row).min(most) / V::LANES * V::LANES;
                 let out = &mut out[row..row + count];
                 match count > BLOCK {
-                    true => by_columns::<F, V, L, FAR_BLOCK>(matrix, row, x, out),
+                    true => by_columns::<F, V, L, { far_block::<f32>() }>(matrix, row, x, out),
                     false => by_columns::<F, V, L, BLOCK>(matrix, row, x, out),
                 }
                 row += count;
@@ -295,9 +296,14 @@ const SECOND_CACHE: usize = 1 << 20;
 /// Rows whose sums are in the nearest cache, at most.
 const BLOCK: usize = 256;
 
-/// The same where the matrix comes from memory: pieces of columns that fill pages, as processors read ahead within a page
-/// only, and look up each. Of 4096 x 4096, a product takes a third of the time that it takes with [`BLOCK`].
-pub(super) const FAR_BLOCK: usize = 2048;
+/// Bytes of the sums of these rows where the matrix comes from memory: pieces of columns fill pages, as processors read ahead
+/// within a page only, and look up each. Of 4096 x 4096, a product takes a third of the time that it takes with [`BLOCK`].
+const FAR_RUN: usize = 1 << 13;
+
+/// Those rows.
+pub(super) const fn far_block<F>() -> usize {
+    FAR_RUN / size_of::<F>()
+}
 
 /// The products of rows from one on, as many as `out` has, at most `B`, by whole vectors: of each lane some columns after the
 /// other.

@@ -78,7 +78,7 @@ pub(super) fn matvec<F: Vectors>(matrix: Matrix<F>, x: &[F], out: &mut [F]) {
 fn far_rows<F>(matrix: Matrix<F>, k: usize, m: usize) -> Option<usize> {
     let is_far = matrix.strides[0] == 1 && (k * m).saturating_mul(size_of::<F>()) > FAR;
     let each = if k.div_ceil(TILE) < threads() { m.div_ceil(threads()).next_multiple_of(COLUMNS) } else { m };
-    is_far.then_some(each.min(m).min(lane_sums::FAR_BLOCK))
+    is_far.then_some(each.min(m).min(lane_sums::far_block::<F>()))
 }
 
 /// Results that are computed together.
