@@ -17,7 +17,7 @@ const READ: usize = 256;
 /// Columns from which on it takes less time.
 const FEW: usize = 4;
 
-/// Rows of the matrix, at most, for each that is read: all of them are turned.
+/// Rows that are read, at least, for each of the matrix: all of these are turned.
 const EACH: usize = 2;
 
 /// Bytes of all that is read, at most: in more, memory is what takes the time, and whatever reads it in tiles saves a pass.
@@ -26,7 +26,7 @@ const NEAR: usize = 4 << 20;
 /// Whether it is worth it for so many rows of a matrix with so many, of so many columns of elements of a width.
 pub fn is_worth(rows: usize, of: usize, columns: usize, width: usize) -> bool {
     let near = rows.saturating_mul(columns).saturating_mul(width) <= NEAR;
-    turns(width) && columns >= FEW && rows >= READ / 4 && rows.saturating_mul(EACH) >= of && near
+    turns(width) && columns >= FEW && rows >= READ && rows / EACH >= of && near
 }
 
 /// Whether there are vectors that turn elements of a width (`squares::copy`).
