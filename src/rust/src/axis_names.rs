@@ -107,7 +107,7 @@ pub unsafe fn fitting(x: SEXP, names: SEXP) -> SEXP {
         let longer = Rf_allocVector(VECSXP, sizes.len() as Length);
         let longer = Rf_protect(longer);
         (0..count).for_each(|i| _ = SET_VECTOR_ELT(longer, i as Length, element(names, i)));
-        put_labels(longer, &(0..sizes.len()).map(|i| label(names, i)).collect::<Vec<_>>());
+        put_labels(longer, sizes.len(), |i| label(names, i));
         Rf_unprotect(1);
         longer
     }
@@ -225,9 +225,8 @@ pub fn listed(parts: &[AxisNames], scope: &Scope) -> Outcome {
     let names: Vec<SEXP> = parts.iter().map(|part| part.names).collect();
     let list = crate::tree::list_of(&names, scope)?;
     if parts.len() > 1 {
-        let labels: Vec<SEXP> = parts.iter().map(|part| part.label).collect();
         // SAFETY: inside `protected`; the scope keeps the list, and the strings are those of other names.
-        protected(|| unsafe { put_labels(list, &labels) })?;
+        protected(|| unsafe { put_labels(list, parts.len(), |i| parts[i].label) })?;
     }
     Ok(list)
 }
@@ -235,17 +234,17 @@ pub fn listed(parts: &[AxisNames], scope: &Scope) -> Outcome {
 /// Says what the axes are called of which these are the names, unless all are called nothing.
 ///
 /// # Safety
-/// May jump: only inside [`protected`]. There is a label for each element of the list, which is protected.
-unsafe fn put_labels(list: SEXP, labels: &[SEXP]) {
-    if labels.iter().all(|&label| label == nil()) {
+/// May jump: only inside [`protected`]. The list has so many elements, and is protected.
+unsafe fn put_labels(list: SEXP, count: usize, of: impl Fn(usize) -> SEXP) {
+    if (0..count).all(|i| of(i) == nil()) {
         return;
     }
     // SAFETY: by the caller.
     unsafe {
-        let names = Rf_protect(Rf_allocVector(STRSXP, labels.len() as Length));
+        let names = Rf_protect(Rf_allocVector(STRSXP, count as Length));
         // What is allocated has empty strings.
-        for (i, &label) in labels.iter().enumerate().filter(|(_, &label)| label != nil()) {
-            SET_STRING_ELT(names, i as Length, label);
+        for i in (0..count).filter(|&i| of(i) != nil()) {
+            SET_STRING_ELT(names, i as Length, of(i));
         }
         Rf_setAttrib(list, R_NamesSymbol, names);
         Rf_unprotect(1);
