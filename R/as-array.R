@@ -134,7 +134,7 @@ traced_vector <- function(x, mode, what) {
 
 elements_of_factor <- function(f) {
   codes <- codes_of(f)
-  lapply(seq_along(codes), function(i) with_order(factor_of(codes[i], as.vector(levels(f))), is_ordered(f)))
+  lapply(seq_along(codes), function(i) factor_of(codes[i], levels(f)))
 }
 
 # Those of as.vector() that elements can be of.

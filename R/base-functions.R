@@ -267,7 +267,7 @@ sort.AnvilValue <- function(x, decreasing = FALSE, na.last = NA, ...) {
   count <- nlevels(x)
   keys <- nv_ifelse(codes > 0L, codes, if (decreasing) 0L else count + 1L)
   sorted <- nv_sort(keys, decreasing = decreasing)
-  with_order(factor_of(nv_ifelse(sorted > count, 0L, sorted), as.vector(levels(x))), is_ordered(x))
+  factor_of(nv_ifelse(sorted > count, 0L, sorted), levels(x))
 }
 
 #' @export

@@ -75,9 +75,10 @@ outer.AnvilValue <- function(X, Y, FUN = "*", ...) {
 }
 
 outer_product <- function(X, Y, FUN, ...) {
-  # Operators need no grid: their operands are repeated as they are read.
+  # Operators need no grid: their operands are repeated as they are read. Those of factors are of labels.
+  has_codes <- is_traced_factor(X) || is_traced_factor(Y)
   is_vector <- function(x) length(dim(x)) == 1L || is.null(dim(x)) && !is_value(x) && length(x) != 1L
-  if (is_vector(X) && is_vector(Y) && ...length() == 0L) {
+  if (is_vector(X) && is_vector(Y) && !has_codes && ...length() == 0L) {
     if (identical(FUN, `*`)) return(nv_outer(X, Y))
     if (is.primitive(FUN) && any(vapply(grid_operators, identical, NA, FUN))) return(nv_outer(X, Y, FUN))
   }

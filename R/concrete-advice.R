@@ -147,7 +147,7 @@ instead_of <- c(
   `split<-` = known_groups,
   droplevels = "Which levels have elements is not known while tracing: all are kept.",
   aggregate = known_groups, xtabs = known_groups, kruskal.test = known_groups, bartlett.test = known_groups,
-  oneway.test = known_groups, ordered = "A program compares codes: `as.integer(f) < 3`.",
+  oneway.test = known_groups, ordered = known_groups,
   ns = spline_basis, bs = spline_basis,
   setdiff = "Use `unique(x[!x %in% y])`, a selection, see `?selections`.",
   intersect = "Use `unique(x[x %in% y])`, a selection, see `?selections`.",

@@ -280,7 +280,11 @@ refuse_method <- function(w) {
     "anvil_error_unsupported",
     paste0(
       "`", said[3L], "` takes no object of class <", other[1L], "> beside a traced value in R before 4.3.\n",
-      "i Take its numbers alone: `as.numeric(y)`, or `unclass(y)` with the shape that it has."
+      if (other[1L] %in% c("factor", "ordered")) {
+        "i Take its labels: `as.character(y)`."
+      } else {
+        "i Take its numbers alone: `as.numeric(y)`, or `unclass(y)` with the shape that it has."
+      }
     ),
     generic = said[3L], call = conditionCall(w)
   )

@@ -65,10 +65,11 @@ warn <- function(class, message, ...) {
 # What the user called, see user_frame(); asked for by a function that signals.
 user_call <- function() user_frame(3L)$call
 
-# A call as it can be shown: do.call() writes values into it, of which a traced one has no text.
+# A call as it can be shown: do.call() writes values into it, and an assignment a promise of one, of which a
+# traced one has no text.
 without_data <- function(call) {
   if (!is.call(call)) return(call)
-  is_data <- vapply(as.list(call), function(x) is.object(x) || is.list(x), NA)
+  is_data <- vapply(as.list(call), function(x) is.object(x) || is.list(x) || typeof(x) == "promise", NA)
   call[is_data] <- rep(list(quote(...)), sum(is_data))
   call
 }
@@ -113,7 +114,8 @@ user_frame <- function(above) {
 is_callback <- function(fun) {
   identical(fun, jit_miss) || identical(fun, static_parts) || identical(fun, print_running) ||
     identical(fun, warn_of_digits) || identical(fun, flatten_object) || identical(fun, unflatten_object) ||
-    identical(fun, unflatten_checked) || identical(fun, frame_of_columns) || identical(fun, run_callback)
+    identical(fun, unflatten_checked) || identical(fun, frame_of_columns) || identical(fun, run_callback) ||
+    identical(fun, on_factors) || identical(fun, data_as_argument)
 }
 
 # File and line of the statement that a frame was called from, as text; empty where R does not know them.

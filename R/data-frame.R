@@ -183,44 +183,37 @@ column_of <- function(x, name, factors) {
 columns_of_frame <- function(x) {
   columns <- lapply(seq_along(x), function(i) {
     column <- x[[i]]
-    if (inherits(column, "AnvilValue")) return(column)
     # Text is part of the structure.
-    if (is.character(column) && !is.object(column)) return(column)
-    given <- plain_data(column, names(x)[i])
-    # As a program computes them, missing values are NaN, which only floats have.
-    missing <- if (given$kind %in% whole_kinds) are_missing(given$data)
-    if (any(missing)) {
-      given$data <- replace(as_doubles(given$data, missing), missing, NaN)
-      given$kind <- "double"
-    }
-    # The codes of a factor know their levels, for levels() and `==`.
-    attr(given$data, "levels") <- levels(column)
-    if (given$kind == "integer64") nv_tensor(given$data) else given$data
+    if (inherits(column, "AnvilValue") || is.character(column) && !is.object(column)) return(column)
+    data_as_argument(column, names(x)[i])
   })
   rows <- attr(x, "row.names")
-  rows <- if (is.character(rows)) rows else length(rows)
-  ordered <- which(vapply(x, is.ordered, NA), useNames = FALSE)
-  if (length(ordered)) rows <- list(rows, ordered)
-  list(setNames(columns, names(x)), NULL, rows)
+  list(setNames(columns, names(x)), NULL, if (is.character(rows)) rows else length(rows))
 }
 
-# Called by Rust with list(labels, levels): the codes of labels that a factor is compared with, 0 for what is
-# no level.
-codes_of_labels <- function(parts) {
-  labels <- parts[[1L]]
-  codes <- match(as.character(labels), parts[[2L]], nomatch = 0L)
-  if (length(dim(labels))) array(codes, dim(labels)) else codes
+# A column as an argument: bare numbers, or a tensor of integers of 64 bits. Called by Rust with a factor.
+data_as_argument <- function(x, arg = "x") {
+  given <- plain_data(x, arg)
+  # As a program computes them, missing values are NaN, which only floats have.
+  missing <- if (given$kind %in% whole_kinds) are_missing(given$data)
+  if (any(missing)) {
+    given$data <- replace(as_doubles(given$data, missing), missing, NaN)
+    given$kind <- "double"
+  }
+  if (is.factor(x)) {
+    # The codes of a factor know their levels, for levels() and `==`.
+    labels <- levels(x)
+    attr(labels, "contrasts") <- attr(x, "contrasts")
+    attr(given$data, "levels") <- labels
+    return(with_order(given$data, is.ordered(x)))
+  }
+  if (given$kind == "integer64") nv_tensor(given$data) else given$data
 }
 
 # Called by Rust with list(columns, rows): the data frame that a traced function sees. Tensors, which R cannot
 # print as columns, and what is not as long as the rows stay a list.
 frame_of_columns <- function(parts) {
   rows <- parts[[2L]]
-  # The levels know it, since they stay with what is made of the codes.
-  if (is.list(rows)) {
-    for (i in rows[[2L]]) parts[[1L]][[i]] <- with_order(parts[[1L]][[i]])
-    rows <- rows[[1L]]
-  }
   count <- if (is.character(rows)) length(rows) else rows
   fits <- vapply(parts[[1L]], function(x) !inherits(x, "AnvilTensor") && NROW(x) == count, NA)
   if (!all(fits)) return(parts[[1L]])
@@ -229,7 +222,8 @@ frame_of_columns <- function(parts) {
   )
 }
 
-# Codes of an ordered factor, whose levels say so.
+# Codes of an ordered factor, whose levels say so: they stay with what is made of the codes, as contrasts that
+# a factor has do.
 with_order <- function(x, is_ordered = TRUE) {
   if (is_ordered && !is.null(attr(x, "levels"))) attr(attr(x, "levels"), "ordered") <- TRUE
   x

@@ -154,7 +154,11 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
     return(summary_of_selections(.Generic, list(...), list(na.rm = na.rm, axes = axes, drop = drop)))
   }
   # That of the first is what R looks for a method of.
-  if (...length() > 1L) check_no_factor(..1)
+  if (...length() > 1L && is_traced_factor(..1)) {
+    are_ordered <- all(vapply(list(...), function(x) is_traced_factor(x) && is_ordered(x), NA))
+    if (!are_ordered || !.Generic %in% c("max", "min", "range")) check_no_factor(..1)
+    return(do.call(.Generic, list(c.AnvilValue(...), na.rm = na.rm), quote = TRUE))
+  }
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
   # widest.
   values <- list(...)
@@ -182,10 +186,10 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   )
 }
 
-check_no_factor <- function(x) {
+check_no_factor <- function(x, arg = "x") {
   if (!is_traced_factor(x)) return(invisible())
   expected <- "numbers: `as.integer(f)` are the codes of a factor"
-  abort_arg("x", expected, "a factor, which R refuses or makes NA")
+  abort_arg(arg, expected, "a factor, which R refuses or makes NA")
 }
 
 # What follows a plus sign: of a factor R makes NA.

@@ -117,6 +117,7 @@ describe_leaf <- function(x) {
   if (is.null(x)) return("NULL")
   if (is_empty_list(x)) return("list()")
   if (is.character(x)) return("text")
+  if (is.factor(x)) x <- data_as_argument(x)
   type <- paste0(.Call(anvil_dtype, x), if (ambiguous(x)) "?", "[", paste(shape(x), collapse = ", "), "]")
   paste0(if (!inherits(x, c("AnvilValue", "AnvilAbstract"))) "R's ", type)
 }

@@ -10,7 +10,11 @@ assigned <- function(x, value, one, ...) {
       unknown <- as.character(value)[codes == 0L][1L]
       abort_arg("value", "levels of the factor", describe(unknown), "Make it a level first, by `factor()`.")
     }
-    return(with_order(factor_of(assigned(codes_of(x), codes, one, ...), as.vector(levels(x))), is_ordered(x)))
+    return(factor_of(assigned(codes_of(x), codes, one, ...), levels(x)))
+  }
+  if (is_traced_factor(x) && is_traced(value) && !identical(plain_levels(value), plain_levels(x))) {
+    codes <- codes_to_assign(value, as.vector(levels(x)))
+    return(factor_of(assigned(codes_of(x), codes, one, ...), levels(x)))
   }
   # The methods of ours are called as such: dispatch from compiled code forgets how subscripts are written.
   plain <- function() {

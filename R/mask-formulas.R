@@ -51,8 +51,7 @@ columns_of_variable <- function(x, name, full, contrasts) {
   if (!full && length(levels) < 2L) {
     abort_arg(name, "a factor of two levels or more", paste("one of", length(levels)))
   }
-  ordered <- is.ordered(x) || is_ordered(x)
-  coding <- if (full) diag(length(levels)) else contrasts_of(levels, contrasts, ordered)
+  coding <- if (full) diag(length(levels)) else contrasts_of(x, contrasts)
   labels <- if (full) levels else colnames(coding) %||% seq_len(ncol(coding))
   values <- nv_subset(value_of(rbind(NaN, unname(coding))), codes + 1L, )
   list(values = nv_reshape(values, c(length(x), length(labels))), names = paste0(name, labels))
@@ -75,10 +74,21 @@ group_codes <- function(x, levels) {
   array(match(as.character(x), levels, nomatch = 0L))
 }
 
-contrasts_of <- function(levels, given, ordered) {
-  given <- given %||% getOption("contrasts")[[if (ordered) 2L else 1L]]
+# The contrasts of groups: those that are given for a model, or by `contrasts(f) <-`, or R's.
+contrasts_of <- function(x, given = NULL) {
+  levels <- levels_of(x)
+  ordered <- is.ordered(x) || is_ordered(x)
+  given <- given %||% own_contrasts(x) %||% getOption("contrasts")[[if (ordered) 2L else 1L]]
   if (is.character(given)) given <- match.fun(given)
   if (is.function(given)) given(levels) else as.matrix(given)
+}
+
+own_contrasts <- function(x) attr(if (is.factor(x)) x else levels(x), "contrasts")
+
+# The contrasts of a model, which new data are given too.
+with_own_contrasts <- function(contrasts, variables) {
+  for (name in names(variables)) contrasts[[name]] <- contrasts[[name]] %||% own_contrasts(variables[[name]])
+  contrasts
 }
 
 # The design matrix of terms, as model.matrix() has it. Rows with NaN stay, which R leaves out.
@@ -195,6 +205,7 @@ linear_model <- function(formula, data, w, call, contrasts = NULL, subset = NULL
   y <- variables[[response]]
   right <- stats::delete.response(terms)
   variables <- variables[-response]
+  contrasts <- with_own_contrasts(contrasts, variables)
   x <- design_of(right, variables, contrasts, labels)
   if (is.null(rows)) {
     offset <- if (length(offset)) Reduce(`+`, variables[offset - 1L])

@@ -247,10 +247,11 @@ mask_frames <- list(
 
   `contrasts<-` = function(x, how.many = NULL, value) {
     if (!is_traced(x)) return(stats::`contrasts<-`(x, how.many, value))
-    abort_arg(
-      "x", "a factor of R's", "a traced value",
-      "Give `contrasts = list(f = contr.sum)` to `lm()`, `contrasts.arg = ` to `model.matrix()`."
-    )
+    if (!is_traced_factor(x)) abort_arg("x", "a factor", "a traced value that is none")
+    levels <- as.vector(levels(x))
+    known <- by_r("value", stats::`contrasts<-`(factor(levels, levels), how.many, value))
+    attr(attr(x, "levels"), "contrasts") <- attr(known, "contrasts")
+    x
   },
 
   # R repeats the elements of its own vectors alone.

@@ -190,8 +190,13 @@ mask_base <- list(
 
   c = function(...) {
     if (...length() > 1L && any_selection(...)) return(c.AnvilSelection(...))
-    if (!...length() || is.object(..1) && !is_traced(..1) || !any_traced(...)) return(c(...))
+    if (!...length() || !any_traced(...)) return(c(...))
     values <- list(...)
+    # Factors have the levels of all of them.
+    if (all(vapply(values, function(x) is.factor(x) || is_traced_factor(x), NA))) {
+      if (length(unique(lapply(values, plain_levels))) > 1L || is.factor(..1)) return(joined_columns(values))
+    }
+    if (is.object(..1) && !is_traced(..1)) return(c(...))
     if (any(vapply(values, is.list, NA))) return(do.call(c, lapply(values, listed_if_traced), quote = TRUE))
     joined(values)
   },

@@ -132,6 +132,7 @@ generalized_model <- function(formula, data, w, offset, family, control, call, c
   y <- variables[[response]]
   offset <- if (length(offsets)) Reduce(`+`, lapply(offsets, function(x) as_flat(real_floats(value_of(x)))))
   variables <- variables[-response]
+  contrasts <- with_own_contrasts(contrasts, variables)
   x <- design_of(stats::delete.response(terms), variables, contrasts, labels)
   intercept <- attr(terms, "intercept") > 0L
   fit <- generalized(x, y, w, offset, family, control, intercept, in_use = used)
@@ -158,7 +159,7 @@ whole_variable <- function(x) {
   if (!is_selection(x)) return(x)
   parts <- selected(x)
   out <- filled(parts, 1L)
-  if (is.null(levels(x))) out else with_order(factor_of(out, as.vector(levels(x))), is_ordered(x))
+  if (is.null(levels(x))) out else factor_of(out, levels(x))
 }
 
 parts_of_rows <- c("residuals", "fitted.values", "linear.predictors", "weights", "prior.weights", "y")

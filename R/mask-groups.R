@@ -4,7 +4,7 @@
 
 # nolint start: object_name_linter. Names are those of R.
 
-# Whether a factor that is traced was ordered as a column of a data frame.
+# Whether a factor that is traced is ordered: its levels say so, see with_order().
 is_ordered <- function(x) isTRUE(attr(levels(x), "ordered"))
 
 is_traced_factor <- function(x) is_traced(x) && !is.null(levels(x))
@@ -84,10 +84,7 @@ values_like <- function(x, values, arg) {
 
 # A factor of traced elements with known levels.
 traced_factor <- function(x, levels, labels, ordered) {
-  if (!isFALSE(ordered)) {
-    hint <- "A program compares codes: `as.integer(f) < 3`."
-    abort_arg("ordered", "FALSE in a traced function", describe(ordered), hint)
-  }
+  check_flag("ordered", ordered)
   if (is.null(levels)) {
     if (!inherits(dtype(x), "BooleanType")) abort_concrete("factor()", x)
     levels <- c(FALSE, TRUE)
@@ -109,7 +106,7 @@ traced_factor <- function(x, levels, labels, ordered) {
   # As in R, levels of one label become one.
   merged <- match(labels, unique(labels))
   if (anyDuplicated(labels)) codes <- taken_or_none(merged, codes)
-  factor_of(codes, unique(labels))
+  with_order(factor_of(codes, unique(labels)), ordered)
 }
 
 # Logicals as a factor, whose levels are known; anything else as it is.
@@ -294,12 +291,19 @@ mask_groups <- list(
 
   `levels<-` = function(x, value) {
     if (!is_traced_factor(x)) return(called_from("levels<-", parent.frame())(x, value))
+    if (is.list(value) && length(names(value))) {
+      # A list has the old levels of each new one.
+      of_each <- rep(names(value), lengths(value))[match(levels(x), unlist(value))]
+      new <- unique(names(value))
+      codes <- taken_or_none(match(of_each, new, nomatch = 0L), codes_of(x))
+      return(with_order(factor_of(codes, new), is_ordered(x)))
+    }
     if (!is.character(value) || length(value) < length(levels(x))) {
       abort_arg("value", paste("strings, one for each of the", length(levels(x)), "levels"), describe(value))
     }
     # As in R, levels of one name become one.
-    if (anyDuplicated(value)) return(traced_factor(x, levels(x), value, FALSE))
-    with_order(factor_of(codes_of(x), value), is_ordered(x))
+    if (anyDuplicated(value)) return(traced_factor(x, levels(x), value, is_ordered(x)))
+    factor_of(codes_of(x), `attributes<-`(value, attributes(levels(x))))
   },
 
   is.ordered = function(x) (is_traced(x) || is_selection(x)) && is_ordered(x) || is.ordered(x),
@@ -309,7 +313,17 @@ mask_groups <- list(
     if (!is_traced(x)) return(own_call("factor", sys.call(), parent.frame()))
     given_labels <- if (!missing(labels)) labels
     given_levels <- if (!missing(levels)) levels
-    traced_factor(x, given_levels, given_labels, if (missing(ordered)) FALSE else ordered)
+    traced_factor(x, given_levels, given_labels, if (missing(ordered)) is_ordered(x) else ordered)
+  },
+
+  ordered = function(x, ...) {
+    if (!is_traced(x)) return(ordered(x, ...))
+    mask_groups$factor(x, ..., ordered = TRUE)
+  },
+
+  as.ordered = function(x) {
+    if (!is_traced(x)) return(as.ordered(x))
+    with_order(mask_groups$as.factor(x))
   },
 
   as.factor = function(x) {
@@ -321,6 +335,7 @@ mask_groups <- list(
 
   relevel = function(x, ref, ...) {
     if (!is_traced_factor(x)) return(stats::relevel(x, ref, ...))
+    if (is_ordered(x)) abort_arg("x", "a factor that is not ordered, as in R", "an ordered one")
     levels <- levels(x)
     at <- if (is.character(ref)) match(ref, levels) else ref
     if (!is_whole(at) || !at %in% seq_along(levels)) {
@@ -354,6 +369,10 @@ mask_groups <- list(
 
   match = function(x, table, nomatch = NA_integer_, incomparables = NULL) {
     if (!any_traced(x, table)) return(match(x, table, nomatch, incomparables))
+    if (is_traced_factor(x) && is_traced(table) || is_traced_factor(table)) {
+      alike <- labels_alike(x, table)
+      return(positions_among(value_of(as_operand(alike[[1L]])), alike[[2L]], nomatch))
+    }
     if (is_traced(table)) return(positions_among(value_of(as_operand(x)), table, nomatch))
     if (is.null(levels(x))) {
       # Numbers meet logicals as numbers here, other than for factor().
@@ -426,7 +445,7 @@ mask_groups <- list(
   contrasts = function(x, ...) {
     if (!is_traced_factor(x)) return(stats::contrasts(x, ...))
     check_dots(...)
-    contrasts_of(as.vector(levels(x)), NULL, is_ordered(x))
+    contrasts_of(x)
   },
 
   subset = function(x, subset, select, drop = FALSE, ...) {
@@ -538,9 +557,7 @@ cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, righ
   check_dots(...)
   check_flag("include.lowest", include.lowest)
   check_flag("right", right)
-  if (!isFALSE(ordered_result)) {
-    abort_arg("ordered_result", "FALSE in a traced function", describe(ordered_result))
-  }
+  check_flag("ordered_result", ordered_result)
   if (missing(breaks)) abort_missing("breaks")
   if (is_whole(breaks) && breaks >= 2) breaks <- breaks_for_cut(value_of(as_operand(x)), breaks)
   if (!is_operand(breaks) || length(breaks) < 2L) {
@@ -561,7 +578,7 @@ cut_of_values <- function(x, breaks, labels = NULL, include.lowest = FALSE, righ
   if (length(labels) != count) {
     abort_arg("labels", paste("one for each of the", count, "intervals, or FALSE"), describe(labels))
   }
-  factor_of(codes, labels)
+  with_order(factor_of(codes, labels), ordered_result)
 }
 
 # The ends of so many intervals of equal length, as cut.default() computes them.

@@ -25,10 +25,10 @@
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
 #'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.
-#' * groups: `factor as.factor relevel interaction cut match is.element table split subset unsplit tapply by
-#'   ave rowsum aggregate xtabs addmargins contrasts`, and `as.data.frame()` of counts. A traced value becomes
-#'   a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know their levels, as the
-#'   columns of data frames are. Logicals are groups with the levels `FALSE` and `TRUE`:
+#' * groups: `factor as.factor ordered as.ordered relevel interaction cut match is.element table split subset
+#'   unsplit tapply by ave rowsum aggregate xtabs addmargins contrasts`, and `as.data.frame()` of counts. A
+#'   traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know
+#'   their levels, as the columns of data frames are. Logicals are groups with the levels `FALSE` and `TRUE`:
 #'   `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
 #'   have values for all levels; a group without elements has NaN where R has `NA`. `rowsum(x, g)` and
 #'   `aggregate(y ~ g, d, mean)` have rows for all levels, or combinations of levels, where R leaves out those
@@ -37,8 +37,10 @@
 #'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number.
 #'   `droplevels()` is an error. A factor is no number, as in R: `f + 1`, `+f`, `max(f)` and `matrix(f)` are
 #'   errors, `as.integer(f)` are its codes, and `as.numeric(levels(f))[f]` the numbers that its labels say;
-#'   there is no text, of `as.vector(f)` either. It takes labels, `f[2] <- "a"`, and names,
-#'   `levels(f) <- c("p", "q")`;
+#'   there is no text, of `as.vector(f)` either. Beside other values it is its labels: `f == g`, `f %in% g`,
+#'   `match(f, g)` and `f[2] <- g[1]` of two factors, `f == x` of numbers where the labels are numbers. It
+#'   takes labels, `f[2] <- "a"`, names, `levels(f) <- c("p", "q")`, and contrasts. An ordered factor has an
+#'   order, `f > "low"`, `f < g`, `max(f)`, of which what is none of the levels is no part;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
 #'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
 #'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed

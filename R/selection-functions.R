@@ -147,6 +147,15 @@ summary_of_selections <- function(generic, values, args) {
   }
   parts <- lapply(values, selected)
   is_one <- !vapply(parts, is.null, NA)
+  factor <- Find(function(part) !is.null(levels(part$values)), parts)
+  if (!is.null(factor)) {
+    if (length(parts) > 1L || !is_ordered(factor$values) || !generic %in% c("max", "min")) {
+      check_no_factor(factor$values)
+    }
+    # What is not selected is none of the levels.
+    codes <- nv_ifelse(factor$mask, codes_of(factor$values), 0L)
+    return(do.call(generic, list(factor_of(codes, levels(factor$values)), na.rm = TRUE), quote = TRUE))
+  }
   values[is_one] <- lapply(parts[is_one], `[[`, "values")
   # Of one type before they are filled: the lowest of one is not that of another.
   if (length(values) > 1L) values <- do.call(nv_promote_to_common, lapply(values, as_operand))

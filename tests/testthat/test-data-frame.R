@@ -185,8 +185,10 @@ test_that("data of R's classes are errors that say what to write", {
   x <- nv_tensor(c(1, 2))
   for (data in list(factor(c("a", "b")), as.Date("2024-01-01"), Sys.time(), as.difftime(1, units = "mins"))) {
     for (error in list(
-      condition_of(nv_tensor(data)), condition_of(nv_add(x, data)), condition_of(jit(function(x) x)(data))
+      condition_of(nv_tensor(data)), condition_of(nv_add(x, data)),
+      if (!is.factor(data)) condition_of(jit(function(x) x)(data))
     )) {
+      if (is.null(error)) next
       expect_s3_class(error, "anvil_error_arg")
       expect_match(conditionMessage(error), "as_nv_tensor()", fixed = TRUE)
     }
@@ -257,7 +259,8 @@ test_that("factors of a data frame know their levels in a traced function", {
     }
   )
   for (f in programs) expect_equal(as.double(jit(f)(data)), f(data))
-  error <- expect_error(jit(function(d) c(d$n, d$f) == 2)(data), class = "anvil_error_arg")
+  expect_identical(as.vector(jit(function(d) c(d$n, d$f) == 10)(data)), c(data$n, data$f) == 10)
+  error <- expect_error(jit(function(d) nv_concatenate(d$n, d$f))(data), class = "anvil_error_arg")
   expect_match(conditionMessage(error), "factors with the same levels", fixed = TRUE)
   # Other levels are another program.
   f <- jit(function(d) sum(d$y * (d$f == "b")))

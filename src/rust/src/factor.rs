@@ -1,10 +1,10 @@
 //! Factors among the arguments of traced functions: traced integers, their codes, that know their levels.
 
 use crate::ffi::*;
-use crate::guard::{protected, Outcome, Scope};
+use crate::guard::{protected, Outcome};
 use crate::statics;
 use crate::trace::Trace;
-use crate::tree;
+use crate::value;
 use anvil_core::error::Error;
 use anvil_core::graph::Value;
 
@@ -53,16 +53,29 @@ pub fn follow(tracer: SEXP, made: Value, trace: &Trace, operands: &[SEXP], value
     }
 }
 
-/// Of the operands of `==`, `!=` and `%in%`, of which one is the codes of a factor with these levels, R data as codes: as in R
-/// they are labels. What is no label has the code 0.
-pub fn labels_to_codes(operands: &mut [SEXP], levels: SEXP, scope: &Scope) -> Outcome<()> {
-    for x in operands.iter_mut().filter(|x| matches!(kind(**x), STRSXP | INTSXP | REALSXP | LGLSXP)) {
-        if !crate::value::is_tensor(*x) && !crate::value::is_tracer(*x) {
-            let given = tree::list_of(&[*x, levels], scope)?;
-            // SAFETY: inside `protected`; the function gives a vector of integers.
-            let codes = protected(|| unsafe { anvil_call_r(c"codes_of_labels".as_ptr(), given) })?;
-            *x = scope.keep(codes);
-        }
+/// Whether what is called `name` compares a traced factor, or takes the first or last level of an ordered one: as in R
+/// it is its labels, which `on_factors()` in R/mask-factors.R makes codes that are alike.
+pub fn is_compared(name: SEXP, operands: &[SEXP]) -> bool {
+    let mut of_factors =
+        operands.iter().filter(|&&x| value::is_tracer(x)).filter_map(|&x| levels(x)).peekable();
+    if of_factors.peek().is_none() {
+        return false;
     }
-    Ok(())
+    match text(name).as_str() {
+        "eq" | "ne" | "isin" => true,
+        "lt" | "le" | "gt" | "ge" | "reduce_max" | "reduce_min" => of_factors.any(are_ordered),
+        _ => false,
+    }
+}
+
+/// Whether levels have attributes: that they are ordered, and the contrasts of their factor.
+pub fn say_more(levels: SEXP) -> bool {
+    // SAFETY: reads the header.
+    !attributes_all(levels, |_, _| false)
+}
+
+/// Whether the levels are those of an ordered factor, see `with_order()` in R/data-frame.R.
+pub fn are_ordered(levels: SEXP) -> bool {
+    // SAFETY: reads an attribute; R has the symbol, the name of a function.
+    attribute(levels, unsafe { Rf_install(c"ordered".as_ptr()) }) != nil()
 }

@@ -79,7 +79,7 @@ impl Call {
     }
 
     /// `list(name, operands, attributes, elementwise)`, the attributes by their names.
-    fn of_selections(&self, scope: &Scope) -> Outcome {
+    fn parts(&self, scope: &Scope) -> Outcome {
         let operands = list_of(&self.operands, scope)?;
         let values: Vec<SEXP> = self.attrs.iter().map(|&(_, x)| x).collect();
         let attrs = list_of(&values, scope)?;
@@ -229,9 +229,14 @@ fn attr_at(x: SEXP, depth: usize) -> Outcome<Attr> {
 pub fn call(args: SEXP, list: bool, scope: &Scope) -> Outcome {
     let mut call = Call::new(args)?;
     if call.operands.iter().any(|&x| tracer::selected(x).is_some()) {
-        let parts = call.of_selections(scope)?;
+        let parts = call.parts(scope)?;
         // SAFETY: inside `protected`; the function calls the op on the values of the selections, or signals.
         return Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"on_selections".as_ptr(), parts) })?));
+    }
+    if factor::is_compared(call.name, &call.operands) {
+        let parts = call.parts(scope)?;
+        // SAFETY: as above.
+        return Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"on_factors".as_ptr(), parts) })?));
     }
     operands::as_meant(call.name, &mut call.operands, scope)?;
     if let Some((trace, handle)) = owner(&call)? {

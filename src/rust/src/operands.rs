@@ -1,5 +1,5 @@
-//! R data among the operands of an op, as R means it beside the others: `NA` beside floats, labels beside the codes of
-//! a factor, integers beside those of a narrow dtype.
+//! R data among the operands of an op, as R means it beside the others: `NA` beside floats, integers beside those of a
+//! narrow dtype.
 
 use crate::factor;
 use crate::ffi::*;
@@ -40,12 +40,7 @@ pub fn as_meant(name: SEXP, operands: &mut [SEXP], scope: &Scope) -> Outcome<()>
         return Err(Error::arg("operand", expected, "a factor, which R refuses or makes NA").into());
     }
     if let &mut [a, b] = operands {
-        // Those of a factor of R's are no labels of a tensor that knows none.
-        let levels = [a, b].into_iter().filter(|&x| value::is_tracer(x)).find_map(factor::levels);
-        let levels = levels.filter(|_| ["eq", "ne", "isin"].contains(&text(name).as_str()));
-        if let Some(levels) = levels {
-            factor::labels_to_codes(operands, levels, scope)?;
-        } else if is_beyond(a, b)? && compares(&text(name)) {
+        if is_beyond(a, b)? && compares(&text(name)) {
             operands[0] = known(a, scope)?;
         } else if is_beyond(b, a)? && compares(&text(name)) {
             operands[1] = known(b, scope)?;

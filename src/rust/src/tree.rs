@@ -156,6 +156,8 @@ impl Flat {
             self.traced = true;
         } else if is_list(x) {
             self.list(owner, x, own, depth, scope)?;
+        } else if let Some(codes) = codes_of(x, scope)? {
+            self.walk(owner, codes, false, depth, scope)?;
         } else if is_own_object(x) {
             self.object(owner, x, depth, scope)?;
         } else if depth > 0 && kind(x) == STRSXP {
@@ -169,8 +171,12 @@ impl Flat {
             self.names_of_axes(unsafe { [R_DimNamesSymbol, R_NamesSymbol] }.map(|name| attribute(x, name)));
             if let Some(levels) = factor::levels(x) {
                 self.names.push(levels);
-                self.words.push(LEVELS);
+                let say_more = factor::say_more(levels);
+                self.words.push(LEVELS | u64::from(say_more) << 8);
                 self.names_along(levels);
+                if say_more {
+                    self.statics.push(levels);
+                }
             }
         }
         Ok(())
@@ -271,6 +277,16 @@ impl Flat {
     }
 }
 
+/// The codes of a factor of R's, which know its levels, as those of a data frame's columns; `None` of anything else.
+fn codes_of(x: SEXP, scope: &Scope) -> Outcome<Option<SEXP>> {
+    if kind(x) != INTSXP || !inherits(x, c"factor") {
+        return Ok(None);
+    }
+    // SAFETY: inside `protected`; the function gives a bare vector.
+    let codes = protected(|| unsafe { anvil_call_r(c"data_as_argument".as_ptr(), x) })?;
+    Ok(Some(scope.keep(codes)))
+}
+
 /// Type and shape of a leaf that is not a tensor.
 fn argument(x: SEXP) -> Result<(DType, Shape), Error> {
     trace::number_argument(x).map_err(of_argument)
@@ -313,6 +329,9 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     }
     if let Some(aval) = crate::info::abstract_aval(x)? {
         return trace::input(trace, handle, aval, scope);
+    }
+    if let Some(codes) = codes_of(x, scope)? {
+        return inputs(trace, handle, codes, depth, scope);
     }
     if let Some(node) = Inner::of(x, scope)? {
         let depth = deeper(depth, "argument")?;
