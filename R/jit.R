@@ -10,10 +10,10 @@
 #' data frame is a list of its columns, and a data frame to `f` too: `df$x`, `df[2:3, "x"]`, `with(df, x *
 #' y)`, `nrow(df)`; functions that take matrices take the matrix of its columns, as `colMeans(df)`,
 #' `cov(df)`, `as.matrix(df)`. Its factors, and those that are arguments, are codes that know their levels,
-#' its times numbers as [as_nv_tensor()] has them, missing integers and logicals NaN. A data frame as a result is
-#' a list, a factor its codes. An R number is an operand like one written in `f`: ambiguous, and computed with
-#' in double precision until it meets a known dtype; so are time series, tables, what [poly()] and [I()] give,
-#' and others whose class says no more than that they are numbers.
+#' its times numbers as [as_nv_tensor()] has them, missing integers and logicals NaN. A data frame as a result
+#' is a list, a factor its codes. An R number is an operand like one written in `f`: ambiguous, and computed
+#' with in double precision until it meets a known dtype; so are time series, tables, what [poly()] and [I()]
+#' give, and others whose class says no more than that they are numbers.
 #' `NULL` is passed as it is. Arguments that are left out keep their defaults, which are evaluated while `f`
 #' is traced, so they may use the other arguments. Tensors that `f` finds outside of its arguments are
 #' captured as constants when it is traced; a later change of the variable is not seen.

@@ -5,7 +5,8 @@
 # nolint start: object_name_linter. Arguments have the names that they have in base R.
 
 # The variables of a formula, evaluated in a data frame and where the formula was written.
-variables_of <- function(terms, data) {
+# `bases` are those of poly() and scale(), see mask-bases.R.
+variables_of <- function(terms, data, bases = NULL, are_known = FALSE) {
   # What R's own I() gives is an object to it.
   around <- list2env(list(I = function(x) x), parent = environment(terms) %||% parent.frame(2L))
   code <- attr(terms, "variables")
@@ -17,7 +18,9 @@ variables_of <- function(terms, data) {
   known <- if (is.null(attr(data, "terms"))) character() else names
   setNames(Map(function(variable, name) {
     if (name %in% known && name %in% names(frame)) return(frame[[name]])
-    by_r("formula", eval(variable, frame, around))
+    has_basis <- !is.null(bases) && is_basis(variable)
+    home <- if (has_basis) among_bases(bases, variable, name, around, are_known) else around
+    by_r("formula", eval(variable, frame, home))
   }, code, names), names)
 }
 
@@ -185,7 +188,8 @@ variables_in_rows <- function(variables, rows, labels) {
 
 linear_model <- function(formula, data, w, call, contrasts = NULL, subset = NULL) {
   terms <- terms_of(formula, data)
-  variables <- variables_of(terms, data)
+  bases <- new_bases()
+  variables <- variables_of(terms, data, bases)
   labels <- row_names_of(data) %||% as.character(seq_len(rows_in(variables[[1L]])))
   if (!is.null(subset)) {
     of_rows <- variables_in_rows(c(variables, if (!is.null(w)) list(w)), subset, labels)
@@ -220,7 +224,8 @@ linear_model <- function(formula, data, w, call, contrasts = NULL, subset = NULL
   fit <- with_coefficient_names(fit, colnames(x))
   about <- about_model(variables, call, terms)
   structure(
-    c(fit, about$parts), class = "lm", design = x, contrasts = contrasts, ordered = about$ordered
+    c(fit, about$parts), class = "lm", design = x, contrasts = contrasts, ordered = about$ordered,
+    bases = bases$of
   )
 }
 
@@ -306,18 +311,18 @@ design_at <- function(object, newdata) {
   if (length(attr(terms, "offset"))) {
     abort_arg("object", "a model without an offset for new data", "one with an offset")
   }
-  variables <- variables_of(terms, newdata)
-  # R computes these as they were of the first data.
-  of_all <- vapply(as.list(attr(terms, "variables"))[-1L], function(code) {
-    any(c("scale", "poly", "ns", "bs") %in% all.names(code))
-  }, NA)
-  if (any(of_all)) {
+  bases <- new_bases()
+  bases$of <- attr(object, "bases")
+  code <- as.list(attr(terms, "variables"))[-1L]
+  names(code) <- vapply(code, deparse1, "")
+  unknown <- vapply(names(code), function(name) has_unknown_basis(code[[name]], bases$of[[name]]), NA)
+  if (any(unknown)) {
     abort_arg(
-      "object", "a model whose terms depend on one row each, for new data",
-      paste0("one with `", names(variables)[of_all][1L], "`"),
-      "Compute its columns before: `d$z <- scale(d$x)`."
+      "object", "a model whose terms depend on one row each, or on `poly()` and `scale()`, for new data",
+      paste0("one with `", names(code)[unknown][1L], "`"), "Compute its columns before: `d$z <- scale(d$x)`."
     )
   }
+  variables <- variables_of(terms, newdata, bases, are_known = TRUE)
   for (name in names(object$xlevels)) {
     ordered <- attr(object, "ordered")[[name]]
     variables[[name]] <- with_levels_of_fit(name, variables[[name]], object$xlevels[[name]], ordered)

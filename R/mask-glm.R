@@ -109,7 +109,8 @@ is_traced_glm <- function(x) inherits(x, "glm") && is_traced_fit(x)
 generalized_model <- function(formula, data, w, offset, family, control, call, contrasts = NULL,
                               subset = NULL) {
   terms <- terms_of(formula, data)
-  variables <- variables_of(terms, data)
+  bases <- new_bases()
+  variables <- variables_of(terms, data, bases)
   response <- attr(terms, "response")
   if (!response) abort_arg("formula", "one with a left side, such as `y ~ x`", "one without")
   offsets <- c(unname(variables[attr(terms, "offset")]), list(offset)[!is.null(offset)])
@@ -150,7 +151,7 @@ generalized_model <- function(formula, data, w, offset, family, control, call, c
   about <- about_model(variables, call, terms)
   structure(
     c(fit, about$parts, list(offset = offset)), class = c("glm", "lm"), design = x, contrasts = contrasts,
-    ordered = about$ordered
+    ordered = about$ordered, bases = bases$of
   )
 }
 

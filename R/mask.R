@@ -49,9 +49,10 @@
 #'   vcov confint confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`.
 #'   Variables are evaluated as R does, factors by their contrasts, and so is `subset`; `model.frame()` takes
 #'   one that is known. Rows with NaN stay, which R leaves out: `lm(y ~ x, na.omit(d))`. Where columns depend
-#'   on others, all coefficients are NaN. `predict()` has `se.fit` and `interval`. What `aov()` gives is that
-#'   too, with the table of variances for a summary: `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a
-#'   model, such as `coef(lm(y ~ x, d))`, not it;
+#'   on others, all coefficients are NaN. `predict()` has `se.fit` and `interval`, and takes
+#'   new data for terms `poly(x, 2)` and `scale(x)`. What `aov()` gives is that too, with the table of
+#'   variances for a summary: `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a model, such as
+#'   `coef(lm(y ~ x, d))`, not it;
 #' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
 #'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
 #'   `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one

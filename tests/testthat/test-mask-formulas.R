@@ -72,7 +72,6 @@ test_that("lm() is a linear model of traced values", {
   expect_as_r(function(d) predict(lm(y ~ f, d), data.frame(f = factor(c("v", "u", "w"), c("w", "v", "u")))))
   expect_as_r(function(d) predict(lm(y ~ s + b, d), data.frame(s = c("q", "p"), b = TRUE)))
   expect_as_r(function(d) predict(lm(y ~ log(x), d), data.frame(x = 1:3)))
-  refused(function(d) predict(lm(y ~ scale(x), d), d), "anvil_error_arg", "with `scale(x)`")
   refused(function(d) predict(lm(y ~ f, d), list(f = "z")), "anvil_error_arg", "the levels of the model")
   expect_as_r(function(d) coef(lm(y ~ scale(x), d)))
   expect_as_r(function(d) coef(lm(y ~ poly(x, 2, raw = TRUE), d)))
@@ -236,4 +235,23 @@ test_that("model.frame() gives the variables of a formula, of which model.matrix
   expect_as_r(function(d) model.response(model.frame(y ~ x, d, subset = c(1, 3))))
   refused(function(d) model.frame(y ~ x, d, subset = x > 1)$y, "anvil_error_arg", "rows that are known")
   refused(function(d) model.frame(y ~ x, d[d$x > 1, ])$y, "anvil_error_concrete", "model.frame()")
+})
+
+test_that("new data have the bases that poly() and scale() computed for a model", {
+  new <- data.frame(x = c(0.5, 1, 4), y = c(2, 1, 3), f = c("u", "w", "u"))
+  for (f in list(
+    function(d, new) predict(lm(y ~ poly(x, 2), d), new),
+    function(d, new) predict(lm(y ~ scale(x) + f, d), new),
+    function(d, new) predict(lm(y ~ poly(x, 3, raw = TRUE), d), new),
+    function(d, new) predict(lm(y ~ scale(x, scale = FALSE), d), new),
+    function(d, new) predict(lm(y ~ scale(x, FALSE), d), new),
+    function(d, new) predict(lm(scale(y) ~ poly(log(x + 9), 2), d), new),
+    function(d, new) predict(lm(y ~ poly(x, 2), d, weights = exp(x)), new, se.fit = TRUE)$se.fit,
+    function(d, new) predict(glm(exp(y) ~ poly(x, 2), Gamma("log"), d), new, type = "response"),
+    function(d, new) predict(lm(y ~ poly(x, 2), d), data.frame(x = 1))
+  )) expect_as_r(f, d, new)
+  for (f in list(
+    function(d) predict(lm(y ~ I(scale(x)^2), d), d), function(d) predict(lm(y ~ scale(scale(x)), d), d),
+    function(d) { poly <- function(x, k) cbind(x, x^k); predict(lm(y ~ poly(x, 2), d), d) }
+  )) refused(f, "anvil_error_arg", "depend on one row each")
 })
