@@ -138,7 +138,7 @@ each_place <- function(x, place, see) {
 check_data <- function(x, place) {
   each_place(x, place, function(x, place) {
     if (is.null(x) || inherits(x, "AnvilAbstract")) return()
-    if (is_operand(x)) return()
+    if (is_operand(x) || is.factor(x)) return()
     abort_arg(place, "a tensor, an R number, logical, vector or array, or a list of these", describe(x))
   })
 }

@@ -120,9 +120,14 @@ map_one_by_one <- function(f, xs) {
   nv_scan(function(state, x) list(state, call_function(f, given(x))), 0L, xs)$ys
 }
 
+# The leaves of a nested list, factors as their codes: these are data, as they are to jit().
+data_leaves <- function(x) {
+  lapply(unlist_leaves(x), function(leaf) if (is.factor(leaf)) data_as_argument(leaf) else leaf)
+}
+
 # f on a batch, in the open trace.
 map_examples <- function(f, given, in_axes, out_axes) {
-  leaves <- unlist_leaves(given)
+  leaves <- data_leaves(given)
   paths <- sub("^\\$", "", .Call(anvil_paths, given, "")[[2L]])
   axes <- axes_of_leaves(in_axes, given, "in_axes")
   batched <- which(!is.na(axes))
@@ -184,7 +189,7 @@ map_examples <- function(f, given, in_axes, out_axes) {
 over_examples <- function(f, given, batched, values, size, repeated, names = list(NULL)) {
   one <- function(x) nv_abstract(dtype(x), shape(x)[-ndims(x)], ambiguous(x))
   prepare <- function(args, input) {
-    given <- unlist_leaves(args)[batched]
+    given <- data_leaves(args)[batched]
     with_leaves(args, batched, Map(function(x, names, leaf) {
       out <- with_names(input(one(x)), names)
       # Codes of a factor stay such.
@@ -266,7 +271,7 @@ check_axis_names <- function(axes, f) {
 axes_of_leaves <- function(axes, x, arg) {
   if (is.null(axes)) return(rep(NA_integer_, length(unlist_leaves(x))))
   if (!is.list(axes)) {
-    leaves <- unlist_leaves(x)
+    leaves <- data_leaves(x)
     if (!length(leaves)) return(integer())
     # What is no data has no axes, unless it is asked for by itself.
     data <- vapply(leaves, is_operand, NA)

@@ -288,7 +288,7 @@ test_that("other R values are refused with advice, by a cold and a warm function
   f <- jit(function(x, y = 0) x + 1)
   for (warm in 1:2) {
     expect_error(f("a"), class = "anvil_error_arg", "static")
-    expect_error(f(factor("a")), class = "anvil_error_arg", "<factor>")
+    expect_error(f(as.Date("2024-01-01")), class = "anvil_error_arg", "<Date>")
     expect_error(f(sum), class = "anvil_error_arg", "static")
     expect_error(f(quote(a)), class = "anvil_error_arg")
     expect_error(f(globalenv()), class = "anvil_error_arg")

@@ -145,6 +145,10 @@ test_that("factors are arguments as columns of data frames are", {
     c(-2 * sum(frame$v[c(1, 4)] - 1), -2 * (frame$v[2] - 2), -2 * sum(frame$v[c(3, 5)] - 3))
   )
   means <- vmap(function(y, g) tapply(y, g, mean), in_axes = list(1, NULL))
+  expect_identical(
+    as.vector(vmap(function(v, f) v * (f == "a"))(nv_tensor(frame$v), frame$f)), frame$v * (frame$f == "a")
+  )
+  expect_match(format(trace_fn(function(f) f == "a", frame$f)), "i1?[5] = eq", fixed = TRUE, all = FALSE)
   y <- rbind(frame$v, frame$x)
   expect_equal(plain(means(nv_tensor(y, "f64"), frame$f)), unname(t(apply(y, 1, tapply, frame$f, mean))))
 })

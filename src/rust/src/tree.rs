@@ -279,7 +279,7 @@ impl Flat {
 
 /// The codes of a factor of R's, which know its levels, as those of a data frame's columns; `None` of anything else.
 fn codes_of(x: SEXP, scope: &Scope) -> Outcome<Option<SEXP>> {
-    if kind(x) != INTSXP || !inherits(x, c"factor") {
+    if !is_object(x) || kind(x) != INTSXP || !inherits(x, c"factor") {
         return Ok(None);
     }
     // SAFETY: inside `protected`; the function gives a bare vector.
