@@ -8,33 +8,37 @@ new_bases <- function() {
   bases
 }
 
-# Whether code is `poly(..)` or `scale(..)`. As R, one within other calls is computed of each data anew.
-is_basis <- function(code) {
-  is.call(code) && (identical(code[[1L]], quote(poly)) || identical(code[[1L]], quote(scale)))
+# Whether code is `poly(..)` or `scale(..)` of R's where it is evaluated. As R, one within other calls is
+# computed of each data anew.
+is_basis <- function(code, around) {
+  if (!is.call(code) || !is.name(code[[1L]])) return(FALSE)
+  name <- as.character(code[[1L]])
+  own <- switch(name, poly = stats::poly, scale = base::scale)
+  f <- if (!is.null(own)) get0(name, around, mode = "function")
+  !is.null(f) && (identical(f, own) || identical(f, mask_functions[[name]]))
 }
 
-# Where such a variable is evaluated: the function notes what it computes or, if the bases `are_known`, takes
-# it. One of the user's that is called so is as it is.
-among_bases <- function(bases, code, name, around, are_known) {
-  generic <- as.character(code[[1L]])
-  f <- get0(generic, around, mode = "function")
-  is_poly <- generic == "poly"
-  if (!identical(f, if (is_poly) stats::poly else base::scale) && !identical(f, mask_functions[[generic]])) {
-    return(around)
-  }
-  out <- new.env(parent = around)
-  assign(generic, function(x, ...) {
-    if (are_known) return((if (is_poly) poly_of_basis else scale_of_basis)(x, bases$of[[name]]))
-    made <- f(x, ...)
-    bases$of[[name]] <- if (is_poly) poly_basis(x, made, ...) else scale_basis(made)
-    made
-  }, out)
-  out
+# What such a variable computes of the data of a model: `made` is its value.
+noted_basis <- function(code, made, frame, around) {
+  args <- as.list(match.call(definition_of_basis(code), code))[-1L]
+  if (identical(code[[1L]], quote(scale))) return(scale_basis(made))
+  args <- lapply(args, eval, frame, around)
+  # Polynomials in several variables are none of these.
+  more <- args[!names(args) %in% c("x", "degree", "raw", "simple")]
+  if (length(more) > 1L || length(more) && !is_whole(more[[1L]])) return(NULL)
+  poly_basis(args$x, ncol(made), isTRUE(args$raw))
 }
+
+# Its value for new data, by the basis that was noted.
+value_by_basis <- function(code, basis, frame, around) {
+  x <- eval(match.call(definition_of_basis(code), code)$x, frame, around)
+  if (identical(code[[1L]], quote(scale))) scale_of_basis(x, basis) else poly_of_basis(x, basis)
+}
+
+definition_of_basis <- function(code) if (identical(code[[1L]], quote(scale))) base::scale else stats::poly
 
 # The recurrence of orthogonal polynomials: list(alpha, norms), or of powers their degree.
-poly_basis <- function(x, made, ..., raw = FALSE) {
-  degree <- ncol(made)
+poly_basis <- function(x, degree, raw) {
   if (raw) return(list(degree = degree))
   if (length(dim(x)) > 1L) return(NULL)
   x <- as_flat(real_floats(value_of(as_operand(x))))

@@ -18,9 +18,13 @@ variables_of <- function(terms, data, bases = NULL, are_known = FALSE) {
   known <- if (is.null(attr(data, "terms"))) character() else names
   setNames(Map(function(variable, name) {
     if (name %in% known && name %in% names(frame)) return(frame[[name]])
-    has_basis <- !is.null(bases) && is_basis(variable)
-    home <- if (has_basis) among_bases(bases, variable, name, around, are_known) else around
-    by_r("formula", eval(variable, frame, home))
+    has_basis <- !is.null(bases) && is_basis(variable, around)
+    if (has_basis && are_known) {
+      return(by_r("formula", value_by_basis(variable, bases$of[[name]], frame, around)))
+    }
+    value <- by_r("formula", eval(variable, frame, around))
+    if (has_basis) bases$of[[name]] <- noted_basis(variable, value, frame, around)
+    value
   }, code, names), names)
 }
 
@@ -300,6 +304,13 @@ log_likelihood <- function(fit) {
 
 # What a linear model gives for new data.
 fitted_at <- function(object, newdata) {
+  if (inherits(newdata, "AnvilRows")) {
+    # Of rows that a mask selects, those of all, of which the same are selected.
+    columns <- lapply(unclass(newdata), selected)
+    mask <- columns[[1L]]$mask
+    whole <- frame_of(lapply(columns, `[[`, "values"), length(mask))
+    return(selection(unname(fitted_at(object, whole)), mask, 1L))
+  }
   x <- design_at(object, newdata)
   out <- product(x, object$coefficients)
   with_names(as_flat(out), list(rownames(x)))

@@ -220,7 +220,10 @@ predicted_by_glm <- function(object, newdata, type = "link", se.fit = FALSE, ...
       abort_arg("object", "a model without an offset for new data", "one with an offset")
     }
     fit <- eta <- fitted_at(object, newdata)
-    if (type == "response") fit <- with_names(glm_links[[object$family$link]]$mean(eta), list(names(eta)))
+    if (type == "response") {
+      fit <- glm_links[[object$family$link]]$mean(eta)
+      if (!is_selection(fit)) fit <- with_names(fit, list(names(eta)))
+    }
   }
   if (!se.fit) return(fit)
   if (is_selection(fit)) abort_concrete("predict()", fit)

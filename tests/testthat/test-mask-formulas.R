@@ -252,6 +252,19 @@ test_that("new data have the bases that poly() and scale() computed for a model"
   )) expect_as_r(f, d, new)
   for (f in list(
     function(d) predict(lm(y ~ I(scale(x)^2), d), d), function(d) predict(lm(y ~ scale(scale(x)), d), d),
-    function(d) { poly <- function(x, k) cbind(x, x^k); predict(lm(y ~ poly(x, 2), d), d) }
+    function(d) { poly <- function(x, k) cbind(x, x^k); predict(lm(y ~ poly(x, 2), d), d) },
+    function(d) { k <- 1:8; predict(lm(d$y ~ poly(k, k %% 3, degree = 1)), list(k = 2)) }
   )) refused(f, "anvil_error_arg", "depend on one row each")
+})
+
+test_that("rows that a mask selects are new data", {
+  for (f in list(
+    function(d) mean(predict(lm(y ~ x, d), d[d$b, ])),
+    function(d) sum(predict(lm(y ~ f + x, d), d[d$x > 1, ])),
+    function(d) mean((d$y[d$k == 1] - predict(lm(y ~ x, d[d$k != 1, ]), d[d$k == 1, ]))^2),
+    function(d) sum(predict(glm(k ~ x, poisson, d), d[d$b, ], type = "response")),
+    function(d) mean(predict(glm(k ~ x, poisson, d), subset(d, x > 1)))
+  )) expect_as_r(f)
+  f <- function(d) predict(lm(y ~ x, d), d[d$b, ], se.fit = TRUE)
+  refused(f, "anvil_error_concrete", "predict() does not take a selection")
 })
