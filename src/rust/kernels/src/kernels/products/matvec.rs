@@ -7,7 +7,8 @@
 //! not on strides, not on threads.
 
 use super::inner_products::vector;
-use super::lane_sums::{self, Vectors, ROWS};
+use super::lane_rows::{self, ROWS};
+use super::lane_sums::{self, Vectors};
 use super::matrix::Matrix;
 use crate::dtype::{Element, Float};
 use crate::kernels::memory::zeroed;
@@ -130,14 +131,16 @@ fn partial_sums_of<F: Vectors, const L: usize>(
     [row, column]: [usize; 2],
     out: &mut [F],
 ) {
-    if matrix.strides[0] == 1 && lane_sums::columns::<F, L>(matrix.from(row, column), x, out) {
-        return;
+    let from = matrix.from(row, column);
+    match (L, matrix.strides) {
+        (_, [1, _]) => return lane_sums::columns::<F, L>(from, x, out),
+        (2.., [_, 1]) => return lane_rows::rows::<F, L>(from, x, out),
+        _ => {}
     }
     let group = group(matrix, k);
     for (first, out) in (row..).step_by(group).zip(out.chunks_mut(group)) {
-        match (L, matrix.strides) {
-            (1, [_, 1]) => one_by_one(matrix, x, first, out),
-            (_, [_, 1]) => across::<F, L>(matrix, x, column, first, out),
+        match matrix.strides {
+            [_, 1] => one_by_one(matrix, x, first, out),
             _ => down::<F, L>(matrix, x, column, first, out),
         }
     }
@@ -151,21 +154,9 @@ fn add_partial_sums<F: Float>(partials: &[F], out: &mut [F]) {
     }
 }
 
-/// The products with `x` of rows from `first` on, from column `start` on, which lie in memory side by side.
-fn across<F: Vectors, const L: usize>(matrix: Matrix<F>, x: &[F], start: usize, first: usize, out: &mut [F]) {
-    for (row, out) in (first..).step_by(ROWS).zip(out.chunks_mut(ROWS)) {
-        let matrix = |row| Matrix { first: matrix.at(row, start), ..matrix };
-        if out.len() == ROWS {
-            out.copy_from_slice(&lane_sums::rows::<F, L, ROWS>(matrix(row), x));
-        } else {
-            (row..).zip(out).for_each(|(row, out)| [*out] = lane_sums::rows::<F, L, 1>(matrix(row), x));
-        }
-    }
-}
-
 /// Short sums, of one lane, for contiguous rows: in order, of few rows several at once.
 fn one_by_one<F: Vectors>(matrix: Matrix<F>, x: &[F], first: usize, out: &mut [F]) {
-    if lane_sums::in_order(matrix.from(first, 0), x, out) {
+    if lane_rows::in_order(matrix.from(first, 0), x, out) {
         return;
     }
     let line = |row: usize| &matrix.data[matrix.at(first + row, 0)..][..x.len()];

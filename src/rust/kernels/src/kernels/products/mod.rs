@@ -8,6 +8,7 @@ pub mod dot;
 #[cfg(target_arch = "x86_64")]
 pub mod gemm;
 mod inner_products;
+mod lane_rows;
 mod lane_sums;
 pub mod matrix;
 pub mod matvec;
