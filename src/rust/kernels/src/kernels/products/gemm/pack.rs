@@ -81,8 +81,8 @@ unsafe fn panel<T: Packed, const W: usize>(
     out: *mut T,
 ) {
     let at = |i: usize, l: usize| x.wrapping_offset(i as isize * line + l as isize * stride);
-    for i in lines..read {
-        spread(&T::ZERO, 0, depth, out.add(i), W);
+    if lines < read {
+        zeros::<T, W>([lines, read, depth], out);
     }
     if lines < LINES && stride == 1 {
         // A loop over so few of them would take longer to start than to run.
@@ -98,6 +98,22 @@ unsafe fn panel<T: Packed, const W: usize>(
     };
     for l in done..depth {
         (0..lines).for_each(|i| out.add(l * W + i).write(*at(i, l)));
+    }
+}
+
+/// Fills up with zeros the lines that are missing, some at a time; others before them are written later.
+///
+/// # Safety
+/// There is room for them.
+#[inline(always)]
+unsafe fn zeros<T: Packed, const W: usize>([lines, read, depth]: [usize; 3], out: *mut T) {
+    if read < LINES {
+        (lines..read).for_each(|i| spread(&T::ZERO, 0, depth, out.add(i), W));
+        return;
+    }
+    for i in (lines / LINES * LINES..read).step_by(LINES) {
+        let out = out.add(i.min(read - LINES));
+        (0..depth).for_each(|l| out.add(l * W).cast::<[T; LINES]>().write_unaligned([T::ZERO; LINES]));
     }
 }
 
