@@ -17,6 +17,8 @@ pub enum Cost {
     Functions,
     /// As long as the logarithm of the gamma function.
     Special,
+    /// As long as the logarithm of a density, in lanes: in double precision whatever the dtype is.
+    Density,
     /// As long as a quotient, which for integers and complex numbers is not vectorised.
     Quotient,
     /// As long as a remainder.
@@ -36,6 +38,7 @@ impl Cost {
         const DIVISION: usize = 12;
         const REMAINDER: usize = 30;
         const SPECIAL: usize = 450;
+        const DENSITY: usize = 1_300;
         // Functions of doubles have polynomials of twice the degree, too.
         const FUNCTION: usize = 60;
         const FUNCTION_OF_DOUBLES: usize = 110;
@@ -61,6 +64,7 @@ impl Cost {
             Cost::Root | Cost::Function => function,
             Cost::Functions => 10 * function,
             Cost::Special => SPECIAL * bytes,
+            Cost::Density => DENSITY * bytes,
             Cost::Remainder if float => REMAINDER * bytes,
             Cost::Remainder => REMAINDER_OF_INTEGERS,
             Cost::Quotient if complex => QUOTIENT_OF_COMPLEX,

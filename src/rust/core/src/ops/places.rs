@@ -64,12 +64,10 @@ impl Along {
             return wide(|| {
                 let mut moved = 0;
                 for (i, (place, &index)) in (within..).zip(places.iter_mut().zip(indices)) {
-                    let at = index.max(0).min(most);
-                    moved |= at ^ index;
                     let example = from + ((i * reciprocal) >> 16);
                     let example = if example < count { example } else { example.wrapping_sub(count) };
                     let here = (first as u32).wrapping_add(example.wrapping_mul(apart));
-                    *place = (at as u32).wrapping_mul(stride).wrapping_add(here);
+                    *place = clamped_place((index, most), (stride, here), &mut moved);
                 }
                 moved == 0
             });
@@ -83,9 +81,7 @@ impl Along {
                 let end = (at + left).min(places.len());
                 let here = (first as u32).wrapping_add((example as u32).wrapping_mul(apart));
                 for (place, &index) in places[at..end].iter_mut().zip(&indices[at..end]) {
-                    let at = index.max(0).min(most);
-                    moved |= at ^ index;
-                    *place = (at as u32).wrapping_mul(stride).wrapping_add(here);
+                    *place = clamped_place((index, most), (stride, here), &mut moved);
                 }
                 (at, left) = (end, each);
                 example = if example + 1 == count { 0 } else { example + 1 };
@@ -141,12 +137,19 @@ fn offset_i32((places, indices): (&mut [u32], &[i32]), last: i64, stride: isize,
     wide(|| {
         let mut moved = 0;
         for ((place, &index), &offset) in places.iter_mut().zip(indices).zip(offsets) {
-            let at = index.max(0).min(most);
-            moved |= at ^ index;
-            *place = (at as u32).wrapping_mul(stride).wrapping_add(offset);
+            *place = clamped_place((index, most), (stride, offset), &mut moved);
         }
         moved == 0
     })
+}
+
+/// The place of an index, of which one beyond 0 and `most` is moved, `stride` elements apart from the offset on, modulo 2^32.
+/// `moved` is then no longer 0.
+#[inline(always)]
+fn clamped_place((index, most): (i32, i32), (stride, offset): (u32, u32), moved: &mut i32) -> u32 {
+    let at = index.max(0).min(most);
+    *moved |= at ^ index;
+    (at as u32).wrapping_mul(stride).wrapping_add(offset)
 }
 
 /// Adds `distance` of each index to the starts of windows; windows that do not fit are moved. Returns whether

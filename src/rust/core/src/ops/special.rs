@@ -332,7 +332,10 @@ impl OpDef for Special {
     }
 
     fn cost(&self) -> Cost {
-        Cost::Series
+        match self.many() {
+            Some(_) => Cost::Density,
+            None => Cost::Series,
+        }
     }
 
     fn vjp(&self) -> Vjp<'_> {

@@ -288,6 +288,7 @@ pub fn copy_run<T: Element>(x: &[T], out: &mut [T]) {
         ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
         (out, x) if out.len() <= 8 => copy_ends::<T, 4>(x, out),
         (out, x) if out.len() <= 16 => copy_ends::<T, 8>(x, out),
+        (out, x) if out.len() <= 32 => copy_ends::<T, 16>(x, out),
         (out, x) => out.copy_from_slice(x),
     }
 }
