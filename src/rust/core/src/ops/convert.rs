@@ -5,6 +5,7 @@ use super::complex::Part;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Role, Simplified};
 use super::lower::{op_if, signature, Formula, Lowering};
 use super::rules::{Batch, Jvp, Vjp};
+use super::whole::in_integers;
 use super::{written, Builder, Op, Row};
 use crate::dtype::{DType, Kind, Ranked, ANY};
 use crate::error::{Error, Result};
@@ -128,6 +129,11 @@ impl OpDef for Convert {
         let is = |aval: &Aval| aval.ranked() == self.to;
         if is(b.graph().aval(x)) {
             return simplified(x);
+        }
+        if self.to == Ranked::known(DType::I64) {
+            if let Some(whole) = in_integers(b, x)? {
+                return simplified(whole);
+            }
         }
         // Widening within a kind is exact, so the value before it can be converted directly.
         match b.graph().made_by(x).filter(|node| node.op.get::<Convert>().is_some()) {

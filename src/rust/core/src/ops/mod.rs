@@ -54,6 +54,7 @@ pub mod ternary;
 pub mod triangular;
 pub mod unary;
 pub mod update;
+mod whole;
 mod windows;
 
 use crate::dtype::{Class, DType};
