@@ -87,3 +87,36 @@ test_that("programs transform real values by half of the numbers, R's values are
   expect_no_match(text, "irfft", fixed = TRUE)
   expect_match(text, "ifft", fixed = TRUE)
 })
+
+test_that("products with diagonal matrices and diagonals of products are those of R", {
+  set.seed(3)
+  X <- matrix(rnorm(60), 12)
+  Y <- matrix(rnorm(60), 5)
+  w <- runif(12)
+  functions <- list(
+    function(X, Y, w) diag(w) %*% X,
+    function(X, Y, w) Y %*% diag(w),
+    function(X, Y, w) t(X) %*% diag(w) %*% X,
+    function(X, Y, w) diag(X %*% Y),
+    function(X, Y, w) sum(diag(Y %*% X)),
+    function(X, Y, w) diag(X %*% solve(crossprod(X)) %*% t(X))
+  )
+  for (f in functions) {
+    f <- user(f)
+    made <- jit(f)(nv_tensor(X, "f64"), nv_tensor(Y, "f64"), nv_tensor(w, "f64"))
+    expect_equal(as_array(made), as_array(nv_tensor(f(X, Y, w), "f64")), tolerance = 1e-12)
+  }
+  f <- user(function(w) sum((t(X) %*% diag(w) %*% X)^2))
+  slope <- gradient(f)(nv_tensor(w, "f64"))$w
+  h <- 1e-6
+  numeric <- vapply(1:12, function(i) (f(replace(w, i, w[i] + h)) - f(replace(w, i, w[i] - h))) / (2 * h), 0)
+  expect_equal(as.numeric(slope), numeric, tolerance = 1e-7)
+})
+
+test_that("products with the zeros of a diagonal matrix are kept where programs are as they are written", {
+  f <- function(w, x) diag(w) %*% x
+  w <- nv_tensor(c(1, 2), "f64")
+  x <- nv_tensor(matrix(c(Inf, 1, 2, 3), 2), "f64")
+  expect_identical(as.numeric(jit(f)(w, x)), c(Inf, 2, 2, 6))
+  unrewritten(expect_identical(as.numeric(jit(f)(w, x)), c(Inf, NaN, 2, 6)))
+})

@@ -89,6 +89,9 @@ impl Executable {
         if let Some(packed) = passes::packs(&graph, passes::Rounding::Same)? {
             graph = packed;
         }
+        if let Some(few) = passes::firsts(&graph)? {
+            graph = few;
+        }
         if let Some(folded) = passes::part_folds(&graph)? {
             graph = folded;
         }

@@ -280,6 +280,10 @@ impl OpDef for TopK {
         operands[0].bytes()
     }
 
+    fn cost(&self) -> Cost {
+        Cost::Picoseconds(ELEMENT / 4)
+    }
+
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
     }

@@ -1,5 +1,6 @@
 //! Passes: functions from graph to graph that change no result; and [`accurate`], which makes results more
-//! accurate, [`spectra`], which computes transforms on half of the numbers, and [`packs`] of all ops.
+//! accurate, [`spectra`], which computes transforms on half of the numbers, [`diagonals`], which leaves out products with 0, and
+//! [`packs`] of all ops.
 //!
 //! One walk does dead code elimination, constant folding of nodes on literals, the simplifications of ops
 //! ([`OpDef::simplify`](crate::ops::OpDef::simplify)) and of branches and loops ([`regions`]), and, by way of
@@ -9,6 +10,8 @@ mod alias;
 mod apart;
 mod carries;
 mod cuts;
+mod diagonals;
+mod firsts;
 mod flat;
 mod if_conversion;
 mod outer_products;
@@ -32,6 +35,8 @@ pub(crate) use alias::Candidates;
 pub use apart::apart;
 pub use carries::carries;
 pub use cuts::{parts, LARGE};
+pub use diagonals::diagonals;
+pub use firsts::firsts;
 pub use flat::flat;
 pub use if_conversion::if_conversion;
 pub use outer_products::outer_products;

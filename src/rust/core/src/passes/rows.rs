@@ -51,7 +51,8 @@ fn by_row(op: &Scan) -> Vec<usize> {
         let copies = if stays { 1 } else { 2 };
         let moved = if stays { read_by_row(body, body.inputs()[i]) } else { replaced_by_row(body, i) };
         let moved = moved.unwrap_or(0).saturating_mul(op.length);
-        moved > 0 && moved >= copies * body.aval(body.inputs()[i]).shape.size()
+        // Neighbours that are far apart take at least twice as long as a copy does.
+        moved > 0 && 2 * moved >= copies * body.aval(body.inputs()[i]).shape.size()
     };
     (0..op.carried).chain(first..body.inputs().len()).filter(pays).collect()
 }

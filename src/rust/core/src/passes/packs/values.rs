@@ -6,7 +6,7 @@ use crate::batch::{batch_node, repeat, Examples, Stacked};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::{Batch, Builder, Concatenate, Graph, If, Op, Scatter, StaticSlice, Transpose};
+use crate::ops::{Batch, Builder, Concatenate, Graph, If, Op, StaticSlice, Transpose};
 use crate::passes::flagged;
 use crate::passes::transposes::is_elementwise;
 use crate::shape::{Axis, Shape};
@@ -35,9 +35,6 @@ const LARGEST: usize = 1 << 12;
 
 /// Elements of all values of such a pack, at most.
 const MOST: usize = 1 << 22;
-
-/// Elements of a value, at most, of which some are replaced in a pack, and of these.
-const UPDATED: usize = 64;
 
 /// Elements of a term, at most, that is computed by elementwise ops alone: a sum of larger ones is one loop as it stands.
 const TERM: usize = 64;
@@ -159,11 +156,7 @@ impl<'g> Packs<'g> {
     /// Whether nodes like this one are computed together.
     fn is_packed(&self, node: &Node<Op>) -> bool {
         let has_batch = || match node.op.batch() {
-            // Many updates of a vector have kernels of their own, 5 times as fast as those in a batch.
-            Batch::Same | Batch::By(_) => node
-                .op
-                .get::<Scatter>()
-                .is_none_or(|_| node.operands.iter().all(|&v| self.graph.aval(v).shape.size() <= UPDATED)),
+            Batch::Same | Batch::By(_) => true,
             Batch::Regions => is_choice(node),
             Batch::Todo(_) => false,
         };
