@@ -68,9 +68,10 @@
 #' known that its halves are conjugates. Results differ by roundings, within the error of a transform; what is
 #' not finite, or overflows on the way, may be so in other elements.
 #' `options(anvil.rewrite = FALSE)` keeps transforms as they are written.
-#' @section Diagonal matrices: `diag(w) %*% x` is `w * x` in a program, `t(x) %*% diag(w) %*% x` one product, and of
-#' `diag(x %*% y)` and `sum(diag(x %*% y))` no more is computed than the diagonal: products with the zeros of `diag(w)`,
-#' which would be NaN where `x` is not finite, are left out. `options(anvil.rewrite = FALSE)` keeps them.
+#' @section Diagonal matrices: `diag(w) %*% x` is `w * x` in a program, `t(x) %*% diag(w) %*% x` one
+#' product, and of `diag(x %*% y)` and `sum(diag(x %*% y))` no more is computed than the diagonal. Products
+#' with the zeros of `diag(w)`, which would be NaN where `x` is not finite, are left out;
+#' `options(anvil.rewrite = FALSE)` keeps them.
 #' @section Loops of R: A loop of R, `apply()`, `sapply()`, `Reduce()` and their like write the same
 #' operations for each row or column. Where these are joined (`sapply(1:n, function(i) f(x[i, ]))`, `out[i] <-
 #' f(x[i, ])`), added or multiplied (`s <- s + f(x[i, ])`), or their extremes taken, a program computes them

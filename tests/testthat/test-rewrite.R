@@ -90,23 +90,23 @@ test_that("programs transform real values by half of the numbers, R's values are
 
 test_that("products with diagonal matrices and diagonals of products are those of R", {
   set.seed(3)
-  X <- matrix(rnorm(60), 12)
-  Y <- matrix(rnorm(60), 5)
+  x <- matrix(rnorm(60), 12)
+  y <- matrix(rnorm(60), 5)
   w <- runif(12)
   functions <- list(
-    function(X, Y, w) diag(w) %*% X,
-    function(X, Y, w) Y %*% diag(w),
-    function(X, Y, w) t(X) %*% diag(w) %*% X,
-    function(X, Y, w) diag(X %*% Y),
-    function(X, Y, w) sum(diag(Y %*% X)),
-    function(X, Y, w) diag(X %*% solve(crossprod(X)) %*% t(X))
+    function(x, y, w) diag(w) %*% x,
+    function(x, y, w) y %*% diag(w),
+    function(x, y, w) t(x) %*% diag(w) %*% x,
+    function(x, y, w) diag(x %*% y),
+    function(x, y, w) sum(diag(y %*% x)),
+    function(x, y, w) diag(x %*% solve(crossprod(x)) %*% t(x))
   )
   for (f in functions) {
     f <- user(f)
-    made <- jit(f)(nv_tensor(X, "f64"), nv_tensor(Y, "f64"), nv_tensor(w, "f64"))
-    expect_equal(as_array(made), as_array(nv_tensor(f(X, Y, w), "f64")), tolerance = 1e-12)
+    made <- jit(f)(nv_tensor(x, "f64"), nv_tensor(y, "f64"), nv_tensor(w, "f64"))
+    expect_equal(as_array(made), as_array(nv_tensor(f(x, y, w), "f64")), tolerance = 1e-12)
   }
-  f <- user(function(w) sum((t(X) %*% diag(w) %*% X)^2))
+  f <- user(function(w) sum((t(x) %*% diag(w) %*% x)^2))
   slope <- gradient(f)(nv_tensor(w, "f64"))$w
   h <- 1e-6
   numeric <- vapply(1:12, function(i) (f(replace(w, i, w[i] + h)) - f(replace(w, i, w[i] - h))) / (2 * h), 0)

@@ -103,7 +103,8 @@ impl Executable {
                 graph = cut;
             }
         }
-        if let Some(turned) = passes::rows(&graph)? {
+        let is_inner = !matches!(given, Given::Donated(_));
+        if let Some(turned) = passes::rows(&graph, is_inner)? {
             graph = turned;
         }
         if let Some(turned) = passes::slices(&graph)? {

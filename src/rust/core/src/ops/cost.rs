@@ -38,7 +38,7 @@ impl Cost {
         const DIVISION: usize = 12;
         const REMAINDER: usize = 30;
         const SPECIAL: usize = 450;
-        const DENSITY: usize = 1_300;
+        const DENSITY: usize = 1_500;
         // Functions of doubles have polynomials of twice the degree, too.
         const FUNCTION: usize = 60;
         const FUNCTION_OF_DOUBLES: usize = 110;

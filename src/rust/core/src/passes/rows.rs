@@ -3,7 +3,7 @@
 //! behind it; the body sees it through a transpose, which costs no step. Only the engine runs this pass: graphs that are
 //! shown or exported read rows as they are written.
 
-use super::{optimise, rebuilt, SHORT};
+use super::{optimise, rebuilt};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
 use crate::growth::table;
@@ -14,11 +14,20 @@ use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 use std::sync::Arc;
 
-/// The graph with loops that read rows of transposed values; `None` if there are none.
+/// Elements of a row that is read side by side, at least: native code of loops has shorter ones in registers, and reads them
+/// one by one wherever they are.
+const ROW: usize = 16;
+
+/// Bytes of a value in a loop within another that is transposed, at least: there it is each time that the inner one begins,
+/// and what transposes is no native code.
+const INNER: usize = 1 << 17;
+
+/// The graph with loops that read rows of transposed values; `None` if there are none. `is_inner` says that the graph is
+/// the body of a loop.
 ///
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
-pub fn rows(graph: &Graph) -> Result<Option<Graph>> {
+pub fn rows(graph: &Graph, is_inner: bool) -> Result<Option<Graph>> {
     let scan = |op: &Op| match op.control() {
         Some(Control::Scan(op)) => Some(op.clone()),
         _ => None,
@@ -26,10 +35,10 @@ pub fn rows(graph: &Graph) -> Result<Option<Graph>> {
     let mut found = false;
     let made = rebuilt(graph, |b, number, operands| {
         let Some(op) = scan(&graph.nodes()[number].op) else { return Ok(None) };
-        let inner = rows(&op.body)?;
+        let inner = rows(&op.body, true)?;
         found |= inner.is_some();
         let op = Scan { body: inner.map_or_else(|| op.body.clone(), Arc::new), ..op };
-        let by_row = by_row(&op);
+        let by_row = by_row(&op, is_inner);
         if by_row.is_empty() {
             return b.node(op, operands).map(Some);
         }
@@ -44,9 +53,12 @@ pub fn rows(graph: &Graph) -> Result<Option<Graph>> {
 }
 
 /// The inputs of a loop's body of which it reads and replaces rows alone, so many that transposed copies pay.
-fn by_row(op: &Scan) -> Vec<usize> {
+fn by_row(op: &Scan, is_inner: bool) -> Vec<usize> {
     let (body, first) = (&op.body, op.carried + op.sliced);
     let pays = |&i: &usize| {
+        if is_inner && body.aval(body.inputs()[i]).bytes() < INNER {
+            return false;
+        }
         let stays = i >= first;
         let copies = if stays { 1 } else { 2 };
         let moved = if stays { read_by_row(body, body.inputs()[i]) } else { replaced_by_row(body, i) };
@@ -100,7 +112,7 @@ fn row_of(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
     let is_row = |sizes: &[usize]| {
         sizes.first() == Some(&1)
             && shape.first().is_some_and(|&n| n > 1)
-            && sizes.iter().product::<usize>() > SHORT
+            && sizes.iter().product::<usize>() >= ROW
     };
     if let Some(DynamicSlice { sizes, .. }) = node.op.get::<DynamicSlice>() {
         return is_row(sizes).then(|| sizes.iter().product());
@@ -118,7 +130,7 @@ fn replaced_row(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
         return None;
     }
     let (shape, row) = (&body.aval(v).shape, &body.aval(node.operands[1]).shape);
-    let is_row = row.first() == Some(&1) && shape[0] > 1 && row.size() > SHORT;
+    let is_row = row.first() == Some(&1) && shape[0] > 1 && row.size() >= ROW;
     is_row.then(|| row.size())
 }
 

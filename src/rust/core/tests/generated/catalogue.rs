@@ -71,6 +71,7 @@ fn cost(row: &Row, examples: &[Example]) -> String {
         Cost::Function => "an exponential".into(),
         Cost::Functions => "two exponentials".into(),
         Cost::Special => "a gamma function".into(),
+        Cost::Density => "a density, about 10 ns".into(),
         Cost::Remainder => "a remainder, about 10 ns".into(),
         Cost::Series => "a series, about 100 ns".into(),
         Cost::Picoseconds(of) => format!("about {} ns", of as f64 / 1000.0),

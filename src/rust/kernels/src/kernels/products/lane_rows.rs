@@ -163,8 +163,10 @@ impl<F: Vectors> InOrder<'_, F> {
             let place = |r: usize| matrix.at(row + r, column);
             // What is behind the last column is read, and not added.
             let is_there = place(0).max(place(V::LANES - 1)) + V::LANES <= matrix.data.len();
+            let first = matrix.data[place(0)..].as_ptr();
             let mut tile: [V; MOST_LANES] = std::array::from_fn(|r| match r < V::LANES {
-                true if is_there => V::load(&matrix.data[place(r)..][..V::LANES]),
+                // SAFETY: the first row and the last one are there, between which the others lie.
+                true if is_there => unsafe { load(first.offset(r as isize * matrix.strides[0])) },
                 true => rest(&matrix.data[place(r)..], k - column),
                 false => V::of(0.0),
             });
@@ -179,6 +181,13 @@ impl<F: Vectors> InOrder<'_, F> {
         }
         sums.store(&mut self.out[row..]);
     }
+}
+
+/// A vector of elements that are there.
+#[inline(always)]
+unsafe fn load<V: Lanes>(x: *const V::Scalar) -> V {
+    // SAFETY: so it is called.
+    V::load(unsafe { std::slice::from_raw_parts(x, V::LANES) })
 }
 
 /// As many vectors as each has lanes, transposed.
