@@ -1,6 +1,7 @@
 //! Loops that read rows of a value, and may replace rows of it, as `M[i, ] <- f(M[i - 1, ])`: neighbours in a row are as
 //! far apart as there are rows. The value is transposed once, before the loop, and if it is of the state once more
-//! behind it; the body sees it through a transpose, which costs no step. Only the engine runs this pass: graphs that are
+//! behind it; the body sees it through a transpose, which costs no step. Values that are small are in a cache, where a row
+//! is read as fast as it lies: they stay. Only the engine runs this pass: graphs that are
 //! shown or exported read rows as they are written.
 
 use super::{optimise, rebuilt, SHORT};
@@ -13,6 +14,9 @@ use crate::ops::{
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
 use std::sync::Arc;
+
+/// Bytes of a value that stays in a near cache, with what else a loop reads: neighbours in a row may be far apart in it.
+const CACHED: usize = 1 << 17;
 
 /// The graph with loops that read rows of transposed values; `None` if there are none.
 ///
@@ -47,6 +51,9 @@ pub fn rows(graph: &Graph) -> Result<Option<Graph>> {
 fn by_row(op: &Scan) -> Vec<usize> {
     let (body, first) = (&op.body, op.carried + op.sliced);
     let pays = |&i: &usize| {
+        if body.aval(body.inputs()[i]).bytes() <= CACHED {
+            return false;
+        }
         let stays = i >= first;
         let copies = if stays { 1 } else { 2 };
         let moved = if stays { read_by_row(body, body.inputs()[i]) } else { replaced_by_row(body, i) };
