@@ -4,8 +4,9 @@ use super::chains::{Chain, Write};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Cells that updates write, for each update on average, at most: more would take longer than the program has nodes.
-const CELLS: usize = 256;
+/// Cells for each update, at most, and those that are looked at for all values that are joined: more would take longer
+/// than the rest of the compilation.
+pub(super) const CELLS: usize = 256;
 
 /// An update of a chain: the version that it makes, and which of its writes.
 pub(super) type Owner = (usize, usize);
@@ -95,6 +96,8 @@ impl Cells {
         }
         let mut cells = Cells { cuts, history: FxHashMap::default() };
         let mut left = CELLS * chain.steps.len();
+        let all = cells.cuts.iter().try_fold(1usize, |all, cuts| all.checked_mul(cuts.len()));
+        all.filter(|&all| all <= left)?;
         for (number, step) in chain.steps.iter().enumerate() {
             for (i, write) in step.writes.iter().enumerate() {
                 let ranges = cells.ranges(&Region::of(write, &sizes(write)));
@@ -105,6 +108,11 @@ impl Cells {
             }
         }
         Some(cells)
+    }
+
+    /// The number of cells that a region has a part of.
+    pub(super) fn count(&self, region: &Region) -> usize {
+        self.ranges(region).iter().map(ExactSizeIterator::len).product()
     }
 
     /// The cells along each axis that a region has a part of.
@@ -163,14 +171,12 @@ impl Cells {
     /// What a region of a version consists of, where all from before the version `after` is one value; `None` if it has
     /// more cells than `most`.
     pub(super) fn tree(&self, region: &Region, version: usize, after: usize, most: usize) -> Option<Tree> {
-        let ranges = self.ranges(region);
-        let counts: Vec<usize> = ranges.iter().map(ExactSizeIterator::len).collect();
-        let count = counts.iter().try_fold(1usize, |all, &n| all.checked_mul(n));
-        if version > after && count.is_none_or(|count| count > most) {
-            return None;
-        }
         if version <= after {
             return Some(Tree::Leaf(None, region.clone()));
+        }
+        let ranges = self.ranges(region);
+        if self.count(region) > most {
+            return None;
         }
         let owner = |cell: &usize| {
             let all = self.history.get(cell)?;

@@ -15,7 +15,7 @@ use crate::ops::{Binary, BroadcastInDim, Builder, Concatenate, Graph, Reshape, S
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::Literal;
-use cells::{Cells, Owner, Region, Tree};
+use cells::{Cells, Owner, Region, Tree, CELLS};
 use chains::{chains, Chain, Kind, Write, FEW};
 use rustc_hash::FxHashMap;
 
@@ -112,6 +112,8 @@ struct Mosaic<'g> {
     made: Vec<Option<By>>,
     /// For each value, how many steps up to it add zero to what they do not write.
     sums: Vec<usize>,
+    /// Cells that may still be looked at for values that are joined.
+    left: usize,
     /// The values of regions that steps add to, and whether their elements are no zeros with a sign.
     added: FxHashMap<usize, (Value, bool)>,
 }
@@ -143,7 +145,8 @@ impl<'g> Mosaic<'g> {
         });
         let sums = [0].into_iter().chain(sums).collect();
         let (after, made, added) = (vec![0; count], vec![None; count], FxHashMap::default());
-        let mut plan = Mosaic { graph, chain, cells, after, made, sums, added };
+        let left = CELLS * chain.steps.len();
+        let mut plan = Mosaic { graph, chain, cells, after, made, sums, left, added };
         plan.made[0] = Some(By::Node);
         let mut last = 0;
         for version in 1..count {
@@ -187,17 +190,24 @@ impl<'g> Mosaic<'g> {
     }
 
     /// Whether a value is joined of parts, where the last one that is made before is this.
-    fn is_joined(&self, last: usize, version: usize, all: bool) -> bool {
+    fn is_joined(&mut self, last: usize, version: usize, all: bool) -> bool {
         let steps = &self.chain.steps[last..version];
         if steps.len() < FEW {
             return false;
         }
-        let size = self.graph.aval(self.chain.value(self.graph, version)).shape.size();
-        let kept = size - self.cells.written(self.chain, last, version, |write| sizes(self.graph, write));
+        let shape = &self.graph.aval(self.chain.value(self.graph, version)).shape;
+        let count = self.cells.count(&Region::all(shape));
+        let kept =
+            shape.size() - self.cells.written(self.chain, last, version, |write| sizes(self.graph, write));
         let grows = steps.iter().any(|step| step.kind == Kind::Grow);
         let most = if all { 0 } else { KEPT * steps.len() };
         // What is appended to is copied anyway.
-        kept <= most || grows && !all
+        let pays = kept <= most || grows && !all;
+        if !pays || count > self.left {
+            return false;
+        }
+        self.left -= count;
+        true
     }
 
     /// The value that a step makes, if it is not made by its node.
@@ -283,12 +293,24 @@ impl<'g> Mosaic<'g> {
             let all = b.node1(Concatenate { axis: Axis(0) }, &parts)?;
             return reshaped(b, all, region.sizes());
         }
+        self.nested(b, tree, version, after, new)
+    }
+
+    /// As [`joined`](Mosaic::joined), along one axis after the other.
+    fn nested(
+        &self,
+        b: &mut Builder,
+        tree: &Tree,
+        version: usize,
+        after: usize,
+        new: &[Value],
+    ) -> Result<Value> {
         match tree {
             Tree::Leaf(owner, part) => self.part(b, *owner, part, version, after, new),
             Tree::Join(axis, parts) => {
                 let mut values = vec![];
                 for part in parts {
-                    values.push(self.joined(b, part, region, version, after, new)?);
+                    values.push(self.nested(b, part, version, after, new)?);
                 }
                 b.node1(Concatenate { axis: Axis(*axis) }, &values)
             }
