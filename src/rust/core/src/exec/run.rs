@@ -86,6 +86,9 @@ impl Executable {
         if let Some(joined) = passes::apart(&graph)? {
             graph = joined;
         }
+        if let Some(joined) = passes::mosaics(&graph, !matches!(given, Given::Donated(_)))? {
+            graph = joined;
+        }
         if let Some(packed) = passes::packs(&graph, passes::Rounding::Same)? {
             graph = packed;
         }
