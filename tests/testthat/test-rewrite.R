@@ -106,7 +106,7 @@ test_that("products with diagonal matrices and diagonals of products are those o
     made <- jit(f)(nv_tensor(x, "f64"), nv_tensor(y, "f64"), nv_tensor(w, "f64"))
     expect_equal(as_array(made), as_array(nv_tensor(f(x, y, w), "f64")), tolerance = 1e-12)
   }
-  f <- user(function(w) sum((t(x) %*% diag(w) %*% x)^2))
+  f <- user_env(function(w) sum((t(x) %*% diag(w) %*% x)^2), x = x)
   slope <- gradient(f)(nv_tensor(w, "f64"))$w
   h <- 1e-6
   numeric <- vapply(1:12, function(i) (f(replace(w, i, w[i] + h)) - f(replace(w, i, w[i] - h))) / (2 * h), 0)

@@ -118,14 +118,14 @@ fn scaled(b: &mut Builder, [diagonal, other]: [Value; 2], axis: usize, is_first:
     let shape = b.graph().aval(turned).shape.clone();
     let at = if is_first { 0 } else { rank - 1 };
     let factors = b.node1(BroadcastInDim { shape, axes: vec![Axis(at)] }, &[diagonal])?;
-    b.node1(Op::Binary(Binary::mul), &[factors, turned])
+    b.node1(Binary::mul, &[factors, turned])
 }
 
 /// The sums of products of two matrices, element by element, over an axis of each.
 fn diagonal_of(b: &mut Builder, [x, y]: [Value; 2], [axis, of_other]: [usize; 2]) -> Result<Value> {
     let order: &[usize] = if axis == of_other { &[0, 1] } else { &[1, 0] };
     let other = transposed(b, y, order)?;
-    let products = b.node1(Op::Binary(Binary::mul), &[x, other])?;
+    let products = b.node1(Binary::mul, &[x, other])?;
     b.node1(Reduction { fold: Fold::Sum, axes: vec![Axis(axis)], drop: true }, &[products])
 }
 
