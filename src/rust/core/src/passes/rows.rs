@@ -7,8 +7,9 @@ use super::{optimise, rebuilt};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
 use crate::growth::table;
+use crate::ops::layout::Order;
 use crate::ops::{
-    Builder, Check, Control, DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scan, Transpose,
+    Builder, Check, Control, DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Reshape, Scan, Transpose,
 };
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
@@ -124,14 +125,22 @@ fn row_of(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
 
 /// The elements of the row of a value that a node replaces, wherever it is, if that is all it does with it.
 fn replaced_row(body: &Graph, node: &Node<Op>, v: Value) -> Option<usize> {
-    // One that has been turned is left: an error would name another axis.
-    node.op.get::<DynamicUpdateSlice>().filter(|op| !matches!(op.check, Check::RaisesTurned(..)))?;
+    node.op.get::<DynamicUpdateSlice>().filter(|op| is_turnable(&op.check))?;
     if node.operands[0] != v || node.operands[1..].contains(&v) {
         return None;
     }
     let (shape, row) = (&body.aval(v).shape, &body.aval(node.operands[1]).shape);
     let is_row = row.first() == Some(&1) && shape[0] > 1 && row.size() >= ROW;
     is_row.then(|| row.size())
+}
+
+/// Whether a check can be one of a value that has been turned: one of that already would name another axis.
+fn is_turnable(check: &Check) -> bool {
+    !matches!(check, Check::RaisesTurned(..))
+}
+
+fn reshaped(b: &mut Builder, v: Value, shape: Shape) -> Result<Value> {
+    b.node1(Reshape { shape, order: Order::Column }, &[v])
 }
 
 /// The value with its first axis as the last one.
@@ -172,8 +181,19 @@ fn turn(b: &mut Builder, op: &Scan, operands: &[Value], by_row: &[usize]) -> Res
                 let operands: Vec<Value> =
                     node.operands.iter().map(|v| new[v.index()].expect("operands are made before")).collect();
                 let whole = node.operands.first().and_then(|v| other[v.index()]);
-                if let Some((whole, update)) = whole.zip(node.op.get::<DynamicUpdateSlice>()) {
-                    let mut given = vec![whole, turned(&mut body, operands[1])?];
+                let row =
+                    node.op.get::<DynamicSlice>().filter(|op| is_turnable(&op.check) && op.sizes[0] == 1);
+                if let Some((whole, row)) = whole.zip(row) {
+                    // The row is as long either way, and in the same order: a reshape, which native code has.
+                    let given = [&[whole][..], &operands[2..], &operands[1..2]].concat();
+                    let check = row.check.turned(row.sizes.len());
+                    let sizes = [&row.sizes[1..], &[1]].concat();
+                    let made = body.node1(DynamicSlice { sizes, check }, &given)?;
+                    reshaped(&mut body, made, op.body.aval(v).shape.clone())?
+                } else if let Some((whole, update)) = whole.zip(node.op.get::<DynamicUpdateSlice>()) {
+                    let sizes = &op.body.aval(node.operands[1]).shape;
+                    let sizes = Shape::try_new([&sizes[1..], &[1]].concat())?;
+                    let mut given = vec![whole, reshaped(&mut body, operands[1], sizes)?];
                     given.extend(&operands[3..]);
                     given.push(operands[2]);
                     let made = DynamicUpdateSlice { check: update.check.turned(aval.shape.rank()) };
