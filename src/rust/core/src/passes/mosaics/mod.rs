@@ -28,6 +28,9 @@ const LOOKED: usize = 64;
 /// Elements that no update replaces, for each update, at most: a step takes as long as copying some hundreds does.
 const KEPT: usize = 64;
 
+/// Elements of a value that is joined, for each update, at most: of larger ones the copy takes longer than the steps.
+const COPIED: usize = 256;
+
 /// The graph with values joined in place of chains of updates; `None` if there are no such. `all` is whether updates must
 /// replace all elements: what a loop carries is better updated where it lies.
 ///
@@ -202,7 +205,8 @@ impl<'g> Mosaic<'g> {
         let grows = steps.iter().any(|step| step.kind == Kind::Grow);
         let most = if all { 0 } else { KEPT * steps.len() };
         // What is appended to is copied anyway.
-        let pays = kept <= most || grows && !all;
+        let is_small = shape.size() <= COPIED * steps.len();
+        let pays = is_small && kept <= most || grows && !all;
         if !pays || count > self.left {
             return false;
         }
