@@ -68,6 +68,10 @@ pub(super) fn chains(graph: &Graph) -> (Vec<Chain>, Vec<Option<(usize, usize)>>)
     for (number, node) in graph.nodes().iter().enumerate() {
         stop::work(NODE);
         let Some((prev, kind, writes)) = step(graph, node, &places) else { continue };
+        // What has no elements is written nowhere, and its place may be beyond the value.
+        if writes.iter().any(|write| graph.aval(write.value).shape.size() == 0) {
+            continue;
+        }
         // A value that is updated twice goes on in the chain of the first update, and begins one with the second.
         let last = places[prev.index()].filter(|&(chain, version)| chains[chain].steps.len() == version);
         let chain = last.map_or(chains.len(), |(chain, _)| chain);
