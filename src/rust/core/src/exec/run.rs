@@ -86,7 +86,8 @@ impl Executable {
         if let Some(joined) = passes::apart(&graph)? {
             graph = joined;
         }
-        if let Some(joined) = passes::mosaics(&graph, !matches!(given, Given::Donated(_)))? {
+        let is_inner = !matches!(given, Given::Donated(_));
+        if let Some(joined) = passes::mosaics(&graph, is_inner)? {
             graph = joined;
         }
         if let Some(packed) = passes::packs(&graph, passes::Rounding::Same)? {
@@ -106,7 +107,6 @@ impl Executable {
                 graph = cut;
             }
         }
-        let is_inner = !matches!(given, Given::Donated(_));
         if let Some(turned) = passes::rows(&graph, is_inner)? {
             graph = turned;
         }

@@ -22,7 +22,9 @@ use crate::tensor::Literal;
 pub fn diagonals(graph: &Graph) -> Result<Option<Graph>> {
     let inner = within_regions(graph, diagonals)?;
     let graph = inner.as_ref().unwrap_or(graph);
-    if !graph.nodes().iter().any(|node| node.op.get::<DotGeneral>().is_some()) {
+    let is_made = |of: fn(&Op) -> bool| graph.nodes().iter().any(|node| of(&node.op));
+    let may_spread = |op: &Op| op.get::<Pad>().is_some() || op.get::<StaticSlice>().is_some();
+    if !is_made(|op| op.get::<DotGeneral>().is_some()) || !is_made(may_spread) {
         return Ok(inner);
     }
     // As it was traced, it has what nothing reads.

@@ -61,7 +61,9 @@ use crate::graph::{Def, Node, Value};
 use crate::growth::table;
 use crate::ops::contract::Simplified;
 use crate::ops::create::{on_literals, uniform};
-use crate::ops::{BroadcastInDim, Builder, Control, Convert, Custom, Graph, If, Op, Scan, While};
+use crate::ops::layout::Order;
+use crate::ops::{BroadcastInDim, Builder, Control, Convert, Custom, Graph, If, Op, Reshape, Scan, While};
+use crate::shape::Shape;
 use crate::tensor::{Aval, Literal};
 use std::sync::Arc;
 
@@ -206,6 +208,14 @@ fn flagged(b: &mut Builder, value: Value, ambiguous: Option<DType>) -> Result<Va
     }
     let to = Aval { ambiguous, ..aval.clone() }.ranked();
     b.node1(Convert { to }, &[value])
+}
+
+/// A value in another shape of the same size, in R's order.
+fn reshape(b: &mut Builder, v: Value, shape: Shape) -> Result<Value> {
+    match b.graph().aval(v).shape == shape {
+        true => Ok(v),
+        false => b.node1(Reshape { shape, order: Order::Column }, &[v]),
+    }
 }
 
 /// A branch or a loop with other regions; `None` if it is none, or keeps them. What a region becomes is told of its graph,

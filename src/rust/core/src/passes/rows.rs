@@ -3,13 +3,12 @@
 //! behind it; the body sees it through a transpose, which costs no step. Only the engine runs this pass: graphs that are
 //! shown or exported read rows as they are written.
 
-use super::{optimise, rebuilt};
+use super::{optimise, rebuilt, reshape};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
 use crate::growth::table;
-use crate::ops::layout::Order;
 use crate::ops::{
-    Builder, Check, Control, DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Reshape, Scan, Transpose,
+    Builder, Check, Control, DynamicSlice, DynamicUpdateSlice, Gather, Graph, Op, Scan, Transpose,
 };
 use crate::shape::{Axis, Shape};
 use crate::tensor::Aval;
@@ -139,10 +138,6 @@ fn is_turnable(check: &Check) -> bool {
     !matches!(check, Check::RaisesTurned(..))
 }
 
-fn reshaped(b: &mut Builder, v: Value, shape: Shape) -> Result<Value> {
-    b.node1(Reshape { shape, order: Order::Column }, &[v])
-}
-
 /// The value with its first axis as the last one.
 fn turned(b: &mut Builder, v: Value) -> Result<Value> {
     let permutation = Transpose::first_to_end(b.graph().aval(v).shape.rank());
@@ -189,11 +184,11 @@ fn turn(b: &mut Builder, op: &Scan, operands: &[Value], by_row: &[usize]) -> Res
                     let check = row.check.turned(row.sizes.len());
                     let sizes = [&row.sizes[1..], &[1]].concat();
                     let made = body.node1(DynamicSlice { sizes, check }, &given)?;
-                    reshaped(&mut body, made, op.body.aval(v).shape.clone())?
+                    reshape(&mut body, made, op.body.aval(v).shape.clone())?
                 } else if let Some((whole, update)) = whole.zip(node.op.get::<DynamicUpdateSlice>()) {
                     let sizes = &op.body.aval(node.operands[1]).shape;
                     let sizes = Shape::try_new([&sizes[1..], &[1]].concat())?;
-                    let mut given = vec![whole, reshaped(&mut body, operands[1], sizes)?];
+                    let mut given = vec![whole, reshape(&mut body, operands[1], sizes)?];
                     given.extend(&operands[3..]);
                     given.push(operands[2]);
                     let made = DynamicUpdateSlice { check: update.check.turned(aval.shape.rank()) };

@@ -7,11 +7,10 @@
 mod cells;
 mod chains;
 
-use super::{flagged, optimise, rebuilt_from};
+use super::{flagged, optimise, rebuilt_from, reshape};
 use crate::error::Result;
 use crate::graph::{Value, NODE};
-use crate::ops::layout::Order;
-use crate::ops::{Binary, BroadcastInDim, Builder, Concatenate, Graph, Reshape, StaticSlice};
+use crate::ops::{Binary, BroadcastInDim, Builder, Concatenate, Graph, StaticSlice};
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::Literal;
@@ -292,10 +291,10 @@ impl<'g> Mosaic<'g> {
             let mut parts = vec![];
             for (owner, part) in tree.leaves() {
                 let value = self.part(b, owner, part, version, after, new)?;
-                parts.push(reshaped(b, value, vec![part.sizes().iter().product()])?);
+                parts.push(reshape(b, value, [part.sizes().iter().product()].into())?);
             }
             let all = b.node1(Concatenate { axis: Axis(0) }, &parts)?;
-            return reshaped(b, all, region.sizes());
+            return reshape(b, all, Shape::try_new(region.sizes())?);
         }
         self.nested(b, tree, version, after, new)
     }
@@ -361,8 +360,4 @@ impl<'g> Mosaic<'g> {
 /// The sizes of what is written.
 fn sizes(graph: &Graph, write: &Write) -> Vec<usize> {
     graph.aval(write.value).shape.to_vec()
-}
-
-fn reshaped(b: &mut Builder, value: Value, shape: Vec<usize>) -> Result<Value> {
-    b.node1(Reshape { shape: Shape::try_new(shape)?, order: Order::Column }, &[value])
 }

@@ -12,7 +12,7 @@ use crate::ops::layout::Order;
 use crate::ops::{
     Binary, BroadcastInDim, Builder, Concatenate, Graph, Op, Pad, Reshape, StaticSlice, Transpose,
 };
-use crate::passes::flagged;
+use crate::passes::{flagged, reshape};
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use std::ops::Range;
@@ -404,14 +404,6 @@ impl Seed {
             }
         }
         flagged(b, all, aval.ambiguous)
-    }
-}
-
-/// A value in another shape of the same size, in R's order.
-pub(super) fn reshape(b: &mut Builder, v: Value, shape: Shape) -> Result<Value> {
-    match b.graph().aval(v).shape == shape {
-        true => Ok(v),
-        false => b.node1(Reshape { shape, order: Order::Column }, &[v]),
     }
 }
 

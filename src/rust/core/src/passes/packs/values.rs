@@ -1,14 +1,14 @@
 //! Packs: what isomorphic values are, and all of them as one value.
 
-use super::seeds::{boundary, reshape, source};
+use super::seeds::{boundary, source};
 use super::{Readers, Rounding, SIZE};
 use crate::batch::{batch_node, repeat, Examples, Stacked};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{Batch, Builder, Concatenate, Graph, If, Op, StaticSlice, Transpose};
-use crate::passes::flagged;
 use crate::passes::transposes::is_elementwise;
+use crate::passes::{flagged, reshape};
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use rustc_hash::FxHashMap;
