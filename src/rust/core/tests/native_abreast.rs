@@ -131,3 +131,79 @@ fn threads_share_lanes() {
         }
     }
 }
+
+/// A random body on a state of so many rows, of which rows are read and replaced at positions that are the same for all
+/// lanes, beside a number that is carried and a table that all lanes share.
+fn rows(rng: &mut Rng, (dtype, rows, lanes): (&str, usize, usize), clips: bool) -> String {
+    let mut text = String::new();
+    let mode = if clips { ", mode = \"clip\"" } else { "" };
+    let (least, range) = if clips { (-1, rows + 3) } else { (0, rows) };
+    let mut state = "%x0".to_string();
+    let mut values = vec!["%x2".to_string()];
+    writeln!(text, "%count: i32[] = add(%x1, {}:i32)", 1 + rng.below(3)).unwrap();
+    for i in 0..2 + rng.below(4) {
+        let by = rng.below(7);
+        writeln!(text, "%q{i}: i32[] = add(%x1, {by}:i32)").unwrap();
+        writeln!(text, "%m{i}: i32[] = mod(%q{i}, {range}:i32)").unwrap();
+        writeln!(text, "%p{i}: i32[] = add(%m{i}, {least}:i32)").unwrap();
+        let from = rng.choose(&["%x3", state.as_str()]).to_string();
+        writeln!(text, "%w{i}: {dtype}[1, {lanes}] = dynamic_slice [slice_sizes = c(1, {lanes}){mode}] ({from}, %p{i}, 0:i32)").unwrap();
+        writeln!(text, "%v{i}: {dtype}[{lanes}] = reshape [shape = {lanes}, order = \"column\"] (%w{i})")
+            .unwrap();
+        writeln!(text, "%k{i}: i32[] = mod(%q{i}, 7:i32)").unwrap();
+        writeln!(text, "%t{i}: {dtype}[1] = dynamic_slice [slice_sizes = 1] (%x4, %k{i})").unwrap();
+        writeln!(text, "%u{i}: {dtype}[] = reshape [shape = c(), order = \"column\"] (%t{i})").unwrap();
+        writeln!(
+            text,
+            "%b{i}: {dtype}[{lanes}] = broadcast_in_dim [shape = {lanes}, broadcast_axes = c()] (%u{i})"
+        )
+        .unwrap();
+        let other = rng.choose(&values).clone();
+        let op = *rng.choose(&["sub", "max", "min"]);
+        writeln!(text, "%o{i}: {dtype}[{lanes}] = {op}(%v{i}, {other})").unwrap();
+        writeln!(text, "%y{i}: {dtype}[{lanes}] = sub(%b{i}, %o{i})").unwrap();
+        values.push(format!("%y{i}"));
+        if i == 0 || rng.below(2) == 0 {
+            let to = if clips { " [mode = \"clip\"]" } else { "" };
+            writeln!(
+                text,
+                "%z{i}: {dtype}[1, {lanes}] = reshape [shape = c(1, {lanes}), order = \"column\"] (%y{i})"
+            )
+            .unwrap();
+            writeln!(
+                text,
+                "%s{i}: {dtype}[{rows}, {lanes}] = dynamic_update_slice{to} ({state}, %z{i}, %p{i}, 0:i32)"
+            )
+            .unwrap();
+            state = format!("%s{i}");
+        }
+    }
+    writeln!(text, "{state}\n%count\n{}", values.last().unwrap()).unwrap();
+    text
+}
+
+#[test]
+fn rows_of_many_lanes_at_computed_positions() {
+    let mut rng = Rng::new(63);
+    let mut native = 0;
+    for dtype in ["f64", "f32", "i32"] {
+        for lanes in [4, 9, 37, 53, 131] {
+            for clips in [false, true, true] {
+                let count = 5 + rng.below(40);
+                let text = rows(&mut rng, (dtype, count, lanes), clips);
+                let mut lines: Vec<&str> = text.lines().collect();
+                let gives = lines.split_off(lines.len() - 3).join(", ");
+                let (state, row) = (format!("{dtype}[{count}, {lanes}]"), format!("{dtype}[{lanes}]"));
+                native += usize::from(scans(
+                    &[&state, "i32[]"],
+                    &[&row],
+                    &[&state, &format!("{dtype}[7]")],
+                    &lines.join("\n"),
+                    &gives,
+                    &[&row],
+                ));
+            }
+        }
+    }
+    assert!(native > 10, "{native} loops are native");
+}

@@ -3,7 +3,7 @@
 
 use super::Lowering;
 use crate::exec::vm::native::lanes::Along;
-use crate::exec::vm::native::loops::{Carried, Loop, Place, Step};
+use crate::exec::vm::native::loops::{Carried, Loop, Place, Step, Window};
 use crate::exec::vm::native::MicroOp;
 
 /// Vectors of lanes that are computed together, at most.
@@ -20,17 +20,21 @@ const STEPS: usize = 256;
 const BUSY: usize = 2;
 
 impl Lowering<'_> {
-    /// How many vectors of lanes are worth to be computed together, where there are so many.
+    /// How many vectors of lanes are worth to be computed together, where there are so many. Positions that are the same for
+    /// all lanes are found once for all of these; and iterations wait for one another where one reads what the last one wrote.
     pub(super) fn abreast(&self, vectors: usize) -> usize {
         let looped = &self.looped;
-        let is_plain = |step: &Step| matches!(step, Step::Op(_) | Step::Instead(..) | Step::Store(..));
-        let plain = looped.steps.iter().all(is_plain) && looped.test.is_none();
-        if !plain || !self.calls.is_empty() || self.scratch > 0 {
+        let Some(mode) = self.lanes.as_ref() else { return 1 };
+        let apart: Vec<usize> = mode.along.iter().map(|along| along.apart(mode.count)).collect();
+        if looped.test.is_some() || self.called() > 0 || varying(looped, &apart).is_none() {
             return 1;
         }
+        let has_windows = looped.steps.iter().any(|step| matches!(step, Step::Load(_) | Step::Put(_)));
         let steps = looped.steps.len() + self.formulas;
         let fit = (REGISTERS / looped.carried.len().max(1)).min(STEPS / steps.max(1));
-        self.waits().div_ceil(self.apart().saturating_mul(BUSY).max(1)).min(fit).min(vectors).clamp(1, MOST)
+        let wanted =
+            if has_windows { MOST } else { self.waits().div_ceil(self.apart().saturating_mul(BUSY).max(1)) };
+        wanted.min(fit).min(vectors).clamp(1, MOST)
     }
 
     /// About how long an iteration on so many vectors together takes, in picoseconds.
@@ -65,10 +69,22 @@ pub(super) fn interleaved(looped: Loop, along: &[Along], [copies, lanes]: [usize
         result: of(op.result, k),
         ..op.clone()
     };
+    let windows = |window: &Window| {
+        let apart = apart[window.argument];
+        let mut elements = vec![];
+        for k in 0..if apart > 0 { copies } else { 1 } {
+            for &(v, at) in &window.elements {
+                elements.push((of(v, k), i32::try_from(k * apart).ok()?.checked_add(at)?));
+            }
+        }
+        let starts = window.starts.iter().map(|&(v, most, bytes)| (of(v, 0), most, bytes)).collect();
+        Some(Window { starts, elements, ..window.clone() })
+    };
     for step in &steps {
         let each = match step {
             Step::Op(op) | Step::Instead(_, op) => varies[op.result],
             Step::Store(_, place) => apart[place.argument] > 0,
+            Step::Load(_) | Step::Put(_) => false,
             _ => return None,
         };
         for k in 0..if each { copies } else { 1 } {
@@ -76,6 +92,8 @@ pub(super) fn interleaved(looped: Loop, along: &[Along], [copies, lanes]: [usize
                 Step::Instead(mask, op) => Step::Instead(of(*mask, k), op_of(op, k)),
                 Step::Op(op) => Step::Op(op_of(op, k)),
                 Step::Store(v, place) => Step::Store(of(*v, k), placed(*place, k)?),
+                Step::Load(window) => Step::Load(windows(window)?),
+                Step::Put(window) => Step::Put(windows(window)?),
                 _ => return None,
             });
         }
@@ -97,14 +115,32 @@ pub(super) fn interleaved(looped: Loop, along: &[Along], [copies, lanes]: [usize
     Some(all)
 }
 
-/// Whether each value differs between lanes; `None` if one that is carried the same for all would.
+/// Whether each value differs between lanes; `None` if one that is carried the same for all would, if each lane has positions
+/// of its own, or if there are other steps than those of which several are done at once.
 fn varying(looped: &Loop, apart: &[usize]) -> Option<Vec<bool>> {
     let mut varies = vec![false; looped.chain.values.len()];
-    looped.reads.iter().for_each(|&(v, place)| varies[v] = apart[place.argument] > 0);
+    for &(v, place) in &looped.reads {
+        varies[v] = *apart.get(place.argument)? > 0;
+    }
     looped.carried.iter().for_each(|carried| varies[carried.value] = apart[carried.place.argument] > 0);
     for step in &looped.steps {
-        if let Step::Op(MicroOp { result, .. }) | Step::Instead(_, MicroOp { result, .. }) = step {
-            step.reads(&mut |v| varies[*result] |= varies[v]);
+        match step {
+            Step::Op(MicroOp { result, .. }) | Step::Instead(_, MicroOp { result, .. }) => {
+                step.reads(&mut |v| varies[*result] |= varies[v]);
+            }
+            Step::Store(v, place) if *apart.get(place.argument)? > 0 || !varies[*v] => {}
+            Step::Load(window) | Step::Put(window) => {
+                let each = *apart.get(window.argument)? > 0;
+                let is_load = matches!(step, Step::Load(_));
+                for &(v, _) in &window.elements {
+                    varies[v] |= is_load && each;
+                }
+                let own = window.elements.iter().any(|&(v, _)| varies[v] && !each);
+                if own || window.starts.iter().any(|&(v, ..)| varies[v]) {
+                    return None;
+                }
+            }
+            Step::Store(..) | Step::Call(_) | Step::Begin(..) | Step::End(..) => return None,
         }
     }
     looped.carried.iter().all(|carried| varies[carried.value] || !varies[carried.next]).then_some(varies)

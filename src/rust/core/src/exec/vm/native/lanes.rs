@@ -103,32 +103,37 @@ impl Along {
     }
 }
 
+/// Half a vector.
+const HALF: usize = LOOP_VECTOR / 2;
+
 impl Copied {
-    /// Bytes of the lanes of a vector that lie side by side in memory too, if they do.
+    /// Bytes of the lanes of a vector that lie side by side in memory too, if they do: all of one, or half of it.
     fn run(&self, together: usize) -> Option<usize> {
         let bytes = self.dtype.bytes();
         (self.stride == 1 && self.dtype != DType::I1).then_some(together * bytes)
     }
 
-    /// Copies the lanes from one on to vectors.
+    /// Copies the lanes from one on to vectors. Copies of a known size are no calls.
     fn gather(&self, x: &[u8], first: usize, together: usize, to: &mut [u8]) {
-        let (bytes, vectors) = (self.dtype.bytes(), to.chunks_exact_mut(LOOP_VECTOR));
+        let (bytes, run, vectors) =
+            (self.dtype.bytes(), self.run(together), to.chunks_exact_mut(LOOP_VECTOR));
         for (&offset, vector) in self.offsets.iter().zip(vectors) {
             let start = offset + first * self.stride;
-            if let Some(run) = self.run(together) {
+            match run {
+                Some(LOOP_VECTOR) => vector.copy_from_slice(&x[start * bytes..][..LOOP_VECTOR]),
                 // Lanes are there twice where others are wider.
-                vector
-                    .chunks_exact_mut(run)
-                    .for_each(|part| part.copy_from_slice(&x[start * bytes..][..run]));
-                continue;
-            }
-            for (i, lane) in vector.chunks_exact_mut(self.lane).enumerate() {
-                let x = &x[(start + i % together * self.stride) * bytes..];
-                // Copies of a known size are no calls.
-                match bytes {
-                    1 => lane.fill(0u8.wrapping_sub(x[0])),
-                    4 => lane.copy_from_slice(&x[..4]),
-                    _ => lane.copy_from_slice(&x[..8]),
+                Some(HALF) => vector
+                    .chunks_exact_mut(HALF)
+                    .for_each(|to| to.copy_from_slice(&x[start * bytes..][..HALF])),
+                _ => {
+                    for (i, lane) in vector.chunks_exact_mut(self.lane).enumerate() {
+                        let x = &x[(start + i % together * self.stride) * bytes..];
+                        match bytes {
+                            1 => lane.fill(0u8.wrapping_sub(x[0])),
+                            4 => lane.copy_from_slice(&x[..4]),
+                            _ => lane.copy_from_slice(&x[..8]),
+                        }
+                    }
                 }
             }
         }
@@ -139,22 +144,24 @@ impl Copied {
     /// # Safety
     /// No other thread writes these lanes.
     unsafe fn scatter(&self, from: &[u8], first: usize, together: usize, out: &Shared) {
-        let (bytes, vectors) = (self.dtype.bytes(), from.chunks_exact(LOOP_VECTOR));
+        let (bytes, run, vectors) = (self.dtype.bytes(), self.run(together), from.chunks_exact(LOOP_VECTOR));
         for (&offset, vector) in self.offsets.iter().zip(vectors) {
             let start = offset + first * self.stride;
-            if let Some(run) = self.run(together) {
-                // SAFETY: by the caller.
-                unsafe { out.put(start * bytes, &vector[..run]) };
-                continue;
-            }
-            for (i, lane) in vector.chunks_exact(self.lane).take(together).enumerate() {
-                let at = (start + i * self.stride) * bytes;
-                // SAFETY: by the caller.
-                unsafe {
-                    match bytes {
-                        1 => out.put(at, &[lane[0] & 1]),
-                        4 => out.put(at, &lane[..4]),
-                        _ => out.put(at, &lane[..8]),
+            // SAFETY: by the caller.
+            match run {
+                Some(LOOP_VECTOR) => unsafe { out.put(start * bytes, &vector[..LOOP_VECTOR]) },
+                Some(HALF) => unsafe { out.put(start * bytes, &vector[..HALF]) },
+                _ => {
+                    for (i, lane) in vector.chunks_exact(self.lane).take(together).enumerate() {
+                        let at = (start + i * self.stride) * bytes;
+                        // SAFETY: by the caller.
+                        unsafe {
+                            match bytes {
+                                1 => out.put(at, &[lane[0] & 1]),
+                                4 => out.put(at, &lane[..4]),
+                                _ => out.put(at, &lane[..8]),
+                            }
+                        }
                     }
                 }
             }
