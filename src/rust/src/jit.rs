@@ -20,7 +20,7 @@ use anvil_core::error::{Error, Result};
 use anvil_core::exec::Executable;
 use anvil_core::graph::Value;
 use anvil_core::ops::Graph;
-use anvil_core::passes::{accurate, diagonals, packs, segments, spectra, Rounding, Stage};
+use anvil_core::passes::{accurate, diagonals, fission, packs, segments, spectra, Rounding, Stage};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -60,7 +60,8 @@ impl Traced {
         let rewritten = spectra(&rewritten)?.map_or(rewritten, Cow::Owned);
         let rewritten = diagonals(&rewritten)?.map_or(rewritten, Cow::Owned);
         let rewritten = segments(&rewritten)?.map_or(rewritten, Cow::Owned);
-        Ok(packs(&rewritten, Rounding::Any)?.map_or(rewritten, Cow::Owned))
+        let rewritten = packs(&rewritten, Rounding::Any)?.map_or(rewritten, Cow::Owned);
+        Ok(fission(&rewritten)?.map_or(rewritten, Cow::Owned))
     }
 }
 

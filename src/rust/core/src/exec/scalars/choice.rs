@@ -34,13 +34,10 @@ fn took(to: &Lowering) -> usize {
 /// The native code of a loop with this body, whose plan takes about so many picoseconds in so many steps; `None` if it has
 /// none, or the plan, whose instructions are on vectors, is faster.
 pub fn compile(body: &Graph, roles: &Roles, plan: usize, steps: usize) -> Option<Scalars> {
-    // Elements of slices are read and written along the first axis. A loop along the last axis had long slices; once
-    // nothing reads these, short ones may be all that it has.
-    let sliced = roles.sliced > 0 || !roles.tested && body.outputs().len() > roles.carried;
     if !native::is_here() || body.nodes().len() > MAX_STEPS {
         return None;
     }
-    let one = if roles.last && sliced { None } else { lowered(body, roles) };
+    let one = lowered(body, roles);
     let one = one.filter(|to| to.longest <= NARROW || to.apart() <= plan);
     let moves = body.nodes().iter().filter(|node| is_move(&node.op)).count();
     let planned =

@@ -1,0 +1,125 @@
+//! Sums over iterations: a state to which each iteration adds something, and which it does not read otherwise.
+
+use super::Parts;
+use crate::error::Result;
+use crate::graph::{Def, Node, Value};
+use crate::kernels::reductions::fold::Fold;
+use crate::ops::{
+    Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Reshape, Transpose, Unary,
+};
+use crate::passes::reads;
+use crate::shape::Axis;
+use crate::tensor::Literal;
+
+/// What an iteration adds to a state, or subtracts from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Term {
+    pub v: Value,
+    pub negative: bool,
+}
+
+/// A state that is a sum over iterations.
+#[derive(Clone, Debug)]
+pub(super) struct Total {
+    /// What each iteration adds.
+    pub terms: Vec<Term>,
+    /// The nodes that add it.
+    pub nodes: Vec<usize>,
+}
+
+/// Of each state of a loop with this body, whether it is a sum over iterations.
+pub(super) fn totals(body: &Graph, carried: usize) -> Vec<Option<Total>> {
+    let reads = reads(body);
+    (0..carried).map(|i| total(body, &reads, i)).collect()
+}
+
+fn total(body: &Graph, reads: &[usize], i: usize) -> Option<Total> {
+    let (mut v, end) = (body.inputs()[i], body.outputs()[i]);
+    if !body.aval(v).dtype.is_float() {
+        return None;
+    }
+    let mut made = Total { terms: vec![], nodes: vec![] };
+    while v != end {
+        if reads[v.index()] != 1 {
+            return None;
+        }
+        let (number, node) = body.nodes().iter().enumerate().find(|(_, node)| node.operands.contains(&v))?;
+        let (other, negative) = match (node.op.get::<Binary>()?, &node.operands[..]) {
+            (Binary::add, &[x, y]) => (if x == v { y } else { x }, false),
+            (Binary::sub, &[x, y]) if x == v => (y, true),
+            _ => return None,
+        };
+        made.terms.push(Term { v: other, negative });
+        made.nodes.push(number);
+        v = node.results[0];
+    }
+    (reads[v.index()] == 1 && !made.terms.is_empty()).then_some(made)
+}
+
+impl Parts<'_> {
+    /// The state of this number after the loop, which is a sum and was this before.
+    pub(super) fn total(&self, b: &mut Builder, i: usize, init: Value) -> Result<Value> {
+        let total = self.split.totals[i].as_ref().expect("it is a sum");
+        let mut sum = init;
+        for &Term { v, negative } in &total.terms {
+            let over = self.over_iterations(b, v)?;
+            let op = if negative { Binary::sub } else { Binary::add };
+            sum = b.node1(op, &[sum, over])?;
+        }
+        Ok(sum)
+    }
+
+    /// The sum of a value over iterations: that of products is a product.
+    fn over_iterations(&self, b: &mut Builder, v: Value) -> Result<Value> {
+        let (value, batched) = self.out[v.index()].expect("it is computed outside");
+        if !batched {
+            let aval = b.graph().aval(value).clone();
+            let count = b.literal(Literal::new(self.op.length as f64).convert(aval.dtype), aval.ambiguous);
+            let count = b.node1(BroadcastInDim { shape: aval.shape, axes: vec![] }, &[count])?;
+            return b.node1(Binary::mul, &[value, count]);
+        }
+        let body = &self.op.body;
+        if let Def::Result(number, _) = body.def(v) {
+            if let Some(sum) = self.of_node(b, &body.nodes()[number])? {
+                return Ok(sum);
+            }
+        }
+        let axis = Axis(b.graph().aval(value).shape.rank() - 1);
+        b.node1(Reduction { fold: Fold::Sum, axes: vec![axis], drop: true }, &[value])
+    }
+
+    /// The sum over iterations of what is linear in what it is made of.
+    fn of_node(&self, b: &mut Builder, node: &Node<Op>) -> Result<Option<Value>> {
+        let given: Option<Vec<(Value, bool)>> = node.operands.iter().map(|v| self.out[v.index()]).collect();
+        let Some(given) = given else { return Ok(None) };
+        let moves = node.op.get::<Transpose>().is_some()
+            || node.op.get::<Reshape>().is_some()
+            || node.op.get::<BroadcastInDim>().is_some()
+            || node.op.get() == Some(&Unary::negate);
+        if moves {
+            let sum = self.over_iterations(b, node.operands[0])?;
+            return b.node1(node.op.clone(), &[sum]).map(Some);
+        }
+        let &[(x, x_varies), (y, y_varies)] = &given[..] else { return Ok(None) };
+        let is_sum = matches!(node.op.get::<Binary>(), Some(Binary::add | Binary::sub));
+        let product = node.op.get::<DotGeneral>();
+        if let Some(op) = product.filter(|_| x_varies && y_varies) {
+            let mut op = op.clone();
+            for (axes, v) in op.contracting.iter_mut().zip([x, y]) {
+                axes.push(Axis(b.graph().aval(v).shape.rank() - 1));
+            }
+            return b.node1(op, &[x, y]).map(Some);
+        }
+        if is_sum {
+            let sums = [0, 1].map(|i| self.over_iterations(b, node.operands[i]));
+            let [x, y] = sums;
+            return b.node1(node.op.clone(), &[x?, y?]).map(Some);
+        }
+        if product.is_none() && node.op.get() != Some(&Binary::mul) || x_varies == y_varies {
+            return Ok(None);
+        }
+        let x = if x_varies { self.over_iterations(b, node.operands[0])? } else { x };
+        let y = if y_varies { self.over_iterations(b, node.operands[1])? } else { y };
+        b.node1(node.op.clone(), &[x, y]).map(Some)
+    }
+}
