@@ -30,6 +30,9 @@ const PRODUCT: usize = 100;
 const STEP: usize = 30_000;
 const PASS: usize = 1_000;
 
+/// How often something less is tried, at most, where what leaves a loop is not worth it.
+const TRIES: usize = 8;
+
 /// Elements that a function takes as long for as for one.
 const VECTOR: usize = 4;
 
@@ -49,6 +52,17 @@ pub(super) struct Split {
     pub totals: Vec<Option<Total>>,
 }
 
+/// What was found of a loop.
+enum Found {
+    /// This leaves it.
+    Split(Split),
+    /// Nothing could leave it.
+    Nothing,
+    /// The longest value that would be between the loop and what is around it is made by these nodes before it, or read by
+    /// them after it, and that is not worth it.
+    Long(Vec<usize>),
+}
+
 impl Split {
     /// What leaves a loop; `None` if nothing is worth it.
     pub fn of(op: &Scan) -> Option<Split> {
@@ -57,20 +71,34 @@ impl Split {
         if !body.nodes().iter().any(|node| is_work(body, node)) {
             return None;
         }
-        let mut totals = totals(body, op.carried);
+        let mut stays = table(false, body.nodes().len());
+        for _ in 0..TRIES {
+            match Split::with(op, &stays) {
+                Found::Split(split) => return Some(split),
+                Found::Nothing => return None,
+                // Less leaves the loop then, and a shorter value is between it and what is around it.
+                Found::Long(nodes) => nodes.into_iter().for_each(|number| stays[number] = true),
+            }
+        }
+        None
+    }
+
+    /// What leaves a loop in which some nodes stay.
+    fn with(op: &Scan, stays: &[bool]) -> Found {
+        let mut totals = totals(&op.body, op.carried);
         loop {
-            let mut loop_of = Choice::of(op, &totals);
-            loop_of.choose();
-            let stays = |total: &Total| total.terms.iter().any(|term| !loop_of.is_outside(term.v));
+            let mut choice = Choice::of(op, &totals, stays);
+            choice.choose();
+            let remains = |total: &Total| total.terms.iter().any(|term| !choice.is_outside(term.v));
             let mut dropped = false;
             for total in totals.iter_mut() {
-                if total.as_ref().is_some_and(stays) {
+                if total.as_ref().is_some_and(remains) {
                     *total = None;
                     dropped = true;
                 }
             }
             if !dropped {
-                return loop_of.split(op, totals);
+                return choice.split(op, totals);
             }
         }
     }
@@ -140,7 +168,7 @@ struct Choice<'g> {
 }
 
 impl<'g> Choice<'g> {
-    fn of(op: &'g Scan, totals: &[Option<Total>]) -> Choice<'g> {
+    fn of(op: &'g Scan, totals: &[Option<Total>], stays: &[bool]) -> Choice<'g> {
         let body: &Graph = &op.body;
         let count = body.values().count();
         let mut left_out = table(false, body.nodes().len());
@@ -153,7 +181,7 @@ impl<'g> Choice<'g> {
                 Def::Constant(_) => false,
                 Def::Result(number, _) => {
                     let node = &body.nodes()[number];
-                    may_leave(&node.op) && node.operands.iter().all(|v| early[v.index()])
+                    !stays[number] && may_leave(&node.op) && node.operands.iter().all(|v| early[v.index()])
                 }
             };
         }
@@ -171,7 +199,8 @@ impl<'g> Choice<'g> {
                 !is_state[v.index()]
                     && readers[v.index()].iter().all(|&reader| late[reader] || left_out[reader])
             };
-            late[number] = !left_out[number] && may_leave(&node.op) && node.results.iter().all(is_late);
+            let may = !stays[number] && !left_out[number] && may_leave(&node.op);
+            late[number] = may && node.results.iter().all(is_late);
         }
         let outside = table(false, body.nodes().len());
         Choice { body, early, late, readers, left_out, outside }
@@ -291,8 +320,11 @@ impl<'g> Choice<'g> {
         more <= node.results.iter().map(|&v| self.size(v)).sum()
     }
 
-    /// What is where, if that is worth it.
-    fn split(self, op: &Scan, totals: Vec<Option<Total>>) -> Option<Split> {
+    /// What is where.
+    fn split(self, op: &Scan, totals: Vec<Option<Total>>) -> Found {
+        if !self.outside.contains(&true) {
+            return Found::Nothing;
+        }
         let body = self.body;
         let nodes = body.nodes();
         // What is made of an op that takes long is no more computed in the loop; the rest may be, once more.
@@ -343,14 +375,15 @@ impl<'g> Choice<'g> {
         let elements: usize = stacked.iter().chain(&given).map(|&v| body.aval(v).shape.size()).sum();
         let all = passing.saturating_add(bytes).saturating_mul(op.length);
         let before = (0..nodes.len()).map(|number| self.is_early(number)).collect();
-        let worth = spared > elements.saturating_mul(PASS) && all <= BYTES;
-        (worth && self.outside.contains(&true)).then_some(Split {
-            outside: self.outside,
-            before,
-            inside,
-            given,
-            stacked,
-            totals,
+        if spared > elements.saturating_mul(PASS) && all <= BYTES {
+            return Found::Split(Split { outside: self.outside, before, inside, given, stacked, totals });
+        }
+        let long = |v: &&Value| self.size(**v);
+        let Some(&v) = stacked.iter().chain(&given).max_by_key(long) else { return Found::Nothing };
+        let after = |number: &usize| self.outside[*number] && !self.is_early(*number);
+        Found::Long(match given.contains(&v) {
+            true => self.node_of(v).into_iter().collect(),
+            false => self.readers[v.index()].iter().copied().filter(after).collect(),
         })
     }
 }
