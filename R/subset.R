@@ -126,6 +126,26 @@ positions_of_rows <- function(given) {
 # Called by Rust: a factor is its codes to a subscript, whatever names there are.
 codes_of_factor <- function(x) as.vector(unclass(x))
 
+# Called by Rust with list(i, names) for `x[i]` with a matrix of names, a row for each element: the matrix of
+# their positions along each axis.
+rows_of_labels <- function(parts) {
+  i <- parts[[1L]]
+  of_axis <- function(axis) {
+    own <- if (length(parts[[2L]]) >= axis) parts[[2L]][[axis]]
+    at <- match(i[, axis], own)
+    if (!anyNA(at)) return(at)
+    unknown <- i[, axis][is.na(at)][1L]
+    abort("anvil_error_index", paste0(
+      "Column ", axis, " of a matrix of names must have names of axis ", axis, ", not ",
+      if (is.na(unknown)) "NA" else paste0("\"", unknown, "\""), ".\n",
+      if (is.null(own)) "i The axis has no names: `?nv_tensor` says what keeps them." else
+        paste0("i Its names are ", toString(paste0("\"", own[seq_len(min(5L, length(own)))], "\"")),
+               if (length(own) > 5L) ", ...", ".")
+    ))
+  }
+  array(vapply(seq_len(ncol(i)), of_axis, integer(nrow(i))), dim(i))
+}
+
 # Called by Rust with list(i, size) for `x[-i]` with one position that the program computes: all others. Of
 # one that the axis does not have, each is that one, which is an error where they are read.
 positions_but <- function(parts) {
