@@ -23,8 +23,8 @@
 #' * order: `sort median quantile unique rank`; and positions, which are R's integers outside of a trace, and
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
-#'   aperm drop dim<- length<- split split<- na.omit diag embed toeplitz outer %o% sweep proportions`, and
-#'   `prop.table crossprod tcrossprod kronecker scale cov2cor`;
+#'   aperm drop dim<- length<- split split<- na.omit diag embed toeplitz outer %o% sweep proportions`,
+#'   and `prop.table crossprod tcrossprod kronecker scale cov2cor unsplit`, and before R 4.3 `I`;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.

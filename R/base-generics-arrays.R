@@ -257,7 +257,14 @@ unsplit <- function(value, f, drop = FALSE) {
 unsplit.AnvilValue <- function(value, f, drop = FALSE) {
   sizes <- lengths(value)
   numbers <- Map(function(size, before) before + seq_len(size), sizes, cumsum(sizes) - sizes)
-  taken(unname(joined(unname(value))), base::unsplit(numbers, f, drop))
+  at <- tryCatch(base::unsplit(numbers, f, drop), warning = function(w) {
+    count <- length(if (is.list(f)) f[[1L]] else f)
+    abort_arg(
+      "value", paste("a list of", count, "elements, as `f` has"), paste("one of", sum(sizes)),
+      paste0("R says: ", conditionMessage(w))
+    )
+  })
+  taken(unname(joined(unname(value))), at)
 }
 
 # R's gives S4 objects, which tensors are before R 4.3, a class with a warning. A vector, such as in the

@@ -42,9 +42,9 @@
 #'   takes labels, `f[2] <- "a"`, names, `levels(f) <- c("p", "q")`, and contrasts. An ordered factor has an
 #'   order, `f > "low"`, `f < g`, `max(f)`, of which what is none of the levels is no part;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
-#'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
-#'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
-#'   rows are taken;
+#'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0`, `d[2, ] <- v` and `d[d < 0] <- 0` assign,
+#'   `d > 0` is a matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors
+#'   where computed rows are taken;
 #' * formulas: `model.frame model.matrix lm aov`, and of what `lm()` gives `coef resid fitted predict summary
 #'   vcov confint confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`.
 #'   Variables are evaluated as R does, factors by their contrasts, and so is `subset`; `model.frame()` takes

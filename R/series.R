@@ -14,7 +14,10 @@ without_times <- function(name) {
 #' @importFrom stats as.ts
 #' @method as.ts AnvilTensor
 #' @export
-as.ts.AnvilTensor <- function(x, ...) as.ts(if (ndims(x) > 1L) as_array(x) else as.vector(x), ...)
+as.ts.AnvilTensor <- function(x, ...) {
+  check_dots(...)
+  as.ts(if (ndims(x) > 1L) as_array(x) else as.vector(x))
+}
 
 #' @importFrom stats time
 #' @method time AnvilTracer
@@ -59,7 +62,7 @@ window.AnvilTracer <- without_times("window")
 # Dates are numbers in a traced function, of which R has no method for its names of days and months.
 without_dates <- function(name) {
   what <- paste0(name, "()")
-  function(x, ...) abort_concrete(what, x)
+  function(x, abbreviate = FALSE) abort_concrete(what, x)
 }
 
 #' @method weekdays AnvilTracer
@@ -76,4 +79,7 @@ quarters.AnvilTracer <- without_dates("quarters")
 
 #' @method julian AnvilTracer
 #' @export
-julian.AnvilTracer <- without_dates("julian")
+julian.AnvilTracer <- function(x, ...) {
+  check_dots(..., .known = "origin")
+  abort_concrete("julian()", x)
+}

@@ -15,7 +15,8 @@
 #' has such names: one name is as a number, several are as numbers.} \item{a 0-d tensor of
 #' integers}{One position that the program computes. The axis disappears. Negated where it is the subscript,
 #' `x[-i]`, it is left out, as `x[-which.max(x)]`: all others stay.} \item{a 1-d tensor of integers,
-#' such as [nv_seq()] gives}{Several such positions. The axis stays.} \item{a tensor of floats}{As one
+#' such as [nv_seq()] gives}{Several such positions. The axis stays. Negated, `x[-i]`, they are left out: how
+#' many elements stay is not known, a selection, see [selections].} \item{a tensor of floats}{As one
 #' of integers: they are truncated, as in R. The dtype must tell all positions of the axis apart.}
 #' \item{a factor}{The codes of its levels, as in R.} }
 #'
@@ -159,6 +160,14 @@ positions_but <- function(parts) {
   nv_ifelse(at >= 1L & at <= size, others, at)
 }
 
+# Called by Rust with list(i, size) for `x[-i]` with several positions that the program computes. As in R,
+# those that the axis does not have leave nothing out, and of floats counts the whole part.
+mask_but <- function(parts) {
+  at <- parts[[1L]]
+  if (is_float(dtype(at))) at <- nv_trunc(at)
+  !nv_isin(nv_iota(1L, "i32", parts[[2L]]), at)
+}
+
 as_vector_subscript <- function(i) if (inherits(i, "AnvilValue")) as_flat(i) else array(i)
 
 # The expressions of the subscripts go to Rust with the frame that holds them: only they say what was left
@@ -220,6 +229,10 @@ with_unknown_names <- function(out, x) {
   }
   if (...length() == 1L && length(dim(x)) > 1L && are_places(...) && is_called_by_r(parent.frame())) {
     return(with_names_of(nv_reshape(`[<-`(nv_flatten(x), ..1, value = value), shape(x)), x))
+  }
+  # As rbind() assigns rows of a data frame: vectors of R grow.
+  if (...length() == 1L && length(dim(x)) == 1L && grows(x, ...) && is_called_by_r(parent.frame())) {
+    return(`[<-`(setNames(as.vector(x), names(x)), ..1, value = value))
   }
   value <- as_update(value)
   x <- yielding(x, value)
@@ -288,6 +301,9 @@ yielding <- function(x, value) {
 
 # Whether one subscript is a vector of numbers of R.
 are_places <- function(...) !missing(..1) && is.numeric(..1) && !is.object(..1) && is.null(dim(..1))
+
+# Whether the only subscript has numbers beyond the end of an eager vector.
+grows <- function(x, ...) are_places(...) && length(..1) > 0L && isTRUE(max(..1) > length(x)) && !is_traced(x)
 
 # What a function of R assigns to. Text, such as print() assigns of numbers, goes to a vector of R; and in
 # ifelse() the values go to the condition, which becomes of their type.

@@ -222,7 +222,13 @@ impl Subscripts {
             values.push(if is_only && single_subscript::are_labels(value, &shape) {
                 single_subscript::rows_of_labels(value, names, scope)?
             } else {
-                subscript_value::known(value, names, i, scope)?
+                let value = subscript_value::known(value, names, i, scope)?;
+                match shape.get(i) {
+                    Some(&size) if !one && expressions.len() == shape.rank() => {
+                        subscript_value::all_but_several(value, size, mode, scope)?
+                    }
+                    _ => value,
+                }
             });
         }
         if assigns && !one && values.len() == 1 && single_subscript::is_computed_mask(values[0], &shape)? {
