@@ -230,10 +230,6 @@ with_unknown_names <- function(out, x) {
   if (...length() == 1L && length(dim(x)) > 1L && are_places(...) && is_called_by_r(parent.frame())) {
     return(with_names_of(nv_reshape(`[<-`(nv_flatten(x), ..1, value = value), shape(x)), x))
   }
-  # As rbind() assigns rows of a data frame: vectors of R grow.
-  if (...length() == 1L && length(dim(x)) == 1L && grows(x, ...) && is_called_by_r(parent.frame())) {
-    return(`[<-`(setNames(as.vector(x), names(x)), ..1, value = value))
-  }
   value <- as_update(value)
   x <- yielding(x, value)
   .External(anvil_subset_assign, x, substitute(...()), environment(), FALSE, NULL, value)
@@ -301,9 +297,6 @@ yielding <- function(x, value) {
 
 # Whether one subscript is a vector of numbers of R.
 are_places <- function(...) !missing(..1) && is.numeric(..1) && !is.object(..1) && is.null(dim(..1))
-
-# Whether the only subscript has numbers beyond the end of an eager vector.
-grows <- function(x, ...) are_places(...) && length(..1) > 0L && isTRUE(max(..1) > length(x)) && !is_traced(x)
 
 # What a function of R assigns to. Text, such as print() assigns of numbers, goes to a vector of R; and in
 # ifelse() the values go to the condition, which becomes of their type.

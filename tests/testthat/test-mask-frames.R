@@ -214,11 +214,3 @@ test_that("rows are left out by positions that are computed", {
   expect_as_r(function(d) { z <- d[-which.max(d$y), ]; c(nrow(z), z$x) })
   expect_as_r(function(d) d[-which.min(d$y), "x"])
 })
-
-test_that("rbind() joins data frames with columns that are tensors", {
-  z <- data.frame(a = c(1, 2), b = c(3, 4))
-  with_tensor <- z
-  with_tensor$a <- nv_tensor(z$a, "f64")
-  expect_equal(rbind(with_tensor, z), rbind(z, z))
-  expect_equal(rbind(with_tensor, with_tensor), rbind(z, z))
-})
