@@ -23,8 +23,8 @@
 #' * order: `sort median quantile unique rank`; and positions, which are R's integers outside of a trace, and
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
-#'   aperm drop dim<- length<- split split<- na.omit diag embed toeplitz outer %o% sweep proportions`, and
-#'   `prop.table crossprod tcrossprod kronecker scale cov2cor`;
+#'   aperm drop dim<- length<- split split<- na.omit diag embed toeplitz outer %o% sweep proportions`,
+#'   and `prop.table crossprod tcrossprod kronecker scale cov2cor unsplit`, and before R 4.3 `I`;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.
@@ -94,8 +94,8 @@
 #'   `f64`. `i64`, `ui32` and `ui64` have doubles as elements, too: what is computed of these is refused where
 #'   it is used next, unless it is whole. Take `as_array(x)`, or convert to a float.
 #' * `sort()` keeps NaN, as the last elements, which R leaves out by default: the size of a result is known
-#'   before its elements are. With NaN `median()` and `quantile()` are NaN. Names are dropped, as by all that
-#'   computes. See [nv_sort()] and [nv_quantile()].
+#'   before its elements are. With NaN `median()` and `quantile()` are NaN. In a traced function `sort()`
+#'   drops names: which comes first is not known. See [nv_sort()] and [nv_quantile()].
 #' * `unique()` takes the `size` of its result in a traced function, see [nv_unique()]. Of a matrix it gives
 #'   the distinct rows, as an R value.
 #'
@@ -135,7 +135,7 @@
 #'   qr.qty qr.qy qr.solve backsolve forwardsolve chol2inv norm fft mvfft convolve pmax pmin
 #'   ifelse atan2 beta lbeta choose lchoose besselI besselK besselJ besselY psigamma bitwAnd bitwOr
 #'   bitwXor bitwNot bitwShiftL bitwShiftR complex var sd cov cor cov2cor IQR fivenum weighted.mean
-#'   mahalanobis order rank which.max which.min rle tabulate findInterval approx
+#'   mahalanobis order rank which.max which.min rle tabulate findInterval approx unsplit I
 #' @name base-functions
 NULL
 
@@ -261,13 +261,38 @@ sort.AnvilValue <- function(x, decreasing = FALSE, na.last = NA, ...) {
   if (!isFALSE(list(...)$index.return %||% FALSE)) {
     abort_arg("index.return", "FALSE", describe(list(...)$index.return), "`nv_order(x)` has the positions.")
   }
-  if (!is_traced_factor(x)) return(with_unknown_names(nv_sort(x, decreasing = decreasing), x))
+  if (!is_traced_factor(x)) {
+    # Which name comes first is known of elements that are.
+    if (!is_traced(x) && ndims(x) == 1L && !is.null(names(x))) {
+      return(x[as.vector(nv_order(x, decreasing = decreasing))])
+    }
+    return(with_unknown_names(nv_sort(x, decreasing = decreasing), x))
+  }
   # Codes of what is none of the levels are left where missing values are, at the end.
   codes <- codes_of(x)
   count <- nlevels(x)
   keys <- nv_ifelse(codes > 0L, codes, if (decreasing) 0L else count + 1L)
   sorted <- nv_sort(keys, decreasing = decreasing)
   factor_of(nv_ifelse(sorted > count, 0L, sorted), levels(x))
+}
+
+# A table is an array that has names along each axis; a traced value has no class of R's.
+#' @export
+as.table.AnvilTracer <- function(x, ...) {
+  check_dots(...)
+  labels <- if (ndims(x) == 1L) list(names(x)) else dimnames(x)
+  with_names(x, dimnames(provideDimnames(array(0L, dim(x) %||% 1L, labels))))
+}
+
+# Of a vector, R's method would take the elements as rows of a data frame with one column, as those of arrays.
+#' @export
+by.AnvilTensor <- function(data, INDICES, FUN, ..., simplify = TRUE) { # nolint: object_name_linter.
+  given <- deparse(substitute(INDICES))[1L]
+  if (ndims(data) > 1L) return(NextMethod())
+  groups <- if (is.list(INDICES)) INDICES else setNames(list(INDICES), given)
+  out <- by(setNames(as.vector(data), names(data)), groups, FUN, ..., simplify = simplify)
+  attr(out, "call") <- match.call()
+  out
 }
 
 #' @export

@@ -245,6 +245,41 @@ prop.table <- function(x, margin = NULL) UseMethod("prop.table", among(x))
 #' @export
 prop.table.AnvilValue <- function(x, margin = NULL) proportions.AnvilValue(x, margin)
 
+# Where the elements of each part go, R's own function says of their numbers.
+#' @export unsplit
+unsplit <- function(value, f, drop = FALSE) {
+  is_list <- !missing(value) && !missing(f) && is.list(value) && !is.object(value)
+  UseMethod("unsplit", if (is_list) do.call(among_dots, unname(value), quote = TRUE))
+}
+
+#' @method unsplit AnvilValue
+#' @export
+unsplit.AnvilValue <- function(value, f, drop = FALSE) {
+  sizes <- lengths(value)
+  numbers <- Map(function(size, before) before + seq_len(size), sizes, cumsum(sizes) - sizes)
+  at <- tryCatch(base::unsplit(numbers, f, drop), warning = function(w) {
+    count <- length(if (is.list(f)) f[[1L]] else f)
+    abort_arg(
+      "value", paste("a list of", count, "elements, as `f` has"), paste("one of", sum(sizes)),
+      paste0("R says: ", conditionMessage(w))
+    )
+  })
+  taken(unname(joined(unname(value))), at)
+}
+
+# R's gives S4 objects, which tensors are before R 4.3, a class with a warning. A vector, such as in the
+# formula `y ~ I(x^2)`, needs none; a matrix is by it one column of a data frame.
+#' @rawNamespace if (getRversion() < "4.3.0") {
+#'   export(I)
+#'   S3method(I, AnvilValue)
+#' }
+if (getRversion() < "4.3.0") {
+  I <- function(x) UseMethod("I", among(x)) # nolint: object_name_linter.
+  I.AnvilValue <- function(x) { # nolint: object_name_linter.
+    if (ndims(x) < 2L) x else base::I(asS4(x, FALSE, FALSE))
+  }
+}
+
 #' @export append
 append <- function(x, values, after = length(x)) UseMethod("append", among(x, values))
 

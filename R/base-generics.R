@@ -68,9 +68,9 @@ base_generics <- list(
     "proportions", "prop.table", "marginSums", "margin.table", "pmax", "pmin",
     "ifelse", "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY",
     "psigamma", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "bitwShiftL", "bitwShiftR", "complex", "order",
-    "rank", "which.max", "which.min", "rle", "tabulate", "findInterval", "det", "svd", "eigen", "qr.Q",
-    "qr.R", "qr.X", "qr.coef", "qr.fitted", "qr.resid", "qr.qty", "qr.qy", "qr.solve", "solve", "backsolve",
-    "forwardsolve", "chol2inv", "norm"
+    "rank", "which.max", "which.min", "rle", "tabulate", "findInterval", "unsplit", "det", "svd", "eigen",
+    "qr.Q", "qr.R", "qr.X", "qr.coef", "qr.fitted", "qr.resid", "qr.qty", "qr.qy", "qr.solve", "solve",
+    "backsolve", "forwardsolve", "chol2inv", "norm"
   ),
   stats = c(
     "var", "sd", "cov", "cor", "cov2cor", "IQR", "fivenum", "mahalanobis", "embed", "toeplitz", "convolve",
@@ -78,10 +78,14 @@ base_generics <- list(
   )
 )
 
-# Those, the products that R's own dispatch only from R 4.4 on, and the functions of distributions.
+# Those, the products that R's own dispatch only from R 4.4 on, I(), which warns of S4 objects, as tensors are
+# before 4.3, and the functions of distributions.
 own_generics <- function() {
   products <- if (getRversion() < "4.4.0") c("crossprod", "tcrossprod")
-  list(base = c(base_generics$base, products), stats = c(base_generics$stats, names(stats_functions)))
+  as_is <- if (getRversion() < "4.3.0") "I"
+  list(
+    base = c(base_generics$base, products, as_is), stats = c(base_generics$stats, names(stats_functions))
+  )
 }
 
 # Called by .onLoad().
@@ -113,7 +117,8 @@ for_s4 <- function(name, home) {
   force(name)
   force(home)
   function(...) {
-    package <- attr(class(Find(isS4, list(...))), "package")
+    # None for an object of R's with the mark of S4, such as a series that was computed of a tensor.
+    package <- attr(class(Find(isS4, list(...))), "package") %||% ""
     if (package %in% loadedNamespaces() && name %in% getNamespaceExports(package)) {
       return(getExportedValue(package, name)(...))
     }

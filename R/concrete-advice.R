@@ -20,6 +20,11 @@ advice_on_times <- paste(
   "positions of elements are `seq_along(x)`."
 )
 
+advice_on_dates <- paste(
+  "A program has no dates: make a column of them outside, `d$month <- factor(months(d$date))`, and group by",
+  "that."
+)
+
 labels_of_factor <- paste(
   "A program has no text: `f == \"a\"` is where a factor has this label, `as.integer(f)` are the numbers of",
   "its `levels(f)`, and `as.numeric(levels(f))[f]` the numbers that these say."
@@ -61,6 +66,7 @@ instead_of <- c(
   `||` = "Use `&` and `|` for each element, and `nv_if()` for the branch.",
   isTRUE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
   isFALSE = "Use `nv_if()` or `nv_ifelse()` on the condition itself.",
+  weekdays = advice_on_dates, months = advice_on_dates, quarters = advice_on_dates, julian = advice_on_dates,
   time = advice_on_times, start = advice_on_times, end = advice_on_times, frequency = advice_on_times,
   deltat = advice_on_times, cycle = advice_on_times,
   window = advice_on_series, lag = advice_on_series, decompose = advice_on_series, stl = advice_on_series,

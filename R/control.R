@@ -338,7 +338,7 @@ count_to <- function(limit, count, state, step) {
 
 #' @rdname control
 #' @export
-nv_scan <- function(f, init, xs, length = NULL, reverse = FALSE, checkpoint = FALSE) {
+nv_scan <- function(f, init, xs = NULL, length = NULL, reverse = FALSE, checkpoint = FALSE) {
   of_f <- state_arguments(f, "f", init, c("state", "x"), may_leave_out = !base::length(unlist_leaves(xs)))
   # `length()` would be the argument, if that is a function.
   sizes <- vapply(unlist_leaves(xs), function(x) {

@@ -144,7 +144,7 @@ assigned_in <- function(x, value, one, ...) {
   sizes <- dim(x)
   flat <- length(subscripts) == 1L && length(sizes) > 1L
   positions <- if (flat) {
-    list(positions_in(length(x), subscripts[[1L]], sizes, NULL))
+    list(positions_in(length(x), subscripts[[1L]], sizes, dimnames(x)))
   } else {
     all <- if (length(subscripts)) subscripts else rep(list(TRUE), length(sizes))
     names <- if (length(sizes) == 1L) list(names(x)) else dimnames(x)
@@ -175,7 +175,7 @@ positions_in <- function(size, subscript, sizes, names) {
   subscript <- if (inherits(subscript, "AnvilValue")) as_array(subscript) else subscript
   all <- seq_len(size)
   if (!is.null(sizes)) dim(all) <- sizes
-  if (!is.null(names)) names(all) <- names
+  if (!is.null(names)) if (is.null(sizes)) names(all) <- names else dimnames(all) <- names
   at <- by_base(as.vector(all[subscript]))
   if (anyNA(at)) {
     abort("anvil_error_index", paste0("A subscript is missing or beyond the size, ", size, "."))

@@ -475,6 +475,7 @@ mask_formulas <- list(
     if (is_traced_fit(object) && inherits(object, "aov")) return(list(variances_by_term(object)))
     if (is_traced_fit(object)) return(summary_of_fit(object, ...))
     if (is_traced_nls(object)) return(summary_of_nls(object))
+    if (are_components(object)) return(summary_of_components(object))
     called_from("summary", parent.frame())(object, ...)
   },
 

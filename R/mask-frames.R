@@ -25,6 +25,12 @@ rows_of_frame <- function(x, i) {
     abort_arg("i", paste("as long as there are rows,", nrow(x)), paste("of length", length(i)))
   }
   if (is_mask) return(rows_where(x, i))
+  if (is_traced(i) && !is_selection(i)) {
+    # A subscript knows whether it is written as `-i`, which leaves rows out.
+    rows <- nv_iota(1L, "i32", nrow(x))[i]
+    if (is_selection(rows)) return(rows_where(x, selected(rows)$mask))
+    if (ndims(rows) > ndims(i)) i <- rows
+  }
   column <- function(v) {
     if (!is_value(v)) v <- column_value(v)
     if (length(dim(v)) == 2L) v[i, , drop = FALSE] else as_flat(v)[i]
@@ -77,6 +83,26 @@ assigned_rows <- function(x, i, j, value) {
   x
 }
 
+# The same with known rows. The elements of a vector go to one column after the other, as in R, and rows
+# beyond the last become new ones, if all columns are assigned.
+assigned_cells <- function(x, i, names, value) {
+  count <- nrow(x)
+  at <- if (is.numeric(i) && all(i > 0)) i else setNames(seq_len(count), row.names(x))[i]
+  if (is.null(i)) at <- seq_len(count)
+  if (anyNA(at)) abort_arg("i", "rows that the data frame has", describe(i))
+  if (is_traced(value) && length(value) > 1L) {
+    sizes <- c(length(at), length(names))
+    value <- nv_reshape(fitted_value(as_flat(value), sizes), sizes)
+  }
+  if (max(at, 0) > count) {
+    if (!setequal(names, names(x))) abort_arg("i", "rows that the data frame has", describe(i))
+    columns <- Map(function(old, new) assigned(old, new, FALSE, at), unclass(x)[names],
+                   values_of_columns(value, length(names)))
+    return(frame_of(columns[names(x)], max(at)))
+  }
+  assigned_rows(x, unname(at), names, value)
+}
+
 with_levels <- function(x, old) if (is.null(levels(old))) x else factor_of(x, levels(old))
 
 # `x[i, j] <- value`, or `x[i] <- value`, as mask-assign.R has it for data frames.
@@ -94,6 +120,10 @@ assigned_in_frame <- function(x, i, j, value) {
     return(x)
   }
   if (!of_rows && is_matrix) return(assigned_rows(x, NULL, if (missing(i)) seq_along(x) else i, value))
+  if (of_rows && (is_traced(value) || is.list(value) && holds_tracer(value))) {
+    i <- if (!missing(i)) i
+    return(assigned_cells(x, i, column_names(x, if (missing(j)) seq_along(x) else j), value))
+  }
   given <- subscripts_given(if (of_rows) 3L else 2L, missing(i), missing(j), TRUE)
   if (missing(i)) i <- NULL
   if (missing(j)) j <- NULL

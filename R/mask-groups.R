@@ -486,13 +486,7 @@ mask_groups <- list(
       return(placed_in_groups(nv_fill(NaN, count, ambiguous = TRUE), groups, value))
     }
     if (!is.list(value) || is.data.frame(value[[1L]]) || !holds_tracer(value)) return(unsplit(value, f, drop))
-    count <- length(if (is.list(f)) f[[1L]] else f)
-    at <- unlist(split(seq_len(count), f, drop = drop), use.names = FALSE)
-    parts <- joined(unname(value))
-    if (length(parts) != count) {
-      abort_arg("value", paste("a list of", count, "elements, as `f` has"), paste("one of", length(parts)))
-    }
-    from_r(taken(parts, order(at)))
+    from_r(unsplit.AnvilValue(value, f, drop))
   },
 
   ave = function(x, ..., FUN = mean) {

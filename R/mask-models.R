@@ -76,6 +76,23 @@ scaling_of <- function(given, computed) {
   if (isTRUE(given)) computed() else given
 }
 
+# What prcomp() gives in a traced function.
+are_components <- function(x) {
+  is.list(x) && !is.object(x) && all(c("sdev", "rotation") %in% names(x)) && is_traced(x$sdev)
+}
+
+# As R's, but that shares are not rounded: they have derivatives.
+summary_of_components <- function(components) {
+  shares <- components$sdev^2 / sum(components$sdev^2)
+  importance <- rbind(
+    `Standard deviation` = components$sdev, `Proportion of Variance` = shares,
+    `Cumulative Proportion` = cumsum(shares)
+  )
+  names <- colnames(components$rotation)
+  colnames(importance) <- c(names, character(length(shares) - length(names)))
+  c(components, list(importance = importance))
+}
+
 check_matrix <- function(arg, x) {
   if (ndims(x) == 2L) return(invisible())
   abort_arg(arg, "a matrix", shown_shape(x))

@@ -255,10 +255,13 @@ mask_statistics <- list(
   max.col = function(m, ties.method = c("random", "first", "last")) {
     m <- as_matrix_of_values(m)
     if (!is_traced(m)) return(max.col(m, ties.method))
+    # R draws among equal elements by default: the first is one that it may draw.
+    if (missing(ties.method)) ties.method <- "first"
     ties <- chosen("ties.method", ties.method, c("random", "first", "last"))
     if (ties == "random") {
       abort_arg(
-        "ties.method", "\"first\" or \"last\" in a traced function", "\"random\", as it is by default"
+        "ties.method", "\"first\" or \"last\" in a traced function", "\"random\"",
+        "A program draws no random numbers by itself."
       )
     }
     if (ndims(m) != 2L) abort_arg("m", "a matrix", shown_shape(m))

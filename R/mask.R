@@ -42,9 +42,9 @@
 #'   takes labels, `f[2] <- "a"`, names, `levels(f) <- c("p", "q")`, and contrasts. An ordered factor has an
 #'   order, `f > "low"`, `f < g`, `max(f)`, of which what is none of the levels is no part;
 #' * data frames of traced columns: `d[d$y > 0, ]` gives selections as `subset()` does, `d[order(d$x), ]` a
-#'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0` and `d[d < 0] <- 0` assign, `d > 0` is a
-#'   matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors where computed
-#'   rows are taken;
+#'   data frame, both without names of rows; `d[d$y > 0, "x"] <- 0`, `d[2, ] <- v` and `d[d < 0] <- 0` assign,
+#'   `d > 0` is a matrix; `rbind stack data.frame transform na.omit complete.cases`. Strings become factors
+#'   where computed rows are taken;
 #' * formulas: `model.frame model.matrix lm aov`, and of what `lm()` gives `coef resid fitted predict summary
 #'   vcov confint confint.default logLik AIC BIC deviance anova hatvalues rstandard rstudent cooks.distance`.
 #'   Variables are evaluated as R does, factors by their contrasts, and so is `subset`; `model.frame()` takes
@@ -67,10 +67,10 @@
 #' * what looks at its first argument, as in `log(8, x)`: `log`;
 #' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
 #'   stepfun ecdf spline splinefun mad complete.cases`, and `quantile()` of what `ecdf()` gives. `acf()` and
-#'   its like take `plot = FALSE` and give a list; `max.col()` takes a way to break ties, `p.adjust()` all
-#'   methods but `"hommel"`. `spline()` and `splinefun()` take traced values at known points. What
-#'   `approxfun()`, `stepfun()`, `ecdf()` and `splinefun()` give takes traced values, also if it was made
-#'   outside of the traced function, of known points;
+#'   its like take `plot = FALSE` and give a list, in which lags count elements; `max.col()` takes the first
+#'   of equal elements or the last, `p.adjust()` all methods but `"hommel"`. `spline()` and `splinefun()` take
+#'   traced values at known points. What `approxfun()`, `stepfun()`, `ecdf()` and `splinefun()` give takes
+#'   traced values, also if it was made outside of the traced function, of known points;
 #' * tests: `t.test var.test cor.test wilcox.test kruskal.test bartlett.test oneway.test chisq.test prop.test
 #'   binom.test mcnemar.test friedman.test Box.test shapiro.test`. They give lists of what R's give, such as
 #'   `cor.test(x, y)$p.value`, without a class and without text. `wilcox.test()` has R's exact p-value where
@@ -83,8 +83,9 @@
 #'   beside that. Where R stops, such as at ends of one sign, the result is NaN;
 #' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist bw.nrd0
 #'   bw.nrd`. They give lists of what R's give, without classes, for columns that are independent. Components
-#'   of `prcomp()` are unique up to their signs; `predict()` takes them, with new data. `dist()` gives
-#'   distances of which `as.matrix()` makes a matrix, also after operators: `as.matrix(exp(-dist(x)^2))`;
+#'   of `prcomp()` are unique up to their signs; `predict()` takes them, with new data, and `summary()`.
+#'   `dist()` gives distances of which `as.matrix()` makes a matrix, also after operators:
+#'   `as.matrix(exp(-dist(x)^2))`;
 #' * what asks: `class inherits is`, which see the class of the R vector, as do the user's own generics that
 #'   look for methods such as `area.numeric()` and `area.matrix()`; `seq_along %in% is.vector is.factor which
 #'   arrayInd`, `storage.mode<-` and `mode<-`, and `identical`, which is an error where

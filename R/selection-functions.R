@@ -140,6 +140,9 @@ Summary.AnvilSelection <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE)
   summary_of_selections(.Generic, list(...), list(na.rm = na.rm, axes = axes, drop = drop))
 }
 
+# What which() gives.
+are_positions <- function(x) is_selection(x) && !is.null(attr(x, "which"))
+
 # sum() and its like of values among which are selections.
 summary_of_selections <- function(generic, values, args) {
   if (generic == "range") {
@@ -155,6 +158,10 @@ summary_of_selections <- function(generic, values, args) {
     # What is not selected is none of the levels.
     codes <- nv_ifelse(factor$mask, codes_of(factor$values), 0L)
     return(do.call(generic, list(factor_of(codes, levels(factor$values)), na.rm = TRUE), quote = TRUE))
+  }
+  # Of no positions R has Inf or -Inf, which no integer is: the lowest would be taken for one.
+  if (generic %in% c("max", "min") && all(vapply(values, are_positions, NA))) {
+    return(do.call(generic, c(lapply(values, function(x) x + 0), args), quote = TRUE))
   }
   values[is_one] <- lapply(parts[is_one], `[[`, "values")
   # Of one type before they are filled: the lowest of one is not that of another.

@@ -173,7 +173,9 @@ tabulate.AnvilSelection <- function(bin, nbins = NULL) {
 
 # Whether a subscript has numbers that say which of those selected are taken.
 are_numbers <- function(i) {
-  if (is_traced(i)) return(ndims(i) < 2L && !inherits(dtype(i), c("BooleanType", "ComplexType")))
+  if (is_traced(i)) {
+    return(ndims(i) < 2L && !inherits(dtype(i), c("BooleanType", "ComplexType")) && !is_negation(i))
+  }
   is.numeric(i) && !is.object(i) && length(i) > 0L && !anyNA(i) && all(i >= 1) && all(i == trunc(i))
 }
 
@@ -196,11 +198,20 @@ nth_selected <- function(parts, i, others = list(), drop = TRUE) {
 # Without those selected of these numbers, which are negative.
 without_numbers <- function(parts, i) {
   at <- numbered(parts)
+  if (is_traced(i)) return(parts$mask & at != nv_convert(-i, "i32"))
   Reduce(function(mask, number) mask & at != number, as.integer(-i), parts$mask)
 }
 
 are_left_out <- function(i) {
+  if (is_traced(i)) return(is_negation(i))
   is.numeric(i) && !is.object(i) && length(i) > 0L && !anyNA(i) && all(i <= -1) && all(i == trunc(i))
+}
+
+# Whether a traced number is written as `-k`, which a subscript of a vector knows: it leaves out one position,
+# so that what it takes has an axis. That one takes all others is known, unlike which.
+is_negation <- function(i) {
+  if (is_selection(i) || ndims(i) != 0L || inherits(dtype(i), c("BooleanType", "ComplexType"))) return(FALSE)
+  ndims(nv_iota(1L, "i32", 2L)[i]) == 1L
 }
 
 # ---- joining -----------------------------------------------------------------------------------------------

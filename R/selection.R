@@ -25,8 +25,9 @@
 #'   findInterval`, whose results are selections, `which.max which.min tabulate`, and `c cbind rbind`, which
 #'   join selections: `mean(c(x[m], x[k]))`, `crossprod(cbind(1, x[m]), y[m])`;
 #' * elements by their number: `x[m][1]`, `sort(x[m])[1:2]`, `X[m, ][1, ]`, `which(m)[1]`, all of a known
-#'   size, also by numbers that the program computes, `x[m][which.max(x[m])]`, and `x[m][-1]`, a selection.
-#'   A number beyond those selected is an error, as beyond the elements of a tensor;
+#'   size, also by numbers that the program computes, `x[m][which.max(x[m])]`, and without some, `x[m][-1]`
+#'   and `x[m][-length(x[m])]`, selections. A number beyond those selected is an error, as beyond the elements
+#'   of a tensor;
 #' * assignment: `x[m] <- log(x[m])`, `X[m, ] <- X[m, ] / 2`, by the same mask;
 #' * positions: `which(m)` is a selection of them, `length(which(m))` how many there are, `max(which(m))` the
 #'   last; `x[which(m)]` is `x[m]`, also where it is assigned, and `x[-which(m)]` the others: as in R, none if
@@ -43,9 +44,10 @@
 #' What is not selected changes nothing, be it NaN or infinite: neither a result nor a gradient. Of no
 #' elements, `sum()` is 0, `prod()` 1, `mean()` NaN, `max()` -Inf and `min()` Inf without a warning, and
 #' `var()`, `median()` and `quantile()` are NaN, where R gives `NA`; of integers `max()` is the lowest value
-#' of the dtype. With NaN `quantile()` is NaN, where R stops. Rows and columns that are selected keep both
-#' axes, as with `drop = FALSE`, be it one or none, and so do `cbind()` and `rbind()` of selections. A
-#' comparison with NaN is `FALSE`, so that it selects nothing.
+#' of the dtype. Of positions, `max(which(m))` and `min(which(m))` are floats, and infinite if there are none.
+#' With NaN `quantile()` is NaN, where R stops. Rows and columns that are selected keep both axes, as with
+#' `drop = FALSE`, be it one or none, and so do `cbind()` and `rbind()` of selections. A comparison with NaN
+#' is `FALSE`, so that it selects nothing.
 #'
 #' A mask of R logicals or an eager tensor is known: it selects exactly, and gives an ordinary tensor.
 #'

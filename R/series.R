@@ -11,6 +11,14 @@ without_times <- function(name) {
   }
 }
 
+#' @importFrom stats as.ts
+#' @method as.ts AnvilTensor
+#' @export
+as.ts.AnvilTensor <- function(x, ...) {
+  check_dots(...)
+  as.ts(if (ndims(x) > 1L) as_array(x) else as.vector(x))
+}
+
 #' @importFrom stats time
 #' @method time AnvilTracer
 #' @export
@@ -50,3 +58,28 @@ lag.AnvilTracer <- without_times("lag")
 #' @method window AnvilTracer
 #' @export
 window.AnvilTracer <- without_times("window")
+
+# Dates are numbers in a traced function, of which R has no method for its names of days and months.
+without_dates <- function(name) {
+  what <- paste0(name, "()")
+  function(x, abbreviate = FALSE) abort_concrete(what, x)
+}
+
+#' @method weekdays AnvilTracer
+#' @export
+weekdays.AnvilTracer <- without_dates("weekdays")
+
+#' @method months AnvilTracer
+#' @export
+months.AnvilTracer <- without_dates("months")
+
+#' @method quarters AnvilTracer
+#' @export
+quarters.AnvilTracer <- without_dates("quarters")
+
+#' @method julian AnvilTracer
+#' @export
+julian.AnvilTracer <- function(x, ...) {
+  check_dots(..., .known = "origin")
+  abort_concrete("julian()", x)
+}

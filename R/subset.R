@@ -15,7 +15,8 @@
 #' has such names: one name is as a number, several are as numbers.} \item{a 0-d tensor of
 #' integers}{One position that the program computes. The axis disappears. Negated where it is the subscript,
 #' `x[-i]`, it is left out, as `x[-which.max(x)]`: all others stay.} \item{a 1-d tensor of integers,
-#' such as [nv_seq()] gives}{Several such positions. The axis stays.} \item{a tensor of floats}{As one
+#' such as [nv_seq()] gives}{Several such positions. The axis stays. Negated, `x[-i]`, they are left out: how
+#' many elements stay is not known, a selection, see [selections].} \item{a tensor of floats}{As one
 #' of integers: they are truncated, as in R. The dtype must tell all positions of the axis apart.}
 #' \item{a factor}{The codes of its levels, as in R.} }
 #'
@@ -126,6 +127,26 @@ positions_of_rows <- function(given) {
 # Called by Rust: a factor is its codes to a subscript, whatever names there are.
 codes_of_factor <- function(x) as.vector(unclass(x))
 
+# Called by Rust with list(i, names) for `x[i]` with a matrix of names, a row for each element: the matrix of
+# their positions along each axis.
+rows_of_labels <- function(parts) {
+  i <- parts[[1L]]
+  of_axis <- function(axis) {
+    own <- if (length(parts[[2L]]) >= axis) parts[[2L]][[axis]]
+    at <- match(i[, axis], own)
+    if (!anyNA(at)) return(at)
+    unknown <- i[, axis][is.na(at)][1L]
+    abort("anvil_error_index", paste0(
+      "Column ", axis, " of a matrix of names must have names of axis ", axis, ", not ",
+      if (is.na(unknown)) "NA" else paste0("\"", unknown, "\""), ".\n",
+      if (is.null(own)) "i The axis has no names: `?nv_tensor` says what keeps them." else
+        paste0("i Its names are ", toString(paste0("\"", own[seq_len(min(5L, length(own)))], "\"")),
+               if (length(own) > 5L) ", ...", ".")
+    ))
+  }
+  array(vapply(seq_len(ncol(i)), of_axis, integer(nrow(i))), dim(i))
+}
+
 # Called by Rust with list(i, size) for `x[-i]` with one position that the program computes: all others. Of
 # one that the axis does not have, each is that one, which is an error where they are read.
 positions_but <- function(parts) {
@@ -137,6 +158,14 @@ positions_but <- function(parts) {
   others <- nv_seq(1L, size - 1L, dtype = wide)
   others <- others + nv_convert(others >= at, wide)
   nv_ifelse(at >= 1L & at <= size, others, at)
+}
+
+# Called by Rust with list(i, size) for `x[-i]` with several positions that the program computes. As in R,
+# those that the axis does not have leave nothing out, and of floats counts the whole part.
+mask_but <- function(parts) {
+  at <- parts[[1L]]
+  if (is_float(dtype(at))) at <- nv_trunc(at)
+  !nv_isin(nv_iota(1L, "i32", parts[[2L]]), at)
 }
 
 as_vector_subscript <- function(i) if (inherits(i, "AnvilValue")) as_flat(i) else array(i)

@@ -74,12 +74,12 @@ with_dots <- function(name) "..." %in% names(formals(get(name, asNamespace("anvi
 test_that("no method swallows an argument that it does not know", {
   seen <- 0L
   for (key in names(methods)) {
-    # Arguments of c(), cbind(), pmax() and order() may have any name; rep(), outer(), sweep() and functions
-    # of one argument hand theirs on, and so do plots to graphics, which takes parameters under many names.
-    # R's own rep.int() takes no others.
+    # Arguments of c(), cbind(), pmax() and order() may have any name; rep(), outer(), sweep(), by() and
+    # functions of one argument hand theirs on, and so do plots to graphics, which takes parameters under many
+    # names. R's own rep.int() takes no others.
     if (!with_dots(methods[[key]]) || startsWith(key, "Math|") ||
       key %in% paste0(c(any_name, "rep", "rep.int", "xtfrm", "outer", "sweep", plots), "|AnvilValue") ||
-      key %in% paste0(c("pmax", "pmin", "sweep"), "|AnvilSelection")) next
+      key %in% paste0(c("pmax", "pmin", "sweep"), "|AnvilSelection") || key == "by|AnvilTensor") next
     parts <- strsplit(key, "|", fixed = TRUE)[[1L]]
     generics <- switch(
       parts[1L], Summary = c("sum", "prod", "max", "min", "range", "any", "all"), parts[1L]

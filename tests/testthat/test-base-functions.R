@@ -223,9 +223,9 @@ test_that("the help page lists the functions that have methods", {
   generics <- setdiff(generics, c(values, names(stats_functions)))
   methods <- c(setdiff(generics, names(groups)), unlist(groups[intersect(generics, names(groups))]))
   expect_identical(as.character(setdiff(methods, listed)), character())
-  # `%*%`, crossprod() and tcrossprod() have S4 methods before R 4.3, kronecker() has them in all; drop()
-  # needs none; what qr() gives has a class of its own.
-  others <- c("%*%", "crossprod", "tcrossprod", "kronecker", "drop", "qr.Q", "qr.R", "qr.X")
+  # `%*%`, crossprod() and tcrossprod() have S4 methods before R 4.3, and I() has one only then; kronecker()
+  # has them in all; drop() needs none; what qr() gives has a class of its own.
+  others <- c("%*%", "crossprod", "tcrossprod", "kronecker", "drop", "qr.Q", "qr.R", "qr.X", "I")
   expect_identical(as.character(setdiff(listed, c(methods, others))), character())
 })
 
@@ -240,4 +240,29 @@ test_that("ave() of integers gives means as they are", {
   got <- nv_tensor(c(3L, 1L, 4L, 2L))
   split(got, g) <- list(c(0L, 1L), 7L)
   expect_elements(got, x, "i32[4]")
+})
+
+test_that("sort() of what has names keeps them, outside of a trace", {
+  x <- c(b = 2, a = 1, c = 3)
+  for (decreasing in c(TRUE, FALSE)) {
+    expect_identical(names(sort(nv_tensor(x), decreasing)), names(sort(x, decreasing)))
+    expect_equal(as.vector(sort(nv_tensor(x), decreasing)), unname(sort(x, decreasing)))
+  }
+})
+
+test_that("by() and as.ts() take a tensor as the vector that it is", {
+  x <- c(3, 1, 2)
+  g <- c("u", "v", "u")
+  expect_equal(by(nv_tensor(x), g, mean), by(x, g, mean), ignore_attr = TRUE)
+  expect_identical(names(dimnames(by(nv_tensor(x), g, mean))), "g")
+  expect_identical(as.ts(nv_tensor(x)), as.ts(x))
+  expect_silent(arima(nv_tensor(as.numeric(lh)), c(1, 0, 0)))
+})
+
+test_that("a table in a traced function is an array with names", {
+  f <- jit(function(m) as.table(m))
+  m <- matrix(c(1, 2, 3, 4), 2, dimnames = list(NULL, c("p", "q")))
+  expect_identical(dimnames(f(m)), list(c("A", "B"), c("p", "q")))
+  expect_identical(names(f(c(5, 6, 7))), c("A", "B", "C"))
+  expect_equal(as.vector(jit(function(m) addmargins(as.table(m)))(m)), as.vector(addmargins(as.table(m))))
 })

@@ -433,3 +433,25 @@ test_that("round() of complex numbers rounds both parts", {
     expect_named(got, names(z))
   }
 })
+
+test_that("unsplit() and I() take tensors", {
+  x <- c(3, 1, 2, 5)
+  g <- c("u", "v", "u", "v")
+  centred <- function(x) unsplit(lapply(split(x, g), function(v) v - mean(v)), g)
+  means <- function(x) unsplit(lapply(split(x, g), mean), g)
+  for (f in list(centred, means)) {
+    for (run in list(f, jit(f))) expect_equal(as.vector(run(nv_tensor(x, "f64"))), unname(f(x)))
+  }
+  m <- nv_tensor(matrix(1:6, 3))
+  expect_silent(frame <- data.frame(a = 1:3, m = I(m)))
+  expect_identical(names(frame), c("a", "m"))
+  y <- nv_tensor(x, "f64")
+  expect_silent(fit <- lm(c(1, 2, 4, 3) ~ y + I(y^2)))
+  expect_equal(unname(coef(fit)), unname(coef(lm(c(1, 2, 4, 3) ~ x + I(x^2)))))
+})
+
+test_that("a series that was computed of a tensor is one of R's to generics", {
+  y <- suppressWarnings(nv_tensor(c(1, 2, 4), "f64") * ts(1:3))
+  expect_equal(as.double(var(y)), var(c(1, 4, 12)))
+  expect_equal(as.double(sd(y)), sd(c(1, 4, 12)))
+})

@@ -2,7 +2,7 @@
 # themselves, and the features of the yardstick with the functions and tests of each.
 
 exports <- setdiff(
-  getNamespaceExports("anvil"), c("%*%", "crossprod", "tcrossprod", "kronecker", unlist(base_generics))
+  getNamespaceExports("anvil"), c("%*%", "crossprod", "tcrossprod", "kronecker", "I", unlist(base_generics))
 )
 exports <- setdiff(exports, names(stats_functions))
 exports <- grep("^[.]", exports, value = TRUE, invert = TRUE)

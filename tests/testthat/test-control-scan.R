@@ -69,3 +69,10 @@ test_that("long loops over many elements begin with values that nothing is read 
   }
   expect_equal(as.vector(jit(paths)(nv_tensor(z, "f64"))), x)
 })
+
+test_that("nv_scan() without slices takes their number alone", {
+  out <- both(function(x) nv_scan(function(s, x) list(s * 2, s), x, length = 3L), vec(1))
+  expect_nv(out$carry, 8, "f32")
+  expect_identical(shape(out$ys), c(3L, 1L))
+  expect_error(nv_scan(function(s, x) list(s, s), vec(1)), class = "anvil_error_arg", "length")
+})

@@ -497,7 +497,7 @@ test_that("arguments of another kind are named", {
   refused(nv_scan(pair, 0, list(x, list(vec(1, 2, 3)))), "xs", "sizes 2 and 3")
   refused(nv_scan(pair, 0, nv_scalar(1)), "xs", "a 0-d tensor")
   refused(nv_scan(pair, 0, "a"), "xs", "\"a\"")
-  refused(nv_scan(pair, 0), "xs", "left out")
+  refused(nv_scan(pair, 0), "length", "left out")
   refused(nv_scan(pair, xs = x), "init", "left out")
   refused(nv_scan(1, 0, x), "f", "1")
   refused(nv_scan(pair, 0, NULL), "length", "left out")

@@ -188,3 +188,29 @@ test_that("rows have the names that R gives them, and tables those of their vari
   r(function(d) { high <- d$x > 1.6; as.data.frame(table(high, d$s, dnn = c("p", "q"))) }, d)
   r(function(d) list(xtabs(x ~ s + I(y > 1), d), tapply(d$x, list(s = d$s, high = d$y > 1), sum)), d)
 })
+
+test_that("cells of a known data frame take traced values", {
+  as_r <- function(f) {
+    withr::local_options(anvil.default_float = "f64")
+    got <- jit(user(f))(nv_scalar(2, "f64"))
+    expect_equal(unname(as_array(got)), unname(f(2)), label = deparse1(body(f)))
+  }
+  as_r(function(x) { z <- data.frame(a = numeric(3), b = 0); for (i in 1:3) z[i, 1] <- x * i; as.matrix(z) })
+  as_r(function(x) { z <- data.frame(t = 0:2, a = NA, b = NA); z[1, 2:3] <- c(x, 1); sum(z[1, ]) })
+  as_r(function(x) { z <- data.frame(a = numeric(3), b = 0); z[2:3, ] <- c(x, 1, x^2, 3); as.matrix(z) })
+  as_r(function(x) { z <- data.frame(a = numeric(2), b = 0); z[, c("b", "a")] <- x; as.matrix(z) })
+  as_r(function(x) { z <- data.frame(a = numeric(2), b = 0); z[-1, ] <- list(x, x * 2); as.matrix(z) })
+  as_r(function(x) { z <- data.frame(a = numeric(2), b = 0); z[nrow(z) + 1, ] <- c(x, x * 2); as.matrix(z) })
+  as_r(function(x) { z <- data.frame(a = numeric(2), row.names = c("u", "v")); z["v", ] <- x; as.matrix(z) })
+  f <- user(function(x) { z <- data.frame(a = 1:2, b = 0); z[4, "a"] <- x; z })
+  expect_error(jit(f)(nv_scalar(2)), class = "anvil_error_arg", "rows that the data frame has")
+})
+
+test_that("rows are left out by positions that are computed", {
+  f <- function(d, i) c(mean(d[-i, ]$y), coef(lm(y ~ x, d[-i, ])))
+  for (i in list(c(1L, 3L), 2L)) {
+    expect_equal(plain_numbers(jit(user(f))(d, i)), plain_numbers(f(d, i)), tolerance = 1e-5)
+  }
+  expect_as_r(function(d) { z <- d[-which.max(d$y), ]; c(nrow(z), z$x) })
+  expect_as_r(function(d) d[-which.min(d$y), "x"])
+})

@@ -134,3 +134,11 @@ test_that("predict() gives the scores of components, also of new data", {
 })
 
 # nolint end
+
+test_that("summary() of components has the shares of the variance", {
+  expect_as_r(function(x) summary(prcomp(x, scale. = TRUE))$importance[1, ], named)
+  f <- function(x) summary(prcomp(x))$importance
+  got <- jit(user(f))(nv_tensor(named, "f64"))
+  expect_identical(dimnames(got), dimnames(f(named)))
+  expect_equal(as_array(got), f(named), tolerance = 1e-4)
+})

@@ -69,7 +69,9 @@ test_that("max.col() has the first or the last of the largest", {
   ties <- cbind(m, m[, 1])
   expect_as_r(function(m) max.col(m, "first"), ties)
   expect_as_r(function(m) max.col(m, "last"), ties)
-  refused(function(m) max.col(m), m, "random")
+  expect_as_r(function(m) max.col(m), cbind(r, -r))
+  expect_identical(as.vector(jit(user(function(m) max.col(m)))(ties)), max.col(ties, "first"))
+  refused(function(m) max.col(m, "random"), m, "random")
 })
 
 test_that("filter() averages and recurs", {

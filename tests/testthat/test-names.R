@@ -155,13 +155,16 @@ test_that("what moves elements moves their names", {
 test_that("what only the program can place has no names", {
   x <- f64(p)
   for (f in list(
-    function(x) sort(x), function(x) x[nv_argmax(x)], function(x) nv_reshape(x, c(3, 1)),
+    function(x) nv_sort(x), function(x) x[nv_argmax(x)], function(x) nv_reshape(x, c(3, 1)),
     function(x) nv_roll(x, 1L)
   )) {
     expect_null(names(f(x)))
     expect_null(names(jit(f)(x)))
   }
   expect_null(dimnames(nv_reshape(f64(one), c(1, 1))))
+  # Outside of a program R's function knows it.
+  expect_identical(names(sort(x)), names(sort(p)))
+  expect_null(names(jit(function(x) sort(x))(x)))
 })
 
 test_that("vectors of one element keep their name, and none have none", {

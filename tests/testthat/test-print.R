@@ -297,7 +297,7 @@ test_that("base R's looks at tensors are those at R's vectors", {
   named <- nv_tensor(c(a = 1, b = 2))
   expect_identical(names(named), c("a", "b"))
   expect_identical(names(named + 1), c("a", "b"))
-  expect_error(sort(named)["a"], "no names: `?nv_tensor` says", fixed = TRUE, class = "anvil_error_index")
+  expect_error(nv_sort(named)["a"], "no names: `?nv_tensor` says", fixed = TRUE, class = "anvil_error_index")
 })
 
 test_that("values show themselves at top level, alone and in lists", {

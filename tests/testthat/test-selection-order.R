@@ -148,6 +148,25 @@ test_that("positions of a mask are left out, and all of them where there are non
   }, r, s)
 })
 
+test_that("one of those selected is left out by a number that the program computes", {
+  expect_as_r(function(x) { y <- x[x > 0]; sum(y[-length(y)]) }, r)
+  expect_as_r(function(x) { y <- x[x > 0]; sum(y[-which.max(y)]) }, r)
+  expect_as_r(function(x) { y <- x[x > 0]; k <- length(y); y[-k][1] + y[-1][1] }, r)
+  expect_as_r(function(u) { v <- u[u[, 1] > 0, ]; colSums(v[-nrow(v), ]) }, wide)
+  expect_as_r(function(x) { y <- x[x > 9]; sum(y[-length(y)]) }, r)
+  expect_slopes(function(x) { y <- x[x > 0]; sum(y[-length(y)]^2) }, r)
+})
+
+test_that("the first and last positions of a mask that holds nowhere are infinite, as in R", {
+  for (f in list(
+    function(x) min(which(x > 9)), function(x) max(which(x > 9)), function(x) range(which(x > 9)),
+    function(x) is.finite(min(which(x > 9))), function(x) range(which(x > 0)),
+    function(x) max(which(x > 0)) - 1L
+  )) expect_as_r(f, r)
+  expect_as_r(function(x) x[min(which(x < 0))] + x[max(which(x > 3))], r)
+  expect_error(jit(user(function(x) x[min(which(x > 9))]))(nv_tensor(r)), class = "anvil_error_index")
+})
+
 test_that("masks of several axes select along each", {
   with_masks <- function(f) expect_as_r(f, wide, three)
   with_masks(function(u, k) sum(u[u[, 1] > 0, k > 0]))

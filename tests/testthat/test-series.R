@@ -25,3 +25,11 @@ test_that("times are arguments, and values of a series are numbers", {
   g <- jit(user(function(x) x * as.numeric(time(ts(1:6, start = 3)))))
   expect_equal(as.vector(g(x)), as.vector(x) * 3:8)
 })
+
+test_that("names of days and months are none in a traced function", {
+  d <- data.frame(y = c(1, 2, 3), at = as.Date("2020-01-30") + 0:2)
+  for (f in list(
+    function(d) tapply(d$y, weekdays(d$at), mean), function(d) tapply(d$y, months(d$at), mean),
+    function(d) tapply(d$y, quarters(d$at), mean), function(d) julian(d$at)
+  )) expect_error(jit(user(f))(d), class = "anvil_error_concrete", "outside", label = deparse1(body(f)))
+})

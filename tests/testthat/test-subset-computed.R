@@ -100,8 +100,14 @@ test_that("a negated position that the program computes leaves out that one", {
   }
   # To another mode it is out of range.
   expect_jit_equal(function(x, k) nv_subset(x, -k, mode = "clip"), x, nv_scalar(2L), r = 3)
-  # How many elements several leave out is known to the user alone.
-  expect_error(jit(function(x, k) x[-k])(x, nv_tensor(1:2)), class = "anvil_error_index", "nv_which")
+  # How many elements several leave out is known to the user alone: what is left is a selection.
+  i <- nv_tensor(c(4L, 1L, 4L))
+  jitted(function(x, i) mean(x[-i]), x, i, r = mean(r[-c(4, 1)]))
+  jitted(function(x, i) sum(x[-(i + 5)]), x, i, r = sum(r))
+  jitted(function(x, i) { x[-i] <- 0; x }, x, i, r = replace(r, -c(4, 1), 0))
+  jitted(function(m, i) rowSums(m[, -i]), m, nv_tensor(c(1L, 3L)), r = a[, 2])
+  jitted(function(m, i) { m[, -i] <- 0; m }, m, nv_tensor(c(1L, 3L)), r = { a[, 2] <- 0; a })
+  expect_error(jit(function(x, k) x[-k])(x, i), class = "anvil_error_arg", "nv_which")
   f <- function(x, i) x[nv_which(!nv_isin(seq_along(x), i), size = 2)]
   expect_elements(jit(f)(x, nv_tensor(1:2)), c(1, 4), "f64[2]")
 })

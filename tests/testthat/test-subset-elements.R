@@ -165,3 +165,32 @@ test_that("zeros and NULL select nothing, as in R", {
   expect_error(nv_tensor(x)[[0]], class = "anvil_error_index")
   expect_error(nv_tensor(m)[cbind(0, 1)], class = "anvil_error_index")
 })
+
+test_that("matrices of names select elements by row, as in R", {
+  a <- matrix(c(1.5, -2, 3, 0.5, -1, 4), 2, dimnames = list(c("a", "b"), c("p", "q", "r")))
+  x <- nv_tensor(a, "f64")
+  at <- cbind(c("b", "a", "b"), c("r", "p", "p"))
+  expect_jit_equal(function(x) x[at], x, r = a[at])
+  expect_jit_equal(function(x) x[at[0, ]], x, r = a[at[0, ]])
+  expect_jit_equal(function(x) { x[at] <- c(7, 8, 9); x }, x, r = unname(`[<-`(a, at, c(7, 8, 9))))
+  expect_identical(dimnames(`[<-`(x, at, value = 0)), dimnames(a))
+  # A matrix of R that is assigned a traced value.
+  f <- user_env(function(v) { m <- a; m[at] <- v; m[at] <- m[at] * 2; m }, a = a, at = at)
+  expect_equal(as_array(jit(f)(nv_tensor(c(7, 8, 9), "f64"))), f(c(7, 8, 9)))
+  expect_error(x[cbind("a", "z")], class = "anvil_error_index", "axis 2, not \"z\"")
+  expect_error(x[cbind("a", NA)], class = "anvil_error_index", "not NA")
+  expect_error(nv_tensor(unname(a))[cbind("a", "p")], class = "anvil_error_index", "no names")
+})
+
+test_that("what is assigned to no elements need not be of their dtype", {
+  x <- nv_tensor(c(TRUE, FALSE))
+  none <- c(FALSE, FALSE)
+  expect_jit_equal(function(x) { x[none] <- 0; x }, x, r = c(TRUE, FALSE))
+  expect_jit_equal(function(x) { x[integer()] <- 0.5; x }, x, r = c(TRUE, FALSE))
+  expect_error({ x[1] <- 0 }, class = "anvil_error_dtype")
+  y <- nv_tensor(c(1, 2, 3, 4, 5, 6), "f64")
+  z <- nv_tensor(c(2, 1, 4, 3, 6, 5), "f64")
+  fit <- function(y, z) unname(coef(glm(y > 3 ~ I(z^2), family = poisson)))
+  logit <- function(y, z) unname(coef(glm((y %% 2 > 0) ~ z, family = binomial)))
+  for (f in list(fit, logit)) expect_equal(f(y, z), f(as.vector(y), as.vector(z)))
+})

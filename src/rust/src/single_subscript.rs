@@ -7,6 +7,7 @@ use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
 use crate::tensor;
 use crate::trace;
+use crate::tree;
 use crate::value::{self, Tensor};
 use crate::vector;
 use anvil_core::apply::selection::{select_mask, select_rows, Selection};
@@ -65,6 +66,25 @@ pub fn are_computed_rows(i: SEXP, shape: &Shape) -> Outcome<bool> {
         dtype => dtype.is_integer(),
     };
     Ok(is_exact && aval.shape.rank() == 2 && aval.shape[1] == shape.rank())
+}
+
+/// Whether a subscript is a matrix of names, with a row for each element and a column for each axis.
+pub fn are_labels(i: SEXP, shape: &Shape) -> bool {
+    if kind(i) != STRSXP || is_object(i) || shape.rank() < 2 {
+        return false;
+    }
+    let sizes = ints(value::sizes_of(i));
+    sizes.len() == 2 && sizes[1] as usize == shape.rank()
+}
+
+/// The matrix of positions that a matrix of names stands for.
+///
+/// # Errors
+/// An R error for names that an axis does not have.
+pub fn rows_of_labels(i: SEXP, names: SEXP, scope: &Scope) -> Outcome {
+    let given = tree::list_of(&[i, names], scope)?;
+    // SAFETY: inside `protected`; the function gives a matrix of numbers.
+    Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"rows_of_labels".as_ptr(), given) })?))
 }
 
 /// The elements, in R's order, that a mask of this shape selects, or a matrix with a row of positions for each;

@@ -62,6 +62,30 @@ pub fn all_but_one(x: SEXP, size: usize, mode: SEXP, scope: &Scope) -> Outcome {
     Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"positions_but".as_ptr(), parts) })?))
 }
 
+/// The mask of all positions of an axis but several, of a subscript `-i` with positions `i` that the program computes:
+/// how many are left is not known, since some may be equal or beyond the axis. Any other subscript as it is. `mode` as
+/// in [`all_but_one()`].
+///
+/// # Errors
+/// As [`trace::own_value()`].
+pub fn all_but_several(x: SEXP, size: usize, mode: SEXP, scope: &Scope) -> Outcome {
+    let raises = string(mode).is_none_or(|mode| mode == "error");
+    if !value::is_tracer(x) || !raises {
+        return Ok(x);
+    }
+    let (_, aval, _) = trace::own_value(x)?;
+    let positions = aval.dtype.is_integer() || matches!(aval.dtype, DType::F32 | DType::F64);
+    if aval.shape.rank() != 1 || aval.shape.size() < 2 || !positions {
+        return Ok(x);
+    }
+    let Some(positions) = trace::operand_of(x, &Op::Unary(Unary::negate), scope)? else { return Ok(x) };
+    // SAFETY: inside `protected`; sizes of axes are R's integers.
+    let size = scope.keep(protected(|| unsafe { Rf_ScalarInteger(size as c_int) })?);
+    let parts = tree::list_of(&[positions, size], scope)?;
+    // SAFETY: inside `protected`; the function gives a mask.
+    Ok(scope.keep(protected(|| unsafe { anvil_call_r(c"mask_but".as_ptr(), parts) })?))
+}
+
 /// The positions and the mask of a selection of positions, as `i[m]`; `None` of another subscript. Positions that are
 /// not selected are the first.
 ///

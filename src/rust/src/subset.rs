@@ -212,11 +212,23 @@ impl Subscripts {
         for (i, &expression) in expressions.iter().enumerate() {
             // As in R, a variable that is a missing argument makes its subscript empty.
             let empty = is_missing(expression) || kind(expression) == SYMSXP && is_left_out(i, frame)?;
-            // SAFETY: a constant of R.
-            values.push(if empty {
-                unsafe { R_MissingArg }
+            if empty {
+                // SAFETY: as above.
+                values.push(unsafe { R_MissingArg });
+                continue;
+            }
+            let value = evaluated(expression, i, frame, scope)?;
+            let is_only = !one && expressions.len() == 1;
+            values.push(if is_only && single_subscript::are_labels(value, &shape) {
+                single_subscript::rows_of_labels(value, names, scope)?
             } else {
-                subscript_value::known(evaluated(expression, i, frame, scope)?, names, i, scope)?
+                let value = subscript_value::known(value, names, i, scope)?;
+                match shape.get(i) {
+                    Some(&size) if !one && expressions.len() == shape.rank() => {
+                        subscript_value::all_but_several(value, size, mode, scope)?
+                    }
+                    _ => value,
+                }
             });
         }
         if assigns && !one && values.len() == 1 && single_subscript::is_computed_mask(values[0], &shape)? {

@@ -494,7 +494,7 @@ fn other_modes(value: i64, call: &str) -> &'static str {
     if value == 0 && call.starts_with("`match(") {
         "An element without a match has no position: `match(.., nomatch = 0L)` gives 0 for it, `x %in% table` says which have one."
     } else if value < 0 {
-        "A position in a tensor counts from 1. In a traced function `x[-i]` with one such `i` leaves that one out; of several, `nv_which(!nv_isin(seq_along(x), i), size = n)` has the positions of the n others."
+        "A position in a tensor counts from 1. In a traced function `x[-i]` leaves these out, where it is written so; `x[nv_which(!nv_isin(seq_along(x), i), size = n)]` has the n others."
     } else {
         "The argument `mode` of `nv_subset()` and its like chooses otherwise: \"clip\" moves an index to the nearest, \"drop\" leaves it out."
     }

@@ -185,7 +185,16 @@ impl Applier<'_> {
         value: Value,
         mode: Mode,
     ) -> Result<Vec<Value>> {
-        let mut value = self.assigned(value, x)?;
+        // What is assigned to no elements need not fit: glm() has `y[weights == 0] <- 0` of logicals.
+        let selects_nothing = subscripts.iter().any(|&subscript| match subscript {
+            Subscript::Range { size, .. } => size == 0,
+            Subscript::Positions(at) => self.aval(at).shape.size() == 0,
+            _ => false,
+        });
+        let mut value = match self.assigned(value, x) {
+            Err(Error::AssignDtype { .. }) if selects_nothing => return Ok(vec![x]),
+            assigned => assigned?,
+        };
         // One element is the number that it is, as in R, whatever axes it has.
         if self.shape(value).rank() > 0 && self.shape(value).size() == 1 {
             value = self.reshaped(value, Shape::scalar())?;
