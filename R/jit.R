@@ -85,7 +85,7 @@
 #' `sapply(1:k, function(i) sum(x[g == i]))` take them, read the elements once for all groups.
 #' @section Iterations: Of [nv_scan()] and [nv_for()], a program computes once for all iterations what is made of
 #' slices alone, before the loop, and what no later iteration reads, after it: of `tanh(W %*% h + U %*% x)`
-#' the products with all `x` are one. What each iteration adds to a sum that is not read otherwise, as
+#' the products with all `x` are one, and so it is with `x[i, ]` in the iteration of number `i`. What each iteration adds to a sum that is not read otherwise, as
 #' gradients with respect to `W` are, is added up after the loop. This is done for products, folds and slow
 #' functions, where it takes no more than 16 MB. Sums and products may be rounded in another order;
 #' `options(anvil.rewrite = FALSE)` keeps loops as they are written.

@@ -11,18 +11,28 @@ use rounding::agree;
 use std::fmt::Write;
 
 /// A loop of so many iterations with this body. Its state are a vector of `n` numbers and sums of numbers, of vectors and of
-/// matrices; its slices a vector of `n` and one of `m` numbers; and it reads a matrix of `n` by `m`.
-fn program(dtype: &str, [length, n, m]: [usize; 3], reverse: bool, body: &Body) -> String {
+/// matrices; its slices a vector of `n` and one of `m` numbers, and a number that counts from `start` on; and it reads a matrix
+/// of `n` by `m`, and rows of `n` numbers, of which there are two more than iterations.
+fn program(dtype: &str, [length, n, m]: [usize; 3], (reverse, start): (bool, usize), body: &Body) -> String {
     let types = [format!("{dtype}[{n}]"), format!("{dtype}[]"), format!("{dtype}[{n}, {m}]")];
     let [state, sum, sums] = &types;
     let mut inputs = String::new();
-    let outside =
-        [state, sum, sums, &format!("{dtype}[{length}, {n}]"), &format!("{dtype}[{length}, {m}]"), sums];
+    let outside = [
+        state,
+        sum,
+        sums,
+        &format!("{dtype}[{length}, {n}]"),
+        &format!("{dtype}[{length}, {m}]"),
+        sums,
+        &format!("{dtype}[{}, {n}]", length + 2),
+    ];
+    let count = format!("    %count: i32[{length}] = iota [axis = 1, dtype = i32, shape = {length}, start = {start}, ambiguous = FALSE] ()\n");
     for (i, ty) in outside.iter().enumerate() {
         writeln!(inputs, "    %a{i}: {ty}").unwrap();
     }
     let row = format!("{dtype}[{m}]");
-    let inside = [state, sum, sums, state, &row, sums];
+    let count_type = "i32[]".to_string();
+    let inside = [state, sum, sums, state, &row, &count_type, sums, outside[6]];
     let parameters: Vec<String> = inside.iter().enumerate().map(|(i, ty)| format!("%x{i}: {ty}")).collect();
     let made: Vec<String> = [state, sum, sums].into_iter().cloned().collect();
     let stacked = body.stacked.iter().map(|(_, sizes)| match sizes.as_str() {
@@ -37,7 +47,7 @@ fn program(dtype: &str, [length, n, m]: [usize; 3], reverse: bool, body: &Body) 
         body.next.iter().map(String::as_str).chain(body.stacked.iter().map(|(v, _)| v.as_str())).collect();
     let reverse = if reverse { "TRUE" } else { "FALSE" };
     format!(
-        "<AnvilGraph>\n  Inputs:\n{inputs}  Body:\n    ({}): ({}) = scan [length = {length}, reverse = {reverse}, checkpoint = FALSE] (%a0, %a1, %a2, %a3, %a4, %a5)\n      body({}):\n{}        gives ({})\n  Outputs:\n{}",
+        "<AnvilGraph>\n  Inputs:\n{inputs}  Body:\n{count}    ({}): ({}) = scan [length = {length}, reverse = {reverse}, checkpoint = FALSE] (%a0, %a1, %a2, %a3, %a4, %count, %a5, %a6)\n      body({}):\n{}        gives ({})\n  Outputs:\n{}",
         names.join(", "),
         results.join(", "),
         parameters.join(", "),
@@ -55,15 +65,33 @@ struct Body {
 }
 
 /// A random body of so many ops.
-fn body(rng: &mut Rng, dtype: &str, [n, m]: [usize; 2], ops: usize) -> Body {
+fn body(rng: &mut Rng, dtype: &str, [n, m]: [usize; 2], (ops, start): (usize, usize)) -> Body {
     let mut text = String::new();
     let mut count = 0;
-    let mut line = |what: String, sizes: &str| {
+    let mut typed = |what: String, ty: String| {
         count += 1;
-        writeln!(text, "        %{count}: {dtype}[{sizes}] = {what}").unwrap();
+        writeln!(text, "        %{count}: {ty} = {what}").unwrap();
         format!("%{count}")
     };
+    // A row at the position of the iteration, or near it; some are not there.
+    let mut rows = vec![];
+    for _ in 0..rng.below(3) {
+        let by = rng.below(5) as i64 - 1 - start as i64;
+        let at = typed(format!("add(%x5, {by}:i32)"), "i32[]".into());
+        let is_there = (0..=2).contains(&(by + start as i64));
+        let mode = if is_there && rng.one_in(2) { "" } else { ", mode = \"clip\"" };
+        let row = typed(
+            format!("dynamic_slice [slice_sizes = c(1, {n}){mode}] (%x7, {at}, 0:i32)"),
+            format!("{dtype}[1, {n}]"),
+        );
+        rows.push(typed(
+            format!("reshape [shape = {n}, order = \"column\"] ({row})"),
+            format!("{dtype}[{n}]"),
+        ));
+    }
+    let mut line = |what: String, sizes: &str| typed(what, format!("{dtype}[{sizes}]"));
     let mut long = vec!["%x0".to_string(), "%x3".to_string()];
+    long.extend(rows);
     let mut short = vec!["%x4".to_string()];
     let (of_long, of_short, of_matrix) = (n.to_string(), m.to_string(), format!("{n}, {m}"));
     for _ in 0..ops {
@@ -73,11 +101,11 @@ fn body(rng: &mut Rng, dtype: &str, [n, m]: [usize; 2], ops: usize) -> Body {
         match rng.below(9) {
             0 => short.push(line(format!("tanh({z})"), &of_short)),
             1 => long.push(line(
-                format!("dot_general [contracting_axes = [2, 1], batching_axes = [c(), c()]] (%x5, {z})"),
+                format!("dot_general [contracting_axes = [2, 1], batching_axes = [c(), c()]] (%x6, {z})"),
                 &of_long,
             )),
             2 => short.push(line(
-                format!("dot_general [contracting_axes = [1, 1], batching_axes = [c(), c()]] (%x5, {x})"),
+                format!("dot_general [contracting_axes = [1, 1], batching_axes = [c(), c()]] (%x6, {x})"),
                 &of_short,
             )),
             3 => {
@@ -115,16 +143,32 @@ fn body(rng: &mut Rng, dtype: &str, [n, m]: [usize; 2], ops: usize) -> Body {
         }
         _ => line(format!("max(%x1, {one})"), ""),
     };
-    let outer = line(
-        format!(
-            "dot_general [contracting_axes = [c(), c()], batching_axes = [c(), c()]] ({bounded}, {narrow})"
-        ),
-        &of_matrix,
-    );
+    let outer = if rng.one_in(2) {
+        let what = format!("({bounded}, {narrow})");
+        line(
+            format!("dot_general [contracting_axes = [c(), c()], batching_axes = [c(), c()]] {what}"),
+            &of_matrix,
+        )
+    } else {
+        let spread = |line: &mut dyn FnMut(String, &str) -> String, v: &str, axes: &str| {
+            line(format!("broadcast_in_dim [shape = c({n}, {m}), broadcast_axes = {axes}] ({v})"), &of_matrix)
+        };
+        let parts =
+            [(&bounded, "1"), (&narrow, "2"), (&one, "c()")].map(|(v, axes)| spread(&mut line, v, axes));
+        let [x, y, scale] = &parts;
+        match rng.below(3) {
+            0 => line(format!("mul({x}, {y})"), &of_matrix),
+            1 => line(format!("mul({y}, {x})"), &of_matrix),
+            _ => {
+                let scaled = line(format!("mul({scale}, {y})"), &of_matrix);
+                line(format!("mul({x}, {scaled})"), &of_matrix)
+            }
+        }
+    };
     let outer = match rng.below(4) {
         0 => line(format!("negate({outer})"), &of_matrix),
-        1 => line(format!("mul({outer}, %x5)"), &of_matrix),
-        2 => line(format!("add({outer}, %x5)"), &of_matrix),
+        1 => line(format!("mul({outer}, %x6)"), &of_matrix),
+        2 => line(format!("add({outer}, %x6)"), &of_matrix),
         _ => outer,
     };
     let sums = line(format!("{}(%x2, {outer})", rng.choose(&["add", "sub"])), &of_matrix);
@@ -149,9 +193,10 @@ fn random_loops_agree() {
         let sizes = [1 + rng.below(6), 1 + rng.below(20), 1 + rng.below(9)];
         let [_, n, m] = sizes;
         let ops = 1 + rng.below(9);
-        let body = body(&mut rng, dtype, [n, m], ops);
+        let start = rng.below(2);
+        let body = body(&mut rng, dtype, [n, m], (ops, start));
         for length in [sizes[0], 12] {
-            let text = program(dtype, [length, n, m], i % 2 == 1, &body);
+            let text = program(dtype, [length, n, m], (i % 2 == 1, start), &body);
             let graph = Graph::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
             if let Some(made) = fission(&graph).unwrap() {
                 made.verify().unwrap();

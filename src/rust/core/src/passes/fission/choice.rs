@@ -2,7 +2,7 @@
 //! computed of slices alone goes what they are made of, and with those that no later iteration reads goes what is made of them;
 //! then come other ops, where fewer elements pass between the loop and what is around it with them.
 
-use super::totals::{totals, Total};
+use super::totals::{totals, Outer, Total};
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{Batch, DotGeneral, Gather, Graph, Op, Scan, Scatter};
@@ -68,7 +68,8 @@ impl Split {
     pub fn of(op: &Scan) -> Option<Split> {
         let body = &op.body;
         stop::work(body.nodes().len() * NODE);
-        if !body.nodes().iter().any(|node| is_work(body, node)) {
+        let has_outer = || outers(body, &totals(body, op.carried)).contains(&true);
+        if !body.nodes().iter().any(|node| is_work(body, node)) && !has_outer() {
             return None;
         }
         let mut stays = table(false, body.nodes().len());
@@ -153,6 +154,18 @@ fn is_work(body: &Graph, node: &Node<Op>) -> bool {
     may_leave(&node.op) && work(body, node).1
 }
 
+/// Whether each node makes an outer product that iterations add up, which all together are a product of matrices.
+fn outers(body: &Graph, totals: &[Option<Total>]) -> Vec<bool> {
+    let mut outers = table(false, body.nodes().len());
+    for term in totals.iter().flatten().flat_map(|total| &total.terms) {
+        if let Def::Result(number, _) = body.def(term.v) {
+            let node = &body.nodes()[number];
+            outers[number] = body.aval(term.v).shape.size() >= FEW && Outer::of(body, node).is_some();
+        }
+    }
+    outers
+}
+
 /// Where the values of a body come from, and who reads them.
 struct Choice<'g> {
     body: &'g Graph,
@@ -164,6 +177,8 @@ struct Choice<'g> {
     readers: Vec<Vec<usize>>,
     /// Nodes that are left out, as they add up a sum.
     left_out: Vec<bool>,
+    /// Nodes that are worth to leave a loop for.
+    works: Vec<bool>,
     outside: Vec<bool>,
 }
 
@@ -202,8 +217,12 @@ impl<'g> Choice<'g> {
             let may = !stays[number] && !left_out[number] && may_leave(&node.op);
             late[number] = may && node.results.iter().all(is_late);
         }
+        let mut works = outers(body, totals);
+        for (works, node) in works.iter_mut().zip(body.nodes()) {
+            *works |= is_work(body, node);
+        }
         let outside = table(false, body.nodes().len());
-        Choice { body, early, late, readers, left_out, outside }
+        Choice { body, early, late, readers, left_out, works, outside }
     }
 
     fn node_of(&self, v: Value) -> Option<usize> {
@@ -251,8 +270,8 @@ impl<'g> Choice<'g> {
 
     fn choose(&mut self) {
         let body = self.body;
-        for (number, node) in body.nodes().iter().enumerate() {
-            if self.left_out[number] || !is_work(body, node) {
+        for number in 0..body.nodes().len() {
+            if self.left_out[number] || !self.works[number] {
                 continue;
             }
             if self.is_early(number) {
@@ -331,7 +350,7 @@ impl<'g> Choice<'g> {
         let mut heavy = table(false, nodes.len());
         for (number, node) in nodes.iter().enumerate().filter(|&(number, _)| self.outside[number]) {
             let made = |v: &Value| self.node_of(*v).is_some_and(|number| heavy[number]);
-            heavy[number] = is_work(body, node) || node.operands.iter().any(made);
+            heavy[number] = self.works[number] || node.operands.iter().any(made);
         }
         let mut stacked: Vec<Value> = vec![];
         for (number, node) in nodes.iter().enumerate() {

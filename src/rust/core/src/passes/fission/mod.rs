@@ -4,9 +4,10 @@
 //!
 //! Products and folds may add in another order for many iterations than for one, so this is a rewrite that whoever compiles a
 //! program asks for, as [`packs`](super::packs()) of all ops are. `choice` says what leaves a loop; `totals` is about sums over
-//! iterations.
+//! iterations, `reads` about loops that count.
 
 mod choice;
+mod reads;
 mod totals;
 
 use super::{flagged, optimise, rebuilt, within_regions};
@@ -17,6 +18,7 @@ use crate::growth::table;
 use crate::ops::{Builder, Control, Graph, Op, Scan, Transpose};
 use crate::shape::Axis;
 use choice::Split;
+use reads::Sliced;
 use std::sync::Arc;
 
 /// Iterations, at least: what fewer compute is computed as fast in the loop.
@@ -45,12 +47,21 @@ fn split(graph: &Graph) -> Result<Option<Graph>> {
     let graph = inner.as_ref().unwrap_or(graph);
     let mut found = false;
     let made = rebuilt(graph, |b, number, operands| {
-        let Some(Control::Scan(op)) = graph.nodes()[number].op.control() else { return Ok(None) };
-        let Some(split) = (op.length >= LENGTH && !op.last).then(|| Split::of(op)).flatten() else {
+        let node = &graph.nodes()[number];
+        let Some(Control::Scan(op)) = node.op.control() else { return Ok(None) };
+        if op.length < LENGTH || op.last {
             return Ok(None);
-        };
+        }
+        if let Some(sliced) = Sliced::of(graph, op, &node.operands)? {
+            if let Some(split) = Split::of(&sliced.op) {
+                found = true;
+                let operands = sliced.operands(b, operands)?;
+                return Parts::of(&sliced.op, split).make(b, &operands).map(Some);
+            }
+        }
+        let Some(split) = Split::of(op) else { return Ok(None) };
         found = true;
-        Parts { op, split, out: table(None, op.body.values().count()) }.make(b, operands).map(Some)
+        Parts::of(op, split).make(b, operands).map(Some)
     })?;
     if found {
         optimise(&made).map(Some)
@@ -67,7 +78,11 @@ struct Parts<'g> {
     out: Vec<Option<(Value, bool)>>,
 }
 
-impl Parts<'_> {
+impl<'g> Parts<'g> {
+    fn of(op: &'g Scan, split: Split) -> Parts<'g> {
+        Parts { op, split, out: table(None, op.body.values().count()) }
+    }
+
     /// The results of the loop.
     fn make(mut self, b: &mut Builder, operands: &[Value]) -> Result<Vec<Value>> {
         let body = &self.op.body;

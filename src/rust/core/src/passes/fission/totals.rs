@@ -8,7 +8,7 @@ use crate::ops::{
     Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Reshape, Transpose, Unary,
 };
 use crate::passes::reads;
-use crate::shape::Axis;
+use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
 
 /// What an iteration adds to a state, or subtracts from it.
@@ -25,6 +25,45 @@ pub(super) struct Total {
     pub terms: Vec<Term>,
     /// The nodes that add it.
     pub nodes: Vec<usize>,
+}
+
+/// Factors of a product, at most.
+const FACTORS: usize = 8;
+
+/// A product of what varies along some axes, the first ones, and of what varies along the others: an outer product.
+pub(super) struct Outer {
+    /// The factors, each with the axes of the product that its own are.
+    factors: Vec<(Value, Vec<Axis>)>,
+    /// The number of the first axes.
+    split: usize,
+}
+
+impl Outer {
+    /// The outer product that a node makes, if it makes one.
+    pub fn of(body: &Graph, node: &Node<Op>) -> Option<Outer> {
+        let rank = body.aval(*node.results.first()?).shape.rank();
+        let (mut factors, mut left) = (vec![], vec![node]);
+        while let Some(node) = left.pop() {
+            if let Some(op) = node.op.get::<BroadcastInDim>() {
+                factors.push((node.operands[0], op.axes.clone()));
+            } else if node.op.get() == Some(&Binary::mul) && factors.len() + left.len() < FACTORS {
+                for &v in &node.operands {
+                    left.push(body.made_by(v)?);
+                }
+            } else {
+                return None;
+            }
+        }
+        let parts = |split: usize| {
+            let before = |axes: &[Axis]| axes.iter().filter(|axis| axis.0 < split).count();
+            let whole = factors.iter().all(|(_, axes)| [0, axes.len()].contains(&before(axes)));
+            let has =
+                |first: bool| factors.iter().any(|(_, axes)| !axes.is_empty() && (before(axes) > 0) == first);
+            whole && has(true) && has(false)
+        };
+        let split = (1..rank).find(|&split| parts(split))?;
+        Some(Outer { factors, split })
+    }
 }
 
 /// Of each state of a loop with this body, whether it is a sum over iterations.
@@ -88,8 +127,44 @@ impl Parts<'_> {
         b.node1(Reduction { fold: Fold::Sum, axes: vec![axis], drop: true }, &[value])
     }
 
+    /// The sum over iterations of an outer product: a product of matrices. `None` if not both parts differ between iterations.
+    fn of_outer(&self, b: &mut Builder, outer: &Outer, shape: &Shape) -> Result<Option<Value>> {
+        let mut sides = [None, None];
+        let mut varies = [false; 2];
+        for (v, axes) in &outer.factors {
+            let Some((value, batched)) = self.out[v.index()] else { return Ok(None) };
+            let second = axes.first().is_some_and(|axis| axis.0 >= outer.split);
+            let (start, sizes) = match second {
+                true => (outer.split, &shape[outer.split..]),
+                false => (0, &shape[..outer.split]),
+            };
+            let mut axes: Vec<Axis> = axes.iter().map(|axis| Axis(axis.0 - start)).collect();
+            if batched {
+                axes.push(Axis(sizes.len()));
+                varies[usize::from(second)] = true;
+            }
+            let shape = Shape::try_new([sizes, &[self.op.length]].concat())?;
+            let value = b.node1(BroadcastInDim { shape, axes }, &[value])?;
+            let side: &mut Option<Value> = &mut sides[usize::from(second)];
+            *side = Some(match *side {
+                Some(other) => b.node1(Binary::mul, &[other, value])?,
+                None => value,
+            });
+        }
+        let (true, [Some(x), Some(y)]) = (varies == [true; 2], sides) else { return Ok(None) };
+        let contracting = [outer.split, shape.rank() - outer.split].map(|rank| vec![Axis(rank)]);
+        let op = DotGeneral { contracting, batching: [vec![], vec![]], batch_last: false };
+        b.node1(op, &[x, y]).map(Some)
+    }
+
     /// The sum over iterations of what is linear in what it is made of.
     fn of_node(&self, b: &mut Builder, node: &Node<Op>) -> Result<Option<Value>> {
+        if let Some(outer) = Outer::of(&self.op.body, node) {
+            let shape = self.op.body.aval(node.results[0]).shape.clone();
+            if let Some(sum) = self.of_outer(b, &outer, &shape)? {
+                return Ok(Some(sum));
+            }
+        }
         let given: Option<Vec<(Value, bool)>> = node.operands.iter().map(|v| self.out[v.index()]).collect();
         let Some(given) = given else { return Ok(None) };
         let moves = node.op.get::<Transpose>().is_some()
