@@ -36,8 +36,7 @@ pub fn narrow(graph: &Graph) -> Result<Option<Graph>> {
         else {
             return Ok(None);
         };
-        let given: Vec<bool> = node.operands.iter().map(|&v| known.holds(v)).collect();
-        let fits = looped.fitting(&given);
+        let fits = looped.fitting(&known.of_all(&node.operands));
         if !looped.is_worth_it(&fits) {
             return Ok(None);
         }
@@ -69,28 +68,33 @@ impl Known {
         for v in graph.values().filter(|&v| graph.aval(v).dtype == WIDE) {
             known.0[v.index()] = match graph.def(v) {
                 Def::Input(i) => inputs.get(i).copied().unwrap_or(false),
-                Def::Constant(_) => false,
                 Def::Literal(literal) => is_exact(literal),
-                Def::Result(number, k) => known.of_result(graph, &graph.nodes()[number], k),
+                Def::Constant(_) | Def::Result(..) => false,
             };
         }
+        for node in graph.nodes() {
+            if let Some(looped) = Looped::of(&node.op) {
+                let fits = looped.fitting(&known.of_all(&node.operands));
+                let state = node.results.iter().zip(&fits[..looped.carried]);
+                state.for_each(|(v, &fits)| known.0[v.index()] = fits);
+            } else if let Some(&v) = node.results.first().filter(|&&v| graph.aval(v).dtype == WIDE) {
+                known.0[v.index()] = known.of_result(graph, node);
+            }
+        }
         known
+    }
+
+    fn of_all(&self, values: &[Value]) -> Vec<bool> {
+        values.iter().map(|&v| self.holds(v)).collect()
     }
 
     fn holds(&self, v: Value) -> bool {
         self.0[v.index()]
     }
 
-    fn of_result(&self, graph: &Graph, node: &Node<Op>, k: usize) -> bool {
-        if widens(graph, node) {
-            return true;
-        }
-        if let Some(looped) = Looped::of(&node.op) {
-            let given: Vec<bool> = node.operands.iter().map(|&v| self.holds(v)).collect();
-            return k < looped.carried && looped.fitting(&given)[k];
-        }
+    fn of_result(&self, graph: &Graph, node: &Node<Op>) -> bool {
         let parts = node.op.consists_of(node.operands.len());
-        !parts.is_empty() && parts.iter().all(|&i| self.holds(node.operands[i]))
+        widens(graph, node) || !parts.is_empty() && parts.iter().all(|&i| self.holds(node.operands[i]))
     }
 }
 
@@ -145,16 +149,18 @@ impl<'g> Looped<'g> {
     fn fitting(&self, given: &[bool]) -> Vec<bool> {
         let mut fits = given.to_vec();
         let (body, numbers) = self.regions.last().expect("a loop has a body");
-        loop {
+        // Most states are none.
+        while fits[..self.carried].contains(&true) {
             let inputs: Vec<bool> = numbers.iter().map(|&i| fits[i]).collect();
             let known = Known::of(body, &inputs);
             let fit = |i: usize| fits[i] && known.holds(body.outputs()[i]);
             let next: Vec<bool> = (0..self.carried).map(fit).collect();
             if next == fits[..self.carried] {
-                return fits;
+                break;
             }
             fits[..self.carried].copy_from_slice(&next);
         }
+        fits
     }
 
     /// Whether fewer elements are converted then.
@@ -178,7 +184,7 @@ impl<'g> Looped<'g> {
                 if widens(region, node) || narrows(node) && known.holds(node.operands[0]) {
                     spared += size(node.results[0]);
                 } else if let Some(looped) = Looped::of(&node.op) {
-                    let given: Vec<bool> = node.operands.iter().map(|&v| known.holds(v)).collect();
+                    let given = known.of_all(&node.operands);
                     let (more, less) = looped.conversions(&looped.fitting(&given));
                     spared = spared.saturating_add(more.saturating_mul(looped.times));
                     converted = less.saturating_mul(looped.times).saturating_add(converted);
@@ -278,7 +284,7 @@ impl<'g> Narrowed<'g> {
         let holds = |v: &Value| self.known.holds(*v);
         let (op, singles): (Op, Vec<bool>) = match Looped::of(&node.op) {
             Some(looped) if node.results.iter().any(holds) => {
-                let fits = looped.fitting(&node.operands.iter().map(holds).collect::<Vec<_>>());
+                let fits = looped.fitting(&self.known.of_all(&node.operands));
                 (looped.made(&fits)?, fits)
             }
             _ if widens(self.from, node) => {
