@@ -77,6 +77,9 @@ impl Executable {
         if let Some(chosen) = passes::if_conversion(&graph)? {
             graph = passes::optimise(&chosen)?;
         }
+        if let Some(narrow) = passes::narrow(&graph)? {
+            graph = narrow;
+        }
         if let Some(fused) = passes::outer_products(&graph)? {
             graph = passes::optimise(&fused)?;
         }

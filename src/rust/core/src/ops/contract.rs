@@ -273,6 +273,16 @@ pub trait OpDef {
         self.moves_only()
     }
 
+    /// The operands, of so many, that its result consists of, if each element is one of theirs, of any dtype: which one
+    /// the parameters say, or the other operands. None if it computes.
+    fn consists_of(&self, operands: usize) -> Vec<usize> {
+        if self.rearranges() {
+            (0..operands).collect()
+        } else {
+            vec![]
+        }
+    }
+
     /// Whether recomputing the result is cheaper than keeping it in memory.
     fn is_cheap(&self) -> bool {
         false

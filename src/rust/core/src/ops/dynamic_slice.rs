@@ -208,6 +208,10 @@ impl OpDef for DynamicSlice {
         op_if(are_wide(&operands[1..]), op, Formula::WideIndices(1))
     }
 
+    fn consists_of(&self, _operands: usize) -> Vec<usize> {
+        vec![0]
+    }
+
     fn linear(&self) -> Linear {
         Linear::In(&[0])
     }
@@ -366,6 +370,10 @@ impl OpDef for DynamicUpdateSlice {
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         let op = signature("stablehlo.dynamic_update_slice", "");
         op_if(are_wide(&operands[2..]), op, Formula::WideIndices(2))
+    }
+
+    fn consists_of(&self, _operands: usize) -> Vec<usize> {
+        vec![0, 1]
     }
 
     fn linear(&self) -> Linear {

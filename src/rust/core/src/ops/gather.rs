@@ -143,7 +143,7 @@ impl OpDef for Gather {
             self.windows.places(&fit, indices, &self.check, (range, share), out)
         };
         let places: Option<&Places> =
-            if self.windows.has_places(x.layout, indices) { Some(&places) } else { None };
+            if self.windows.has_places(&fit, indices) { Some(&places) } else { None };
         let examples = self.windows.examples(x.layout, indices);
         let starts = Starts { count: self.windows.count(indices.shape), find: &find, places, examples };
         let walk = self.windows.walk(out.shape, x.layout);
@@ -255,6 +255,10 @@ impl OpDef for Gather {
         );
         let op = HloOp { name: "stablehlo.gather", syntax: Syntax::Generic(attributes) };
         op_if(are_wide(&operands[1..]), op, Formula::WideIndices(1))
+    }
+
+    fn consists_of(&self, _operands: usize) -> Vec<usize> {
+        vec![0]
     }
 
     fn linear(&self) -> Linear {

@@ -7,7 +7,7 @@ use crate::kernels::cast;
 use crate::kernels::memory::indexed::{NOWHERE, OUTSIDE};
 use crate::kernels::wide::wide;
 use crate::shape::Axis;
-use std::ops::Range;
+use std::ops::{BitOrAssign, BitXor, Range};
 
 /// The examples along a batch axis: how many windows there are of each, how many examples, and how far two of them are
 /// apart in the value.
@@ -47,36 +47,36 @@ impl Along {
     /// The places of indices, of which the first has this number, where the first element and the distance of the others are
     /// given; those beyond 0 and `last` are moved. Returns whether none is. There are at most [`PICKS`] of them, and no fewer
     /// windows of all examples.
-    fn placed(
+    fn placed<T: Index>(
         &self,
-        (places, indices): (&mut [u32], &[i32]),
+        (places, indices): (&mut [u32], &[T]),
         start: usize,
         last: i64,
         (first, stride): (isize, isize),
     ) -> bool {
         let &Along { each, count, apart } = self;
         // All places are below 2^32, and sums of their parts wrap to them.
-        let (most, stride, apart) = (last.clamp(0, i32::MAX.into()) as i32, stride as u32, apart as u32);
+        let (most, stride, apart) = (T::most(last), stride as u32, apart as u32);
         if each < SHORT {
             // A division by a few, of a number below 2^9, is a product with the reciprocal: 16 bits of it are exact.
             let (within, from) = ((start % each.max(1)) as u32, (start / each.max(1) % count.max(1)) as u32);
             let (reciprocal, count) = ((1 << 16) / each.max(1) as u32 + 1, count as u32);
             return wide(|| {
-                let mut moved = 0;
+                let mut moved = T::default();
                 for (i, (place, &index)) in (within..).zip(places.iter_mut().zip(indices)) {
                     let example = from + ((i * reciprocal) >> 16);
                     let example = if example < count { example } else { example.wrapping_sub(count) };
                     let here = (first as u32).wrapping_add(example.wrapping_mul(apart));
                     *place = clamped_place((index, most), (stride, here), &mut moved);
                 }
-                moved == 0
+                moved == T::default()
             });
         }
         // Counted, as divisions take longer than the places of an example.
         let mut left = each - start % each.max(1);
         let mut example = start / each.max(1) % count.max(1);
         wide(|| {
-            let (mut moved, mut at) = (0, 0);
+            let (mut moved, mut at) = (T::default(), 0);
             while at < places.len() {
                 let end = (at + left).min(places.len());
                 let here = (first as u32).wrapping_add((example as u32).wrapping_mul(apart));
@@ -86,7 +86,7 @@ impl Along {
                 (at, left) = (end, each);
                 example = if example + 1 == count { 0 } else { example + 1 };
             }
-            moved == 0
+            moved == T::default()
         })
     }
 }
@@ -112,44 +112,83 @@ fn offsets(first: isize, batches: &[Along]) -> Option<(usize, Vec<u32>)> {
 }
 
 /// As [`clamped`], of places: `stride` elements apart, each from its offset on.
-fn offset<T: Element>(
+fn offset<T: Index>(
     (places, indices): (&mut [u32], &[T]),
     last: i64,
     stride: isize,
     offsets: &[u32],
 ) -> bool {
-    let (most, stride) = (last.max(0), stride as u32);
+    let (most, stride) = (T::most(last), stride as u32);
     wide(|| {
-        let mut moved = 0;
-        for ((place, &index), &offset) in places.iter_mut().zip(indices).zip(offsets) {
-            let index = position(index);
-            let at = index.max(0).min(most);
-            moved |= at ^ index;
-            *place = (at as u32).wrapping_mul(stride).wrapping_add(offset);
-        }
-        moved == 0
-    })
-}
-
-/// As [`offset`], of indices as R has them, of half the bytes.
-fn offset_i32((places, indices): (&mut [u32], &[i32]), last: i64, stride: isize, offsets: &[u32]) -> bool {
-    let (most, stride) = (last.clamp(0, i32::MAX.into()) as i32, stride as u32);
-    wide(|| {
-        let mut moved = 0;
+        let mut moved = T::default();
         for ((place, &index), &offset) in places.iter_mut().zip(indices).zip(offsets) {
             *place = clamped_place((index, most), (stride, offset), &mut moved);
         }
-        moved == 0
+        moved == T::default()
     })
+}
+
+/// As [`offset`], all from one offset on.
+fn from_one<T: Index>((places, indices): (&mut [u32], &[T]), last: i64, stride: isize, first: isize) -> bool {
+    let (most, stride, first) = (T::most(last), stride as u32, first as u32);
+    wide(|| {
+        let mut moved = T::default();
+        for (place, &index) in places.iter_mut().zip(indices) {
+            *place = clamped_place((index, most), (stride, first), &mut moved);
+        }
+        moved == T::default()
+    })
+}
+
+/// Indices as R has them, and as they are where doubles are indices: of half the bytes, and of as many.
+pub(super) trait Index: Element + Ord + Default + BitXor<Output = Self> + BitOrAssign {
+    /// The largest index of those up to `last`.
+    fn most(last: i64) -> Self;
+
+    /// The number as an index, if it is one.
+    fn number(at: i64) -> Option<Self>;
+
+    /// An index that is not negative, modulo 2^32.
+    fn low(self) -> u32;
+}
+
+impl Index for i32 {
+    fn most(last: i64) -> i32 {
+        last.clamp(0, i32::MAX.into()) as i32
+    }
+
+    fn number(at: i64) -> Option<i32> {
+        at.try_into().ok()
+    }
+
+    #[inline(always)]
+    fn low(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Index for i64 {
+    fn most(last: i64) -> i64 {
+        last.max(0)
+    }
+
+    fn number(at: i64) -> Option<i64> {
+        Some(at)
+    }
+
+    #[inline(always)]
+    fn low(self) -> u32 {
+        self as u32
+    }
 }
 
 /// The place of an index, of which one beyond 0 and `most` is moved, `stride` elements apart from the offset on, modulo 2^32.
 /// `moved` is then no longer 0.
 #[inline(always)]
-fn clamped_place((index, most): (i32, i32), (stride, offset): (u32, u32), moved: &mut i32) -> u32 {
-    let at = index.max(0).min(most);
+fn clamped_place<T: Index>((index, most): (T, T), (stride, offset): (u32, u32), moved: &mut T) -> u32 {
+    let at = index.max(T::default()).min(most);
     *moved |= at ^ index;
-    (at as u32).wrapping_mul(stride).wrapping_add(offset)
+    at.low().wrapping_mul(stride).wrapping_add(offset)
 }
 
 /// Adds `distance` of each index to the starts of windows; windows that do not fit are moved. Returns whether
@@ -195,40 +234,37 @@ pub(super) fn inside<T: Element>(
 
 /// The places of indices in a share of neighbours, or [`NOWHERE`]; those beyond 0 and `last` are moved if so asked. Returns
 /// whether none is, which is found without a branch.
-fn placed((slots, indices): (&mut [u32], &[i32]), last: i64, share: &Range<usize>, clamps: bool) -> bool {
-    let number = |at: i64| i32::try_from(at).unwrap_or(i32::MAX);
-    let most = number(last.max(0));
+fn placed<T: Index>(
+    (slots, indices): (&mut [u32], &[T]),
+    last: i64,
+    share: &Range<usize>,
+    clamps: bool,
+) -> bool {
+    let most = T::most(last);
     if clamps {
-        return wide(|| {
-            let mut moved = 0;
-            for (slot, &index) in slots.iter_mut().zip(indices) {
-                let at = index.max(0).min(most);
-                moved |= at ^ index;
-                *slot = at as u32;
-            }
-            moved == 0
-        });
+        return from_one((slots, indices), last, 1, 0);
     }
     // No index is in a share that begins beyond the largest number.
-    let (low, high) = match i32::try_from(share.start) {
-        Ok(low) => (low, number(share.end as i64 - 1)),
-        Err(_) => (1, 0),
+    let largest = T::most(i64::MAX);
+    let (low, high) = match T::number(share.start as i64) {
+        Some(low) => (low, T::number(share.end as i64 - 1).unwrap_or(largest)),
+        None => (largest, T::default()),
     };
-    let inside = last >= 0;
+    let (none, inside) = (T::default(), last >= 0);
     wide(|| {
         let mut all = inside;
         for (slot, &index) in slots.iter_mut().zip(indices) {
-            all &= (index >= 0) & (index <= most);
+            all &= (index >= none) & (index <= most);
             let own = (index >= low) & (index <= high);
-            *slot = if own { index.wrapping_sub(low) as u32 } else { NOWHERE };
+            *slot = if own { index.low().wrapping_sub(low.low()) } else { NOWHERE };
         }
         all
     })
 }
 
 /// As [`placed`], of an example of a batch whose elements, up to `last`, lie from number `first` of the value on.
-pub(super) fn placed_in_example(
-    (slots, indices): (&mut [u32], &[i32]),
+pub(super) fn placed_in_example<T: Index>(
+    (slots, indices): (&mut [u32], &[T]),
     last: i64,
     first: usize,
     share: &Range<usize>,
@@ -260,34 +296,16 @@ pub(super) fn finder(
     clamps: bool,
 ) -> Find {
     let (check, last, at) = (check.clone(), size as i64 - 1, (axis, size, 1));
-    let known = if clamps { offsets(first, &batches) } else { None };
+    if clamps && indices == DType::I32 {
+        return clamping::<i32>(check, (first, stride), (axis, size), batches);
+    }
+    if clamps && indices == DType::I64 {
+        return clamping::<i64>(check, (first, stride), (axis, size), batches);
+    }
     Box::new(move |places, tile, start| {
-        if let Some((period, offsets)) = &known {
-            let offsets = &offsets[start % period..];
-            if indices == DType::I32 {
-                let indices = cast::slice::<i32>(tile);
-                if !offset_i32((places, indices), last, stride, offsets) {
-                    raise_outside(&check, indices, last, start, at);
-                }
-                return;
-            }
-            return dispatch_int!(indices, I => {
-                let indices = cast::slice::<I>(tile);
-                if !offset((places, indices), last, stride, offsets) {
-                    raise_outside(&check, indices, last, start, at);
-                }
-            });
-        }
         if (indices, stride, first) == (DType::I32, 1, 0) && batches.is_empty() {
             let indices = cast::slice::<i32>(tile);
             if !placed((places, indices), last, &(0..size), clamps) {
-                raise_outside(&check, indices, last, start, at);
-            }
-            return;
-        }
-        if let (DType::I32, [along], true) = (indices, &batches[..], clamps) {
-            let indices = cast::slice::<i32>(tile);
-            if !along.placed((places, indices), start, last, (first, stride)) {
                 raise_outside(&check, indices, last, start, at);
             }
             return;
@@ -307,6 +325,40 @@ pub(super) fn finder(
                 *place = if position == OUTSIDE { NOWHERE } else { position as u32 };
             }
         })
+    })
+}
+
+/// As [`finder`], of indices that most programs have, where windows that do not fit are moved: without positions of more
+/// bytes than places have, but of examples along several axes.
+fn clamping<T: Index>(
+    check: Check,
+    (first, stride): (isize, isize),
+    (axis, size): (Axis, usize),
+    batches: Vec<Along>,
+) -> Find {
+    let (last, at) = (size as i64 - 1, (axis, size, 1));
+    let known = offsets(first, &batches);
+    Box::new(move |places, tile, start| {
+        let indices = cast::slice::<T>(tile);
+        let fits = match (&known, &batches[..]) {
+            (Some((period, offsets)), _) => {
+                offset((places, indices), last, stride, &offsets[start % period..])
+            }
+            (None, []) => from_one((places, indices), last, stride, first),
+            (None, [along]) => along.placed((places, indices), start, last, (first, stride)),
+            (None, batches) => {
+                let positions = &mut [first; PICKS][..indices.len()];
+                let fits = clamped((&mut *positions, indices), last, |index| index * stride);
+                batches.iter().for_each(|examples| examples.add(start, positions));
+                for (place, &mut position) in places.iter_mut().zip(positions) {
+                    *place = if position == OUTSIDE { NOWHERE } else { position as u32 };
+                }
+                fits
+            }
+        };
+        if !fits {
+            raise_outside(&check, indices, last, start, at);
+        }
     })
 }
 

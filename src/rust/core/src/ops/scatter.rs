@@ -278,10 +278,11 @@ impl OpDef for Scatter {
     }
 
     fn linear(&self) -> Linear {
-        match self.update {
-            Update::Replace | Update::With(Binary::add) => Linear::In(&[0, 2]),
-            Update::With(_) | Update::By(_) => Linear::In(&[]),
-        }
+        self.update.linear()
+    }
+
+    fn consists_of(&self, _operands: usize) -> Vec<usize> {
+        self.update.consists_of()
     }
 
     fn touched(&self) -> Option<Touched> {
@@ -382,7 +383,7 @@ impl Scatter {
         };
         let of_one = || self.windows.index_map.iter().all(|axis| sizes[axis.0] == 1);
         let places: Option<&Places> =
-            if self.windows.has_places(&layout, indices) && of_one() { Some(&places) } else { None };
+            if self.windows.has_places(&fit, indices) && of_one() { Some(&places) } else { None };
         let count = self.windows.count(indices.shape);
         let examples = self.windows.examples(&layout, indices);
         f(self.windows.walk(update, &layout), &Starts { count, find: &find, places, examples })

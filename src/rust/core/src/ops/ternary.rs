@@ -179,6 +179,13 @@ impl OpDef for Ternary {
         }
     }
 
+    fn consists_of(&self, _operands: usize) -> Vec<usize> {
+        match self {
+            Ternary::Select => vec![1, 2],
+            Ternary::Clamp => vec![],
+        }
+    }
+
     fn linear(&self) -> Linear {
         match self {
             Ternary::Select => Linear::In(&[1, 2]),

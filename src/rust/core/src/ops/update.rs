@@ -2,7 +2,7 @@
 
 use super::attrs::{Attr, Attrs};
 use super::binary::Binary;
-use super::contract::Form;
+use super::contract::{Form, Linear};
 use super::control::Region;
 use super::{Op, Row};
 use crate::dtype::DType;
@@ -53,6 +53,22 @@ impl Update {
         match node.op.get::<Binary>().copied().filter(|op| both && named.contains(op)) {
             Some(op) => Update::With(op),
             None => Update::By(region),
+        }
+    }
+
+    /// The operands of a scatter in which it is linear.
+    pub(super) fn linear(&self) -> Linear {
+        match self {
+            Update::Replace | Update::With(Binary::add) => Linear::In(&[0, 2]),
+            Update::With(_) | Update::By(_) => Linear::In(&[]),
+        }
+    }
+
+    /// The operands of a scatter that its result consists of.
+    pub(super) fn consists_of(&self) -> Vec<usize> {
+        match self {
+            Update::Replace => vec![0, 2],
+            Update::With(_) | Update::By(_) => vec![],
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::binary::Binary;
 use super::create::uniform;
-use super::{BroadcastInDim, Builder, Convert, Graph, Op, Reshape, Unary};
+use super::{BroadcastInDim, Builder, Convert, Graph, Op, Reshape, Ternary, Unary};
 use crate::dtype::{DType, Kind};
 use crate::error::Result;
 use crate::graph::{Node, Value};
@@ -39,7 +39,7 @@ fn size(graph: &Graph, x: Value, depth: usize) -> Option<f64> {
     }
     let depth = depth.checked_sub(1).filter(|_| keeps_whole(node))?;
     let mut sizes = vec![];
-    for &v in &node.operands {
+    for &v in &node.operands[condition(node)..] {
         sizes.push(size(graph, v, depth)?);
     }
     let made = match (node.op.get::<Binary>(), &sizes[..]) {
@@ -56,8 +56,14 @@ fn keeps_whole(node: &Node<Op>) -> bool {
     let of_one = [Unary::negate, Unary::abs];
     node.op.get::<Binary>().is_some_and(|op| of_two.contains(op))
         || node.op.get::<Unary>().is_some_and(|op| of_one.contains(op))
+        || node.op.get::<Ternary>() == Some(&Ternary::Select)
         || node.op.get::<BroadcastInDim>().is_some()
         || node.op.get::<Reshape>().is_some()
+}
+
+/// The operands, the first ones, that are no numbers.
+fn condition(node: &Node<Op>) -> usize {
+    usize::from(node.op.get::<Ternary>() == Some(&Ternary::Select))
 }
 
 /// A value that has a [`size`], in integers.
@@ -75,8 +81,9 @@ fn made(b: &mut Builder, x: Value) -> Result<Value> {
     if node.op.get::<Convert>().is_some() {
         return b.node1(Convert::known(DType::I64), &node.operands);
     }
-    let mut operands = vec![];
-    for &v in &node.operands {
+    let (conditions, numbers) = node.operands.split_at(condition(&node));
+    let mut operands = conditions.to_vec();
+    for &v in numbers {
         operands.push(made(b, v)?);
     }
     b.node1(node.op, &operands)

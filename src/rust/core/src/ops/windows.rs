@@ -9,13 +9,13 @@ use super::check::Check;
 use super::compare::Compare;
 use super::contract::Form;
 use super::derive::Var;
-use super::places::{clamped, inside, placed_in_example, raise_outside, Along};
+use super::places::{clamped, inside, placed_in_example, raise_outside, Along, Index};
 use super::{Reduction, Row};
 use crate::dtype::{dispatch_int, DType, Element, INTEGER};
 use crate::error::{Error, Result};
 use crate::graph::syntax::Parsed;
 use crate::kernels::cast;
-use crate::kernels::memory::indexed::{Stride, Walk};
+use crate::kernels::memory::indexed::{Stride, Walk, NOWHERE};
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::tile::{tile, tiles, TILE};
 use crate::shape::{Axis, Shape};
@@ -254,13 +254,19 @@ impl Windows {
         })
     }
 
-    /// Whether [`Windows::places`] computes where windows are, if these are elements: their indices are i32, as R's are,
+    /// Whether [`Windows::places`] computes where windows are, if these are elements: their indices are i32 or i64, as R's are,
     /// of one axis, of neighbours in memory.
-    pub(super) fn has_places(&self, layout: &Layout, indices: &View) -> bool {
+    pub(super) fn has_places(&self, fit: &Fit, indices: &View) -> bool {
+        let layout = fit.layout;
         let neighbours = |axis: &Axis| layout.strides[axis.0] == 1 && layout.offset == 0;
         matches!(self.index_map.as_slice(), [axis] if neighbours(axis))
             && (self.batching.is_empty() || self.is_batch_last(layout, indices))
-            && indices.dtype == DType::I32
+            && match indices.dtype {
+                DType::I32 => true,
+                // Places have 32 bits.
+                DType::I64 => fit.x.size() < NOWHERE as usize,
+                _ => false,
+            }
     }
 
     /// Whether the only batch axes are the last ones of the value and of the indices.
@@ -287,6 +293,21 @@ impl Windows {
         (range, share): (Range<usize>, &Range<usize>),
         out: &mut [u32],
     ) {
+        match indices.dtype {
+            DType::I64 => self.places_of::<i64>(fit, indices, check, (range, share), out),
+            _ => self.places_of::<i32>(fit, indices, check, (range, share), out),
+        }
+    }
+
+    /// As [`Windows::places`], of indices of this type.
+    fn places_of<T: Index>(
+        &self,
+        fit: &Fit,
+        indices: &View,
+        check: &Check,
+        (range, share): (Range<usize>, &Range<usize>),
+        out: &mut [u32],
+    ) {
         let (axis, mut scratch) = (self.index_map[0], vec![]);
         let (part, size) = (self.component(indices, 0), fit.x[axis.0]);
         let last = size as i64 - 1;
@@ -298,7 +319,7 @@ impl Windows {
             let (example, within) = (start / each, start % each);
             let (slots, later) = rest.split_at_mut((each - within).min(TILE).min(rest.len()));
             stop::work(slots.len());
-            let indices = part.tile::<i32>(start..start + slots.len(), &mut scratch);
+            let indices = part.tile::<T>(start..start + slots.len(), &mut scratch);
             let first = example * apart;
             if !placed_in_example((slots, indices), last, first, share, fit.clamps) {
                 raise_outside(check, indices, last, start, (axis, size, 1));
