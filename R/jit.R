@@ -83,13 +83,13 @@
 #' So it is with groups: sums, counts and extremes of four groups or more of 256 elements or more, one group
 #' after the other, as `tapply(x, g, function(z) sum((z - mean(z))^2))` and
 #' `sapply(1:k, function(i) sum(x[g == i]))` take them, read the elements once for all groups.
-#' @section Iterations: Of [nv_scan()] and [nv_for()], a program computes once for all iterations what is made of
-#' slices alone, before the loop, and what no later iteration reads, after it: of `tanh(W %*% h + U %*% x)`
-#' the products with all `x` are one, and so they are where `x[i, ]` is read in the iteration of number `i`.
-#' What each iteration adds to a sum that is not read otherwise, as gradients with respect to `W` are, is added
-#' up after the loop. This is done for products, folds and slow functions, where it takes no more than 16 MB.
-#' Sums and products may be rounded in another order; `options(anvil.rewrite = FALSE)` keeps loops as they are
-#' written.
+#' @section Iterations: Of [nv_scan()] and [nv_for()], a program computes once for all iterations what is made
+#' of slices alone, before the loop, and what no later iteration reads, after it: of
+#' `tanh(W %*% h + U %*% x)` the products with all `x` are one, and so they are where `x[i, ]` is read in the
+#' iteration of number `i`. What each iteration adds to a sum that is not read otherwise, as gradients with
+#' respect to `W` are, is added up after the loop. This is done for products, folds and slow functions, where
+#' it takes no more than 16 MB. Sums and products may be rounded in another order;
+#' `options(anvil.rewrite = FALSE)` keeps loops as they are written.
 #' @section Static arguments: A program is used again for calls with the same static arguments. Vectors,
 #' lists, data frames, code and S4 objects are the same if they are identical bit by bit: `0` is not `-0`, nor
 #' `NA` any other `NaN`. Functions are the same if their code is, and if the variables that they use have the

@@ -141,13 +141,13 @@ fn work(body: &Graph, node: &Node<Op>) -> (usize, bool) {
         return (each.saturating_mul(made.max(VECTOR)), each >= SLOW * bytes && made > 0 && made <= ELEMENTS);
     }
     if node.op.fold().is_some() {
-        return (STEP + read.saturating_mul(PRODUCT), read >= FEW && read <= FOLDED);
+        return (STEP + read.saturating_mul(PRODUCT), (FEW..=FOLDED).contains(&read));
     }
     let finds = node.op.get::<Gather>().is_some() || node.op.get::<Scatter>().is_some();
     if node.op.rearranges() || node.op.moves_only() || finds || node.op.cumulation().is_none() {
         return (read.max(made).saturating_mul(PRODUCT / 4), false);
     }
-    (STEP + read.saturating_mul(PRODUCT), read >= FEW && read <= FOLDED)
+    (STEP + read.saturating_mul(PRODUCT), (FEW..=FOLDED).contains(&read))
 }
 
 fn is_work(body: &Graph, node: &Node<Op>) -> bool {
