@@ -3,10 +3,10 @@
 
 use super::attrs::Attrs;
 use super::contract::{member, named, simplified, Form, OpDef, Simplified};
-use super::create::uniform;
+use super::create::{everywhere, uniform};
 use super::lower::{HloOp, Lowering, Syntax};
 use super::rules::{Batch, Vjp};
-use super::{BroadcastInDim, Builder, Convert, Op, Row};
+use super::{Builder, Convert, Op, Row};
 use crate::dtype::{DType, Kind, ANY, ORDERED};
 use crate::error::Result;
 use crate::exec::vm::native;
@@ -144,11 +144,7 @@ impl OpDef for Compare {
             let Some((x, literal)) = op.of_integers(b, operands[x], operands[number]) else { continue };
             let shape = b.graph().aval(x).shape.clone();
             let scalar = b.literal(literal, None);
-            let number = if shape.rank() == 0 {
-                scalar
-            } else {
-                b.node1(BroadcastInDim { shape, axes: vec![] }, &[scalar])?
-            };
+            let number = everywhere(b, scalar, shape)?;
             let made = b.node1(op, &[x, number])?;
             let avals: Vec<&Aval> = operands.iter().map(|&v| b.graph().aval(v)).collect();
             let to = self.infer(&avals)?.remove(0).ranked();

@@ -118,6 +118,17 @@ pub(crate) fn uniform(graph: &Graph, value: Value) -> Option<Literal> {
     }
 }
 
+/// A 0-d value as often as a shape has elements: itself if that has no axes.
+///
+/// # Errors
+/// Those of [`Builder::node`]; none where `value` is 0-d.
+pub(crate) fn everywhere(b: &mut Builder, value: Value, shape: Shape) -> Result<Value> {
+    match shape.rank() {
+        0 => Ok(value),
+        _ => b.node1(BroadcastInDim { shape, axes: vec![] }, &[value]),
+    }
+}
+
 /// What an op of one result makes of these numbers: a number of this dtype.
 pub(crate) fn on_literals(op: &Op, literals: &[Literal], to: DType) -> Literal {
     let (shape, layout) = (Shape::scalar(), Layout::dense(&Shape::scalar()));

@@ -5,8 +5,9 @@ use super::binary::Binary;
 use super::compare::Compare;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Ready, Role, Simplified, Strip};
 use super::convert::Convert;
+use super::create::everywhere;
 use super::derive::Var;
-use super::layout::{BroadcastInDim, Order, Reshape};
+use super::layout::{Order, Reshape};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
 use super::{written, Builder, Op, Row};
@@ -224,7 +225,7 @@ impl OpDef for Reduction {
         if self.axes.iter().any(|axis| aval.shape[axis.0] == 0) {
             let result = self.infer(&[&aval])?.remove(0);
             let number = b.literal(self.identity(aval.dtype, true), aval.ambiguous);
-            return simplified(b.node1(BroadcastInDim { shape: result.shape, axes: vec![] }, &[number])?);
+            return simplified(everywhere(b, number, result.shape)?);
         }
         self.count(b, operands[0])
     }

@@ -2,7 +2,7 @@
 //! are the same numbers, and what reads them as integers need not convert them back.
 
 use super::binary::Binary;
-use super::create::uniform;
+use super::create::{everywhere, uniform};
 use super::{BroadcastInDim, Builder, Convert, Graph, Op, Reshape, Ternary, Unary};
 use crate::dtype::{DType, Kind};
 use crate::error::Result;
@@ -72,10 +72,7 @@ fn made(b: &mut Builder, x: Value) -> Result<Value> {
     if let Some(number) = uniform(graph, x) {
         let shape = graph.aval(x).shape.clone();
         let number = b.literal(Literal::new(number.convert(DType::F64).get::<f64>() as i64), None);
-        return match shape.rank() {
-            0 => Ok(number),
-            _ => b.node1(BroadcastInDim { shape, axes: vec![] }, &[number]),
-        };
+        return everywhere(b, number, shape);
     }
     let node = graph.made_by(x).expect("what has a size is the result of an op").clone();
     if node.op.get::<Convert>().is_some() {

@@ -6,8 +6,8 @@ use super::{flagged, optimise, reads, rebuilt_from};
 use crate::error::Result;
 use crate::graph::{Value, NODE};
 use crate::growth::table;
-use crate::ops::create::uniform;
-use crate::ops::{Binary, BroadcastInDim, Builder, Concatenate, Graph, Pad};
+use crate::ops::create::{everywhere, uniform};
+use crate::ops::{Binary, Builder, Concatenate, Graph, Pad};
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::{Aval, Literal};
@@ -107,7 +107,7 @@ fn place(graph: &Graph, v: Value) -> Option<(Axis, usize, Value)> {
 fn joined(b: &mut Builder, aval: &Aval, sum: &Apart, new: &[Value]) -> Result<Value> {
     let (axis, shape) = (sum.axis, &aval.shape);
     let zero = b.literal(Literal::new(0i32).convert(aval.dtype), aval.ambiguous);
-    let zeros = |b: &mut Builder, shape: Shape| b.node1(BroadcastInDim { shape, axes: vec![] }, &[zero]);
+    let zeros = |b: &mut Builder, shape: Shape| everywhere(b, zero, shape);
     let (mut parts, mut end) = (vec![], 0);
     for &(start, v) in &sum.parts {
         let v = new[v.index()];

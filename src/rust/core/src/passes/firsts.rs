@@ -6,8 +6,8 @@ use super::{optimise, rebuilt};
 use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
-use crate::ops::create::uniform;
-use crate::ops::{take_along, BroadcastInDim, Builder, Graph, Math, Op, Ordering, Sort, StaticSlice, TopK};
+use crate::ops::create::{everywhere, uniform};
+use crate::ops::{take_along, Builder, Graph, Math, Op, Ordering, Sort, StaticSlice, TopK};
 use crate::shape::Axis;
 use crate::stop;
 
@@ -99,7 +99,7 @@ fn of_few(b: &mut Builder, graph: &Graph, node: &Node<Op>, v: Value, operands: &
         given.push(match uniform(graph, old) {
             Some(number) if old != v => {
                 let number = b.literal(number, graph.aval(old).ambiguous);
-                b.node1(BroadcastInDim { shape: shape.clone(), axes: vec![] }, &[number])?
+                everywhere(b, number, shape.clone())?
             }
             _ => new,
         });

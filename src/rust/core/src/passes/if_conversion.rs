@@ -6,7 +6,8 @@ use super::{flagged, rebuilt};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::Value;
-use crate::ops::{BroadcastInDim, Builder, Graph, If, Op, Ternary};
+use crate::ops::create::everywhere;
+use crate::ops::{Builder, Graph, If, Op, Ternary};
 
 /// The graph with selections for its short branches; `None` if it has no such branches.
 ///
@@ -62,7 +63,6 @@ fn select(b: &mut Builder, pred: Value, yes: Value, no: Value) -> Result<Value> 
         return Ok(yes);
     }
     let shape = b.graph().aval(yes).shape.clone();
-    let each =
-        if shape.rank() == 0 { pred } else { b.node1(BroadcastInDim { shape, axes: vec![] }, &[pred])? };
+    let each = everywhere(b, pred, shape)?;
     b.node1(Ternary::Select, &[each, yes, no])
 }

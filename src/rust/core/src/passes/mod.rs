@@ -64,9 +64,9 @@ use crate::error::{Error, Result};
 use crate::graph::{Def, Node, Value};
 use crate::growth::table;
 use crate::ops::contract::Simplified;
-use crate::ops::create::{on_literals, uniform};
+use crate::ops::create::{everywhere, on_literals, uniform};
 use crate::ops::layout::Order;
-use crate::ops::{BroadcastInDim, Builder, Control, Convert, Custom, Graph, If, Op, Reshape, Scan, While};
+use crate::ops::{Builder, Control, Convert, Custom, Graph, If, Op, Reshape, Scan, While};
 use crate::shape::Shape;
 use crate::tensor::{Aval, Literal};
 use std::sync::Arc;
@@ -326,8 +326,5 @@ fn fold(b: &mut Builder, op: &Op, operands: &[Value]) -> Result<Option<Value>> {
         return Ok(None);
     }
     let made = b.literal(on_literals(op, &literals, aval.dtype), aval.ambiguous);
-    if aval.shape.rank() == 0 {
-        return Ok(Some(made));
-    }
-    b.node1(BroadcastInDim { shape: aval.shape.clone(), axes: vec![] }, &[made]).map(Some)
+    everywhere(b, made, aval.shape.clone()).map(Some)
 }

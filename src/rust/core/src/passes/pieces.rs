@@ -8,6 +8,7 @@ use super::{flagged, optimise};
 use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
+use crate::ops::create::everywhere;
 use crate::ops::{BroadcastInDim, Builder, Concatenate, Fill, Graph, Iota, Op, Pad, StaticSlice};
 use crate::shape::{Axis, Shape};
 use crate::stop;
@@ -354,7 +355,7 @@ impl<'g> Demands<'g> {
             let value = new[node.operands[1].index()].expect("it is read whole");
             let Some((part, around)) = self.inside(node, op, piece) else {
                 let shape = Shape::try_new(sizes(piece))?;
-                return b.node1(BroadcastInDim { shape, axes: vec![] }, &[value]);
+                return everywhere(b, value, shape);
             };
             let part = self.piece(b, new, made, node.operands[0], &part)?;
             return match around.low.iter().chain(&around.high).all(|&n| n == 0) {

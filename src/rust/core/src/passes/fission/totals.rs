@@ -4,6 +4,7 @@ use super::Parts;
 use crate::error::Result;
 use crate::graph::{Def, Node, Value};
 use crate::kernels::reductions::fold::Fold;
+use crate::ops::create::everywhere;
 use crate::ops::{
     Binary, BroadcastInDim, Builder, DotGeneral, Graph, Op, Reduction, Reshape, Transpose, Unary,
 };
@@ -114,7 +115,7 @@ impl Parts<'_> {
         if !batched {
             let aval = b.graph().aval(value).clone();
             let count = b.literal(Literal::new(self.op.length as f64).convert(aval.dtype), aval.ambiguous);
-            let count = b.node1(BroadcastInDim { shape: aval.shape, axes: vec![] }, &[count])?;
+            let count = everywhere(b, count, aval.shape)?;
             return b.node1(Binary::mul, &[value, count]);
         }
         let body = &self.op.body;

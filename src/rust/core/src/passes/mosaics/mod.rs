@@ -10,7 +10,8 @@ mod chains;
 use super::{flagged, optimise, rebuilt_from, reshape};
 use crate::error::Result;
 use crate::graph::{Value, NODE};
-use crate::ops::{Binary, BroadcastInDim, Builder, Concatenate, Graph, StaticSlice};
+use crate::ops::create::everywhere;
+use crate::ops::{Binary, Builder, Concatenate, Graph, StaticSlice};
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::Literal;
@@ -344,7 +345,7 @@ impl<'g> Mosaic<'g> {
         if self.sums[version] > self.sums[from] && !clear {
             let aval = b.graph().aval(value).clone();
             let zero = b.literal(Literal::new(0i32).convert(aval.dtype), aval.ambiguous);
-            let zeros = b.node1(BroadcastInDim { shape: aval.shape, axes: vec![] }, &[zero])?;
+            let zeros = everywhere(b, zero, aval.shape)?;
             value = b.node1(Binary::add, &[value, zeros])?;
         }
         let at = |place: &[usize]| place.iter().zip(&start).map(|(at, start)| at - start).collect::<Vec<_>>();

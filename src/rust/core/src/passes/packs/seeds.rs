@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::contract::{framed, Framed};
-use crate::ops::create::uniform;
+use crate::ops::create::{everywhere, uniform};
 use crate::ops::layout::Order;
 use crate::ops::{
     Binary, BroadcastInDim, Builder, Concatenate, Graph, Op, Pad, Reshape, StaticSlice, Transpose,
@@ -398,8 +398,7 @@ impl Seed {
                     all = b.node1(Binary::add, &[new[to.index()], all])?;
                 }
                 // The zeros of other pads, which make zeros of those with a sign.
-                let zeros = BroadcastInDim { shape: aval.shape.clone(), axes: vec![] };
-                let zeros = b.node1(zeros, &[zero])?;
+                let zeros = everywhere(b, zero, aval.shape.clone())?;
                 all = b.node1(Binary::add, &[all, zeros])?;
             }
         }

@@ -5,6 +5,7 @@ use crate::dtype::{Bool, DType, Ranked};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::kernels::reductions::fold::Fold;
+use crate::ops::create::everywhere;
 use crate::ops::layout::Order;
 use crate::ops::{
     Binary, BroadcastInDim, Builder, Check, Compare, Concatenate, Convert, Gather, Op, Reduction, Reshape,
@@ -86,7 +87,7 @@ impl Stage {
             made.push(match part {
                 Part::True(shape) => {
                     let yes = b.literal(Literal::new(Bool::TRUE), None);
-                    b.node1(BroadcastInDim { shape: shape.clone(), axes: vec![] }, &[yes])?
+                    everywhere(b, yes, shape.clone())?
                 }
                 Part::Same(v) => new(*v),
                 Part::Each(values, op) => {
@@ -110,8 +111,7 @@ impl Stage {
         let identity = b.literal(self.identity(dtype), None);
         let mut sizes = aval.shape.to_vec();
         sizes[self.axis.0] = self.size();
-        let nothing = BroadcastInDim { shape: Shape::try_new(sizes)?, axes: vec![] };
-        let nothing = b.node1(nothing, &[identity])?;
+        let nothing = everywhere(b, identity, Shape::try_new(sizes)?)?;
         let column =
             Reshape { shape: Shape::try_new(vec![aval.shape[self.axis.0], 1])?, order: Order::Column };
         let column = b.node1(column, &[at])?;
@@ -158,7 +158,7 @@ impl Stage {
         let to = if wide { DType::I64 } else { DType::I32 };
         let spread = |b: &mut Builder, number: i64| {
             let number = b.literal(Literal::new(number).convert(to), None);
-            b.node1(BroadcastInDim { shape: aval.shape.clone(), axes: vec![] }, &[number])
+            everywhere(b, number, aval.shape.clone())
         };
         let whole = b.node1(Convert { to: Ranked::known(to) }, &[of])?;
         let low = spread(b, self.low())?;

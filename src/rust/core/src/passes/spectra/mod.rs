@@ -16,9 +16,8 @@ use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
 use crate::kernels::fourier::Kind;
-use crate::ops::{
-    Binary, BroadcastInDim, Builder, Convert, Fourier, Graph, MakeComplex, Op, Part, StaticSlice, Unary,
-};
+use crate::ops::create::everywhere;
+use crate::ops::{Binary, Builder, Convert, Fourier, Graph, MakeComplex, Op, Part, StaticSlice, Unary};
 use crate::shape::Axis;
 use crate::stop;
 use crate::tensor::Literal;
@@ -460,6 +459,6 @@ impl Making<'_, '_> {
     fn filled(&mut self, like: Value, number: f64) -> Result<Value> {
         let aval = self.b.graph().aval(like).clone();
         let value = self.b.literal(Literal::new(number).convert(aval.dtype), None);
-        self.b.node1(BroadcastInDim { shape: aval.shape, axes: vec![] }, &[value])
+        everywhere(self.b, value, aval.shape)
     }
 }
