@@ -6,14 +6,21 @@ use super::totals::{totals, Outer, Total};
 use crate::graph::{Def, Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::{Batch, DotGeneral, Gather, Graph, Op, Scan, Scatter};
+use crate::passes::slices::SHORT;
 use crate::passes::transposes::is_elementwise;
+use crate::shape::Axis;
 use crate::stop;
 
 /// Picoseconds of a byte of an element of what takes long, at least: functions do, quotients do not.
 const SLOW: usize = 50;
 
-/// Elements of a value in an iteration, at most, that is computed by slow elementwise ops: more are as fast in the loop.
-const ELEMENTS: usize = 1 << 10;
+/// Elements of a value in an iteration, at most, that is computed by slow elementwise ops: more are as fast in the loop, which
+/// has vectors of them.
+const ELEMENTS: usize = SHORT;
+
+/// Rows, columns and terms of a product, and products, from which on it is one of matrices that is as fast in the loop.
+const MATRIX: usize = 3;
+const MATRICES: usize = 1 << 11;
 
 /// Elements that an iteration multiplies or folds, at most: where there are more, all iterations together leave the caches.
 const FOLDED: usize = 1 << 14;
@@ -131,9 +138,13 @@ fn work(body: &Graph, node: &Node<Op>) -> (usize, bool) {
     let from: Vec<_> = node.operands.iter().map(|&v| body.aval(v).dtype).collect();
     if let Some(op) = node.op.get::<DotGeneral>() {
         let shape = &body.aval(node.operands[0]).shape;
-        let products =
-            op.contracting[0].iter().map(|axis| shape[axis.0]).product::<usize>().saturating_mul(made);
-        return (STEP + products.saturating_mul(PRODUCT), products >= FEW && made <= FOLDED);
+        let along = |axes: &[Axis]| axes.iter().map(|axis| shape[axis.0]).product::<usize>();
+        let (terms, batches) = (along(&op.contracting[0]), along(&op.batching[0]));
+        let products = terms.saturating_mul(made);
+        let rows = size(node.operands[0]) / (terms * batches).max(1);
+        let columns = made / (rows * batches).max(1);
+        let is_fast = rows.min(columns).min(terms) >= MATRIX && products >= MATRICES;
+        return (STEP + products.saturating_mul(PRODUCT), products >= FEW && made <= FOLDED && !is_fast);
     }
     if is_elementwise(body, node) {
         let each = node.op.picoseconds(&from);
