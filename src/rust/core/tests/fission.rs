@@ -211,3 +211,25 @@ fn random_loops_agree() {
     }
     assert!(split > 200, "{split} loops are split");
 }
+
+#[test]
+fn sums_are_taken_through_many_ops_in_a_moment() {
+    // Each op reads the one before twice, or once: as many ways as 2 to the power of so many, and very deep.
+    for (ops, twice) in [(60, true), (20_000, false)] {
+        let mut text = "        %0: f64[5, 6] = dot_general [contracting_axes = [c(), c()], batching_axes = [c(), c()]] (%x1, %x2)\n".to_string();
+        for i in 1..=ops {
+            let other = if twice { format!("%{}", i - 1) } else { "%x3".into() };
+            writeln!(text, "        %{i}: f64[5, 6] = add(%{}, {other})", i - 1).unwrap();
+        }
+        writeln!(text, "        %{}: f64[5, 6] = add(%x0, %{ops})", ops + 1).unwrap();
+        let graph = format!(
+            "<AnvilGraph>\n  Inputs:\n    %a0: f64[5, 6]\n    %a1: f64[7, 5]\n    %a2: f64[7, 6]\n    %a3: f64[5, 6]\n  Body:\n    %r: f64[5, 6] = scan [length = 7, reverse = FALSE, checkpoint = FALSE] (%a0, %a1, %a2, %a3)\n      body(%x0: f64[5, 6], %x1: f64[5], %x2: f64[6], %x3: f64[5, 6]):\n{text}        gives (%{})\n  Outputs:\n    %r: f64[5, 6]\n",
+            ops + 1
+        );
+        let graph = Graph::parse(&graph).unwrap();
+        let made = fission(&graph).unwrap();
+        if twice {
+            agree(&graph, &made.expect("it is one product"), &mut Rng::new(3));
+        }
+    }
+}

@@ -183,11 +183,10 @@ impl<'g> Parts<'g> {
                 inside[v.index()] = Some(made.literal(literal, body.aval(v).ambiguous));
             }
         }
-        for (number, node) in body.nodes().iter().enumerate().filter(|&(number, _)| split.inside[number]) {
+        for (node, _) in body.nodes().iter().zip(&split.inside).filter(|(_, &inside)| inside) {
             let of = |v: &Value| inside[v.index()].expect("it is computed inside");
             let operands: Vec<Value> = node.operands.iter().map(of).collect();
             let results = made.node(node.op.clone(), &operands)?;
-            debug_assert!(split.inside[number]);
             node.results.iter().zip(results).for_each(|(v, value)| inside[v.index()] = Some(value));
         }
         // A result that stays, or a value that is read after the loop.

@@ -11,6 +11,7 @@ use crate::ops::{
 use crate::passes::reads;
 use crate::shape::{Axis, Shape};
 use crate::tensor::Literal;
+use rustc_hash::FxHashMap;
 
 /// What an iteration adds to a state, or subtracts from it.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,15 @@ pub(super) struct Total {
 
 /// Factors of a product, at most.
 const FACTORS: usize = 8;
+
+/// How deep the ops are nested that sums are taken through, at most.
+const DEEP: usize = 32;
+
+/// Sums over iterations that are made, by what is added up, and how deep the one is that is being made.
+struct Sums {
+    known: FxHashMap<Value, Value>,
+    deep: usize,
+}
 
 /// A product of what varies along some axes, the first ones, and of what varies along the others: an outer product.
 pub(super) struct Outer {
@@ -100,9 +110,9 @@ impl Parts<'_> {
     /// The state of this number after the loop, which is a sum and was this before.
     pub(super) fn total(&self, b: &mut Builder, i: usize, init: Value) -> Result<Value> {
         let total = self.split.totals[i].as_ref().expect("it is a sum");
-        let mut sum = init;
+        let (mut sum, mut sums) = (init, Sums { known: FxHashMap::default(), deep: 0 });
         for &Term { v, negative } in &total.terms {
-            let over = self.over_iterations(b, v)?;
+            let over = self.over_iterations(b, v, &mut sums)?;
             let op = if negative { Binary::sub } else { Binary::add };
             sum = b.node1(op, &[sum, over])?;
         }
@@ -110,7 +120,18 @@ impl Parts<'_> {
     }
 
     /// The sum of a value over iterations: that of products is a product.
-    fn over_iterations(&self, b: &mut Builder, v: Value) -> Result<Value> {
+    fn over_iterations(&self, b: &mut Builder, v: Value, sums: &mut Sums) -> Result<Value> {
+        if let Some(&known) = sums.known.get(&v) {
+            return Ok(known);
+        }
+        sums.deep += 1;
+        let made = self.made_over_iterations(b, v, sums)?;
+        sums.deep -= 1;
+        sums.known.insert(v, made);
+        Ok(made)
+    }
+
+    fn made_over_iterations(&self, b: &mut Builder, v: Value, sums: &mut Sums) -> Result<Value> {
         let (value, batched) = self.out[v.index()].expect("it is computed outside");
         if !batched {
             let aval = b.graph().aval(value).clone();
@@ -119,8 +140,8 @@ impl Parts<'_> {
             return b.node1(Binary::mul, &[value, count]);
         }
         let body = &self.op.body;
-        if let Def::Result(number, _) = body.def(v) {
-            if let Some(sum) = self.of_node(b, &body.nodes()[number])? {
+        if let (Def::Result(number, _), true) = (body.def(v), sums.deep < DEEP) {
+            if let Some(sum) = self.of_node(b, &body.nodes()[number], sums)? {
                 return Ok(sum);
             }
         }
@@ -159,7 +180,7 @@ impl Parts<'_> {
     }
 
     /// The sum over iterations of what is linear in what it is made of.
-    fn of_node(&self, b: &mut Builder, node: &Node<Op>) -> Result<Option<Value>> {
+    fn of_node(&self, b: &mut Builder, node: &Node<Op>, sums: &mut Sums) -> Result<Option<Value>> {
         if let Some(outer) = Outer::of(&self.op.body, node) {
             let shape = self.op.body.aval(node.results[0]).shape.clone();
             if let Some(sum) = self.of_outer(b, &outer, &shape)? {
@@ -173,7 +194,7 @@ impl Parts<'_> {
             || node.op.get::<BroadcastInDim>().is_some()
             || node.op.get() == Some(&Unary::negate);
         if moves {
-            let sum = self.over_iterations(b, node.operands[0])?;
+            let sum = self.over_iterations(b, node.operands[0], sums)?;
             return b.node1(node.op.clone(), &[sum]).map(Some);
         }
         let &[(x, x_varies), (y, y_varies)] = &given[..] else { return Ok(None) };
@@ -187,15 +208,14 @@ impl Parts<'_> {
             return b.node1(op, &[x, y]).map(Some);
         }
         if is_sum {
-            let sums = [0, 1].map(|i| self.over_iterations(b, node.operands[i]));
-            let [x, y] = sums;
+            let [x, y] = [0, 1].map(|i| self.over_iterations(b, node.operands[i], sums));
             return b.node1(node.op.clone(), &[x?, y?]).map(Some);
         }
         if product.is_none() && node.op.get() != Some(&Binary::mul) || x_varies == y_varies {
             return Ok(None);
         }
-        let x = if x_varies { self.over_iterations(b, node.operands[0])? } else { x };
-        let y = if y_varies { self.over_iterations(b, node.operands[1])? } else { y };
+        let x = if x_varies { self.over_iterations(b, node.operands[0], sums)? } else { x };
+        let y = if y_varies { self.over_iterations(b, node.operands[1], sums)? } else { y };
         b.node1(node.op.clone(), &[x, y]).map(Some)
     }
 }
