@@ -88,7 +88,7 @@ fn turn(b: &mut Builder, op: &Scan, operands: &[Value]) -> Result<Vec<Value>> {
 }
 
 /// The value with its axes in this order.
-fn transposed(b: &mut Builder, value: Value, permutation: Vec<Axis>) -> Result<Value> {
+pub(super) fn transposed(b: &mut Builder, value: Value, permutation: Vec<Axis>) -> Result<Value> {
     if permutation.is_sorted() {
         return Ok(value);
     }

@@ -295,13 +295,17 @@ impl<'g> Choice<'g> {
             if !self.outside[number]
                 && self.is_early(number)
                 && !self.left_out[number]
-                && self.narrows(number)
+                && self.passes_no_more_in(number)
             {
                 self.outside[number] = true;
             }
         }
         for number in (0..body.nodes().len()).rev() {
-            if !self.outside[number] && self.late[number] && !self.is_early(number) && self.widens(number) {
+            if !self.outside[number]
+                && self.late[number]
+                && !self.is_early(number)
+                && self.passes_no_more_out(number)
+            {
                 self.outside[number] = true;
             }
         }
@@ -317,8 +321,8 @@ impl<'g> Choice<'g> {
         }
     }
 
-    /// Whether fewer elements pass into the loop once this node is computed before it.
-    fn narrows(&self, number: usize) -> bool {
+    /// Whether no more elements pass into the loop once this node is computed before it.
+    fn passes_no_more_in(&self, number: usize) -> bool {
         let node = &self.body.nodes()[number];
         let alone = |v: &Value| {
             self.is_outside(*v)
@@ -331,7 +335,7 @@ impl<'g> Choice<'g> {
     }
 
     /// Whether no more elements pass out of the loop once this node is computed after it, which all its readers are.
-    fn widens(&self, number: usize) -> bool {
+    fn passes_no_more_out(&self, number: usize) -> bool {
         let node = &self.body.nodes()[number];
         let is_read = |v: &Value| {
             let readers = &self.readers[v.index()];

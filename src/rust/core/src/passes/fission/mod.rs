@@ -10,13 +10,13 @@ mod choice;
 mod reads;
 mod totals;
 
+use super::slices::transposed;
 use super::{flagged, optimise, rebuilt, within_regions};
 use crate::batch::{batch_node, repeat, Examples, Stacked};
 use crate::error::Result;
 use crate::graph::{Def, Value};
 use crate::growth::table;
 use crate::ops::{Builder, Control, Graph, Op, Scan, Transpose};
-use crate::shape::Axis;
 use choice::Split;
 use reads::Sliced;
 use std::sync::Arc;
@@ -219,18 +219,11 @@ impl<'g> Parts<'g> {
 /// A value whose first axis is along iterations, with that axis last.
 fn last(b: &mut Builder, value: Value) -> Result<Value> {
     let rank = b.graph().aval(value).shape.rank();
-    if rank < 2 {
-        return Ok(value);
-    }
-    b.node1(Transpose { permutation: Transpose::first_to_end(rank) }, &[value])
+    transposed(b, value, Transpose::first_to_end(rank))
 }
 
 /// A value whose last axis is along iterations, with that axis first.
 fn first(b: &mut Builder, value: Value) -> Result<Value> {
     let rank = b.graph().aval(value).shape.rank();
-    if rank < 2 {
-        return Ok(value);
-    }
-    let permutation: Vec<Axis> = Transpose::inverse(&Transpose::first_to_end(rank));
-    b.node1(Transpose { permutation }, &[value])
+    transposed(b, value, Transpose::inverse(&Transpose::first_to_end(rank)))
 }

@@ -7,7 +7,8 @@ use crate::growth::table;
 use crate::ops::contract::Source;
 use crate::ops::create::uniform;
 use crate::ops::layout::Order;
-use crate::ops::{Binary, Builder, Convert, DynamicSlice, Graph, Reshape, Scan, StaticSlice, Transpose};
+use crate::ops::{Binary, Builder, Convert, DynamicSlice, Graph, Reshape, Scan, StaticSlice};
+use crate::passes::slices::transposed;
 use crate::shape::{Axis, Shape};
 use crate::stop;
 use crate::tensor::Aval;
@@ -102,11 +103,7 @@ impl Sliced {
             let part = b.node1(part, &[v])?;
             let others = (0..shape.rank()).filter(|&axis| axis != read.axis.0);
             let permutation: Vec<Axis> = [read.axis.0].into_iter().chain(others).map(Axis).collect();
-            operands.push(if permutation.is_sorted() {
-                part
-            } else {
-                b.node1(Transpose { permutation }, &[part])?
-            });
+            operands.push(transposed(b, part, permutation)?);
         }
         operands.extend(rest);
         Ok(operands)
