@@ -5,17 +5,24 @@ use super::beta::{beta, lbeta};
 use super::counts;
 use super::double::{fractions, Double, HALF_LOG_2_PI};
 use super::incomplete_beta::{log_beta_constant, log_beta_density};
-use super::incomplete_gamma::{log_gamma_constant, log_gamma_density};
+use super::incomplete_gamma::{log_gamma_constants, log_gamma_density};
+use super::memo::Memo;
 use super::parts::{Product, FAR, PLAIN};
 use super::twice::{all, log, negate, plain, plus, select, times, total, value, Twice};
 use crate::kernels::math::gamma::gamma;
 use crate::kernels::math::gamma_coefficients::STIRLING;
-use crate::kernels::math::lanes::{two_sum, Doubles, Singles, Wide};
+use crate::kernels::math::lanes::{two_sum, Doubles, Singles, Wide, MOST_LANES};
 use crate::kernels::math::log::log as log_of_double;
 use crate::kernels::math::vectors::{vectored, Vectored};
 
 /// Points that are computed together: a whole number of vectors.
 pub const TOGETHER: usize = 64;
+
+/// Numbers up to this one, from its reciprocal on, are such as [`log`] is made for.
+const FAR_NUMBER: f64 = f64::from_bits((1023 + 960) << 52);
+
+/// Parameters from this one on are such as the constants are made for.
+const LEAST_PARAMETER: f64 = f64::from_bits((1023 - 900) << 52);
 
 /// As [`gamma1p`](super::parts::gamma1p), of positive numbers.
 #[inline(always)]
@@ -45,7 +52,7 @@ fn half<V: Doubles>(x: Twice<V>) -> Twice<V> {
     (V::of(0.5) * x.0, V::of(0.5) * x.1)
 }
 
-/// As [`log_gamma_constant`], of numbers below [`PLAIN`].
+/// As [`log_gamma_constant`](super::incomplete_gamma::log_gamma_constant), of numbers below [`PLAIN`].
 #[inline(always)]
 fn gamma_constant<V: Doubles>(a: V, fractions: &[Double]) -> Twice<V> {
     let is_near = a.lt(V::of(FAR));
@@ -129,6 +136,8 @@ struct Points {
     a: [f64; TOGETHER],
     b: [f64; TOGETHER],
     x: [f64; TOGETHER],
+    /// 1 where a point is rare, else 0.
+    rare: [f64; TOGETHER],
     /// What depends on the parameters alone, in two parts.
     constants: [[f64; TOGETHER]; 2],
 }
@@ -160,9 +169,21 @@ impl<const BETA: bool> Vectored for Constants<'_, BETA> {
     }
 }
 
+/// What the constants of points are taken from.
+#[derive(Clone, Copy)]
+enum Given {
+    /// All points have the parameters of the first one.
+    One(Double),
+    /// The parameters are counts, whose constants are in a table.
+    Counts,
+    /// Those of each point.
+    Each,
+}
+
 /// Their densities, of gamma variables, or of beta variables where `BETA`.
 struct Densities<'p, const BETA: bool> {
     points: &'p Points,
+    given: Given,
     count: usize,
     out: &'p mut [f64; TOGETHER],
 }
@@ -172,10 +193,15 @@ impl<const BETA: bool> Vectored for Densities<'_, BETA> {
 
     #[inline(always)]
     fn run<S: Singles<Scalar = f32>, D: Wide>(self) {
-        let (fractions, points) = (fractions(), self.points);
+        let (fractions, of_counts, points) = (fractions(), log_gamma_constants(), self.points);
         for at in (0..self.count).step_by(D::LANES) {
             let (a, x) = (D::load(&points.a[at..]), D::load(&points.x[at..]));
-            let constant = (D::load(&points.constants[0][at..]), D::load(&points.constants[1][at..]));
+            let constant = match self.given {
+                Given::One(constant) => all(constant),
+                Given::Counts if BETA => log_beta_constants(a, D::load(&points.b[at..])),
+                Given::Counts => counts::values(of_counts, counts::of_lanes(a).1),
+                Given::Each => (D::load(&points.constants[0][at..]), D::load(&points.constants[1][at..])),
+            };
             let log_x = log(plain(x), fractions);
             let y = if BETA {
                 let b = D::load(&points.b[at..]);
@@ -189,39 +215,110 @@ impl<const BETA: bool> Vectored for Densities<'_, BETA> {
     }
 }
 
-/// Whole numbers up to this one are few enough that what is made of two of them is kept.
-const FEW: f64 = 32.0;
+/// What is known of some points.
+struct Seen {
+    any_rare: bool,
+    /// Whether all parameters are those of the first point.
+    are_one: bool,
+    are_counts: bool,
+}
+
+/// Looks at points, and replaces those that are rare.
+struct Look<'p, const BETA: bool> {
+    points: &'p mut Points,
+    count: usize,
+    has_points: bool,
+}
+
+/// Whether numbers are such as [`log`] is made for.
+#[inline(always)]
+fn are_usual<V: Doubles>(x: V) -> V::Mask {
+    V::of(1.0 / FAR_NUMBER).le(x) & x.lt(V::of(FAR_NUMBER))
+}
+
+/// Whether parameters are such as the constants are made for.
+#[inline(always)]
+fn are_usual_parameters<V: Doubles>(x: V) -> V::Mask {
+    V::of(LEAST_PARAMETER).le(x) & x.lt(V::of(PLAIN))
+}
+
+impl<const BETA: bool> Vectored for Look<'_, BETA> {
+    type Made = Seen;
+
+    #[inline(always)]
+    fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> Seen {
+        let Look { points, count, has_points } = self;
+        let (one, zero, first) = (D::of(1.0), D::of(0.0), (D::of(points.a[0]), D::of(points.b[0])));
+        let mut seen = Seen { any_rare: false, are_one: true, are_counts: true };
+        for at in (0..count).step_by(D::LANES) {
+            let (a, b, x) = (D::load(&points.a[at..]), D::load(&points.b[at..]), D::load(&points.x[at..]));
+            let (of_a, of_b) = (counts::of_lanes(a).0, counts::of_lanes(b).0);
+            let (mut is_one, mut are_counts) = (a.same(first.0), of_a);
+            let mut is_usual = are_usual_parameters(a);
+            if BETA {
+                (is_one, are_counts) = (is_one & b.same(first.1), are_counts & of_b);
+                is_usual = is_usual & are_usual_parameters(b);
+            }
+            if has_points {
+                is_usual = is_usual & are_usual(x);
+                if BETA {
+                    is_usual = is_usual & x.lt(one);
+                }
+            }
+            seen.are_one &= !D::any(!is_one);
+            seen.are_counts &= !D::any(!are_counts);
+            let any_rare = D::any(!is_usual);
+            seen.any_rare |= any_rare;
+            D::select(is_usual, zero, one).store(&mut points.rare[at..]);
+            if any_rare {
+                D::select(is_usual, a, one).store(&mut points.a[at..]);
+                D::select(is_usual, b, one).store(&mut points.b[at..]);
+                D::select(is_usual, x, D::of(0.5)).store(&mut points.x[at..]);
+            }
+        }
+        seen
+    }
+}
+
+/// What [`log_beta_constant`] gives for pairs of counts.
+#[inline(always)]
+fn log_beta_constants<V: Doubles>(a: V, b: V) -> Twice<V> {
+    static PAIRS: counts::Pairs = counts::Pairs::new();
+    PAIRS.values([counts::of_lanes(a).1, counts::of_lanes(b).1], log_beta_constant)
+}
 
 impl Points {
     const USUAL: Points = Points {
         a: [1.0; TOGETHER],
         b: [1.0; TOGETHER],
         x: [0.5; TOGETHER],
+        rare: [0.0; TOGETHER],
         constants: [[0.0; TOGETHER]; 2],
     };
 
-    /// Takes parameters and points, and tells which ones are rare, a bit for each, and whether parameters are few.
-    #[inline(always)]
-    fn take<const BETA: bool>(
-        &mut self,
-        count: usize,
-        at: impl Fn(usize) -> [f64; 3],
-        is_common: impl Fn([f64; 3]) -> bool,
-    ) -> (u64, bool) {
-        let few = if BETA { FEW } else { counts::LARGEST as f64 };
-        let (mut left_out, mut are_few, first) = (0u64, true, at(0));
-        for i in 0..count {
-            let mut point = at(i);
-            if !is_common(point) {
-                left_out |= 1 << i;
-                point = [1.0, 1.0, 0.5];
-            }
-            let [a, b, x] = point;
-            (self.a[i], self.b[i], self.x[i]) = (a, b, x);
-            let is_kept = |x: f64, first: f64| x == first || (x <= few && f64::from(x as u32) == x);
-            are_few &= is_kept(a, first[0]) && is_kept(b, first[1]);
+    /// Takes parameters, both of them where `BETA`, and points if there are any. What is left of the last vector has the
+    /// numbers of the first point.
+    fn take<const BETA: bool>(&mut self, a: &[f64], b: &[f64], x: Option<&[f64]>) -> Seen {
+        let fill = |to: &mut [f64; TOGETHER], from: &[f64]| {
+            to[..from.len()].copy_from_slice(from);
+            let end = from.len().next_multiple_of(MOST_LANES).min(TOGETHER);
+            to[from.len()..end].fill(from[0]);
+        };
+        fill(&mut self.a, a);
+        if BETA {
+            fill(&mut self.b, b);
         }
-        (left_out, are_few)
+        if let Some(x) = x {
+            fill(&mut self.x, x);
+        }
+        vectored(Look::<BETA> { points: self, count: a.len(), has_points: x.is_some() })
+    }
+
+    /// Calls a function with the place of each point that is rare.
+    fn each_rare(&self, seen: &Seen, count: usize, mut rare: impl FnMut(usize)) {
+        if seen.any_rare {
+            (0..count).filter(|&i| self.rare[i] != 0.0).for_each(&mut rare);
+        }
     }
 
     /// Makes the constants in lanes: first those of the points whose parameters are near, as for a vector with some of
@@ -248,76 +345,49 @@ impl Points {
     }
 }
 
-/// Densities at some points: parameters and point of each, `constant` of the parameters, and `rare` for all others than
-/// those that `is_common` holds for.
-fn densities<const BETA: bool>(
-    at: impl Fn(usize) -> [f64; 3],
-    out: &mut [f64],
-    is_common: impl Fn([f64; 3]) -> bool,
-    constant: impl Fn([f64; 2]) -> Double,
-    rare: impl Fn([f64; 3]) -> f64,
-) {
+/// The constant of some parameters.
+fn constant<const BETA: bool>(a: f64, b: f64) -> Double {
+    let (mut of_a, mut of_b, mut out) = ([1.0; TOGETHER], [1.0; TOGETHER], [[0.0; TOGETHER]; 2]);
+    (of_a[0], of_b[0]) = (a, b);
+    vectored(Constants::<BETA> { a: &of_a, b: &of_b, count: 1, out: &mut out });
+    Double(out[0][0], out[1][0])
+}
+
+/// Densities at some points: parameters, both of them where `BETA`, and points, and `rare` for points that are not usual.
+fn densities<const BETA: bool>([a, b, x]: [&[f64]; 3], out: &mut [f64], rare: impl Fn(usize) -> f64) {
+    // Parameters of all points are often those of the call before.
+    thread_local!(static CONSTANTS: [Memo<Double>; 2] = const { [Memo::new(), Memo::new()] });
     let (mut points, mut made) = (Points::USUAL, [0.0; TOGETHER]);
-    let mut last = ([f64::NAN; 2], Double(0.0, 0.0));
     for (part, out) in out.chunks_mut(TOGETHER).enumerate() {
-        let (at, count) = (|i: usize| at(part * TOGETHER + i), out.len());
-        let (mut left_out, are_few) = points.take::<BETA>(count, at, &is_common);
-        if !are_few {
+        let (start, count) = (part * TOGETHER, out.len());
+        let (a, b) = (&a[start..][..count], if BETA { &b[start..][..count] } else { a });
+        let seen = points.take::<BETA>(a, b, Some(&x[start..][..count]));
+        let usual = LEAST_PARAMETER..PLAIN;
+        let given = if seen.are_one && usual.contains(&a[0]) && (!BETA || usual.contains(&b[0])) {
+            let make = |constants: &[Memo<Double>; 2]| {
+                constants[usize::from(BETA)].get(a[0], if BETA { b[0] } else { 1.0 }, constant::<BETA>)
+            };
+            Given::One(CONSTANTS.with(make))
+        } else if seen.are_counts {
+            Given::Counts
+        } else {
             points.make_constants::<BETA>(count);
-        }
-        for i in 0..if are_few { count } else { 0 } {
-            let parameters = [points.a[i], points.b[i]];
-            if last.0 != parameters {
-                last = (parameters, constant(parameters));
-            }
-            (points.constants[0][i], points.constants[1][i]) = (last.1 .0, last.1 .1);
-        }
-        if left_out.count_ones() < count as u32 {
-            vectored(Densities::<BETA> { points: &points, count, out: &mut made });
-            out.copy_from_slice(&made[..count]);
-        }
-        while left_out != 0 {
-            let i = left_out.trailing_zeros() as usize;
-            out[i] = rare(at(i));
-            left_out &= left_out - 1;
-        }
+            Given::Each
+        };
+        vectored(Densities::<BETA> { points: &points, given, count, out: &mut made });
+        out.copy_from_slice(&made[..count]);
+        points.each_rare(&seen, count, |i| out[i] = rare(start + i));
     }
-}
-
-/// Whether a number is one that [`log`] is made for.
-#[inline]
-fn is_usual(x: f64) -> bool {
-    const FAR: f64 = f64::from_bits((1023 + 960) << 52);
-    (1.0 / FAR..FAR).contains(&x)
-}
-
-/// Whether a parameter is one that the constants are made for.
-#[inline]
-fn is_usual_parameter(x: f64) -> bool {
-    const LEAST: f64 = f64::from_bits((1023 - 900) << 52);
-    (LEAST..PLAIN).contains(&x)
 }
 
 /// [`log_gamma_density`] of as many points as there are results.
 pub fn log_gamma_densities(a: &[f64], x: &[f64], out: &mut [f64]) {
-    densities::<false>(
-        |i| [a[i], 1.0, x[i]],
-        out,
-        |[a, _, x]| is_usual_parameter(a) && is_usual(x),
-        |[a, _]| log_gamma_constant(a),
-        |[a, _, x]| log_gamma_density(a, x),
-    );
+    densities::<false>([a, &[], x], out, |i| log_gamma_density(a[i], x[i]));
 }
 
 /// [`log_beta_density`] of as many points as there are results.
 pub fn log_beta_densities(a: &[f64], b: &[f64], x: &[f64], out: &mut [f64]) {
-    densities::<true>(
-        |i| [a[i], b[i], x[i]],
-        out,
-        |[a, b, x]| is_usual_parameter(a) && is_usual_parameter(b) && is_usual(x) && x < 1.0,
-        |[a, b]| log_beta_constant(a, b),
-        |[a, b, x]| log_beta_density(a, b, x),
-    );
+    densities::<true>([a, b, x], out, |i| log_beta_density(a[i], b[i], x[i]));
 }
 
 /// A function of the logarithm of the beta function, of as many points as there are results.
@@ -330,15 +400,14 @@ fn of_logarithms(
 ) {
     let mut points = Points::USUAL;
     for (part, out) in out.chunks_mut(TOGETHER).enumerate() {
-        let (at, count) = (|i: usize| [a[part * TOGETHER + i], b[part * TOGETHER + i], 0.5], out.len());
-        let (left_out, _) =
-            points.take::<true>(count, at, |[a, b, _]| is_usual_parameter(a) && is_usual_parameter(b));
+        let (start, count) = (part * TOGETHER, out.len());
+        let seen = points.take::<true>(&a[start..][..count], &b[start..][..count], None);
         points.make_constants::<true>(count);
         let made = &points.constants;
         for (i, out) in out.iter_mut().enumerate() {
-            let [a, b, _] = at(i);
-            *out = if left_out >> i & 1 == 1 { rare(a, b) } else { of(-Double(made[0][i], made[1][i])) };
+            *out = of(-Double(made[0][i], made[1][i]));
         }
+        points.each_rare(&seen, count, |i| out[i] = rare(a[start + i], b[start + i]));
     }
 }
 
@@ -380,8 +449,21 @@ mod tests {
     #[test]
     fn densities_have_the_bits_of_those_of_one_point() {
         let mut next = numbers();
-        for count in [0, 1, 7, 63, 64, 65, 20_000] {
-            let [a, b, x] = [(); 3].map(|_| (0..count).map(|_| next()).collect::<Vec<f64>>());
+        // Parameters of all kinds, one for all, counts, and counts with some others.
+        let kinds: [fn(usize, f64, f64) -> f64; 4] = [
+            |_, _, x| x,
+            |_, first, _| first,
+            |i, _, x| ((x.abs() * 40.0).floor() + (i % 5) as f64).clamp(1.0, 256.0),
+            |i, _, x| if i % 19 == 3 { x } else { (i % 130 + 1) as f64 },
+        ];
+        for (count, kind) in
+            [0, 1, 7, 63, 64, 65, 1200, 20_000].into_iter().flat_map(|n| kinds.map(|k| (n, k)))
+        {
+            let [mut a, mut b, x] = [(); 3].map(|_| (0..count).map(|_| next()).collect::<Vec<f64>>());
+            for of in [&mut a, &mut b] {
+                let first = of.first().copied().unwrap_or(f64::NAN);
+                of.iter_mut().enumerate().for_each(|(i, x)| *x = kind(i, first, *x));
+            }
             let mut out = vec![f64::NAN; count];
             log_gamma_densities(&a, &x, &mut out);
             for (i, y) in out.iter().enumerate() {

@@ -331,21 +331,27 @@ pub fn log_gamma_density(a: f64, x: f64) -> f64 {
 /// What the logarithm of the density is more than `(a - 1) log(x) - x`, or from [`PLAIN`] on than
 /// `(a - 1) log(x / a) + a - x`.
 pub(super) fn log_gamma_constant(a: f64) -> Double {
-    static OF_COUNTS: OnceLock<[Double; counts::LARGEST + 1]> = OnceLock::new();
     thread_local!(static CONSTANTS: Memo<Double> = const { Memo::new() });
-    let of = |a: f64| {
-        let log = Double::from(a).log();
-        if a < FAR {
-            return log - Double::from(gamma1p(a.into())).log();
-        }
-        let half = Double(0.5 * log.0, 0.5 * log.1);
-        let rest = -HALF_LOG_2_PI - stirling(a).into();
-        if a < PLAIN {
-            rest + half + Double::from(a) - times(log, a)
-        } else {
-            rest - half
-        }
-    };
-    counts::at(&OF_COUNTS, a, of)
-        .unwrap_or_else(|| CONSTANTS.with(|constants| constants.get(a, 0.0, |a, _| of(a))))
+    let kept = || CONSTANTS.with(|constants| constants.get(a, 0.0, |a, _| new_log_gamma_constant(a)));
+    counts::at(log_gamma_constants(), a).unwrap_or_else(kept)
+}
+
+/// Those of counts.
+pub(super) fn log_gamma_constants() -> &'static counts::Table<Double> {
+    static OF_COUNTS: OnceLock<counts::Table<Double>> = OnceLock::new();
+    OF_COUNTS.get_or_init(|| std::array::from_fn(|k| new_log_gamma_constant(k as f64)))
+}
+
+fn new_log_gamma_constant(a: f64) -> Double {
+    let log = Double::from(a).log();
+    if a < FAR {
+        return log - Double::from(gamma1p(a.into())).log();
+    }
+    let half = Double(0.5 * log.0, 0.5 * log.1);
+    let rest = -HALF_LOG_2_PI - stirling(a).into();
+    if a < PLAIN {
+        rest + half + Double::from(a) - times(log, a)
+    } else {
+        rest - half
+    }
 }
