@@ -51,12 +51,17 @@ over_margin <- function(answers, sizes, simplify, names, rest = NULL) {
     if (length(sizes) > 1L) return(array(answers, sizes, names))
     return(setNames(answers, names[[1L]]))
   }
-  out <- unname(joined(unname(answers)))
+  of_each <- lapply(answers, base::names)
+  of_answer <- if (length(unique(of_each)) == 1L) of_each[[1L]]
+  put_over_margin(unname(joined(unname(answers))), size, of_answer, sizes, names, rest)
+}
+
+# The elements of all answers, each with so many and these names.
+put_over_margin <- function(out, size, of_answer, sizes, names, rest) {
   if (size != 1L) {
-    of_each <- lapply(answers, base::names)
-    first <- if (length(unique(of_each)) == 1L) of_each[1L] else list(NULL)
+    first <- list(of_answer)
     # As many as there were may be the same, so that R calls the axis what it was.
-    if (!is.null(base::names(rest)) && length(first[[1L]]) == length(rest[[1L]])) {
+    if (!is.null(base::names(rest)) && length(of_answer) == length(rest[[1L]])) {
       base::names(first) <- base::names(rest)[1L]
     }
     names <- c(first, names %||% vector("list", length(sizes)))
@@ -65,14 +70,19 @@ over_margin <- function(answers, sizes, simplify, names, rest = NULL) {
   from_r(with_names(if (length(sizes) > 1L) nv_reshape(out, sizes) else out, names))
 }
 
-# The parts of an array at each position along these axes, in the order of R's arrays.
-parts_of_margin <- function(x, margin) {
+# The parts of an array at each position along these axes, in the order of R's arrays: as the columns of a
+# matrix, and as a list.
+columns_of_margin <- function(x, margin) {
   sizes <- dim(x)
   rest <- setdiff(seq_along(sizes), margin)
-  columns <- nv_reshape(nv_transpose(x, c(rest, margin)), c(prod(sizes[rest]), prod(sizes[margin])))
+  nv_reshape(nv_transpose(x, c(rest, margin)), c(prod(sizes[rest]), prod(sizes[margin])))
+}
+
+parts_of_margin <- function(x, margin, columns = columns_of_margin(x, margin)) {
+  rest <- setdiff(seq_along(dim(x)), margin)
   lapply(seq_len(ncol(columns)), function(i) {
     one <- columns[, i]
-    with_names(if (length(rest) > 1L) nv_reshape(one, sizes[rest]) else one, dimnames(x)[rest])
+    with_names(if (length(rest) > 1L) nv_reshape(one, dim(x)[rest]) else one, dimnames(x)[rest])
   })
 }
 
@@ -115,6 +125,8 @@ mask_calls <- list(
     frame <- parent.frame()
     FUN <- reached(match.fun(FUN), frame)
     X <- reached_elements(X, frame)
+    made <- if (!isFALSE(simplify)) answers_for_elements(FUN, list(X), simplify == "array", ...)
+    if (!is.null(made)) return(made)
     answers <- sapply(X = X, FUN = FUN, ..., simplify = FALSE, USE.NAMES = USE.NAMES)
     if (isFALSE(simplify)) return(answers)
     if (any_traced_in(answers)) return(simplified(answers, simplify == "array"))
@@ -125,6 +137,8 @@ mask_calls <- list(
     frame <- parent.frame()
     FUN <- reached(match.fun(FUN), frame)
     X <- reached_elements(X, frame)
+    made <- if (length(FUN.VALUE) == 1L) answers_for_elements(FUN, list(X), FALSE, ...)
+    if (!is.null(made) && length(made) == length(X)) return(of_type(made, FUN.VALUE))
     answers <- sapply(X = X, FUN = FUN, ..., simplify = FALSE, USE.NAMES = USE.NAMES)
     if (!any_traced_in(answers)) {
       return(vapply(answers, function(value) value, FUN.VALUE, USE.NAMES = USE.NAMES))
@@ -149,6 +163,10 @@ mask_calls <- list(
 
   mapply = function(FUN, ..., MoreArgs = NULL, SIMPLIFY = TRUE, USE.NAMES = TRUE) {
     FUN <- reached(match.fun(FUN), parent.frame())
+    made <- if (!isFALSE(SIMPLIFY) && any_traced(...)) {
+      do.call(answers_for_elements, c(list(FUN, list(...), SIMPLIFY == "array"), MoreArgs), quote = TRUE)
+    }
+    if (!is.null(made)) return(made)
     answers <- if (any_traced(...)) {
       more <- list(MoreArgs = MoreArgs, SIMPLIFY = FALSE, USE.NAMES = USE.NAMES)
       do.call(mapply, c(list(FUN = FUN), as_vectors(list(...)), more), quote = TRUE)
@@ -210,8 +228,20 @@ mask_calls <- list(
     MARGIN <- checked_margin(MARGIN, X, "MARGIN")
     rest <- setdiff(seq_along(dim(X)), MARGIN)
     if (is_reduction(FUN) && !...length() && !is.unsorted(MARGIN) && length(rest)) return(FUN(X, axes = rest))
-    answers <- lapply(parts_of_margin(X, MARGIN), FUN, ...)
-    over_margin(answers, dim(X)[MARGIN], simplify, dimnames(X)[MARGIN], dimnames(X)[rest])
+    sizes <- dim(X)
+    columns <- columns_of_margin(X, MARGIN)
+    names <- dimnames(X)
+    if (isTRUE(simplify) && length(columns)) {
+      lines <- nv_reshape(columns, c(if (length(rest)) sizes[rest], ncol(columns)))
+      made <- answers_of_batch(FUN, list(lines), list(names[rest]), ...)
+      if (!is.null(made)) {
+        return(put_over_margin(
+          as_flat(made$value), made$size, base::names(made$of), sizes[MARGIN], names[MARGIN], names[rest]
+        ))
+      }
+    }
+    answers <- lapply(parts_of_margin(X, MARGIN, columns), FUN, ...)
+    over_margin(answers, sizes[MARGIN], simplify, names[MARGIN], names[rest])
   },
 
   asplit = function(x, MARGIN) {

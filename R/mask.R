@@ -23,8 +23,11 @@
 #' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`.
 #' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply asplit replicate
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
-#'   program holds each of these calls. Where what it gives is traced, it is joined to a vector, or to a
-#'   matrix with a column for each call, as R does. `Filter()` of a traced vector gives a selection.
+#'   program holds each of these calls. For eight lines of an array or elements and more, `apply sapply vapply
+#'   mapply` trace a function once for all, as [vmap()] does, if its code shows no effects: it draws and
+#'   prints nothing, and assigns nothing outside of itself. Where what it gives is traced, it is joined to a
+#'   vector, or to a matrix with a column for each call, as R does. `Filter()` of a traced vector gives a
+#'   selection.
 #' * groups: `factor as.factor ordered as.ordered relevel interaction cut match is.element table split subset
 #'   unsplit tapply by ave rowsum aggregate xtabs addmargins contrasts`, and `as.data.frame()` of counts. A
 #'   traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know

@@ -1,0 +1,141 @@
+# A function that apply() and its like call for each line of a traced value is traced once for all lines, as a
+# batch, where that cannot be told from one call after the other. A call takes some tenths of a millisecond to
+# trace, and a data set has thousands of lines.
+
+# From as many calls on.
+least_batch <- 8L
+
+# What draws, writes, asks for frames or the time, or changes what lies outside of a function: where it is
+# called, one call is not as the next.
+effects <- c(
+  "<<-", "assign", "delayedAssign", "makeActiveBinding", "lockBinding", "unlockBinding", "rm", "remove",
+  "eval", "evalq", "eval.parent", "source", "sys.source", "attach", "detach", "library", "require",
+  "requireNamespace", "loadNamespace", "get", "get0", "mget", "exists", "dynGet", "environment",
+  "environment<-", "as.environment", "globalenv", "topenv", "parent.env", "parent.env<-", "parent.frame",
+  "sys.call", "sys.calls", "sys.function", "sys.frame", "sys.frames", "sys.nframe", "sys.parent",
+  "sys.parents",
+  "set.seed", "RNGkind", "sample", "sample.int", "print", "cat", "message", "warning", "signalCondition",
+  "withCallingHandlers", "invokeRestart", "write", "writeLines", "readline", "readLines",
+  "readRDS", "saveRDS", "save", "load", "scan", "sink", "dput", "dump", "file", "open", "close", "browser",
+  "Sys.time", "Sys.Date", "date", "proc.time", "system.time", "Sys.sleep", "Sys.getenv", "Sys.setenv",
+  "options", "getOption", "gc", "tracemem", "reg.finalizer", "nv_print", "nv_callback", "nv_save",
+  "anvil_progress"
+)
+
+is_effect <- function(f) {
+  any(vapply(effects, function(name) {
+    identical(f, get0(name, baseenv())) || identical(f, mask_functions[[name]]) ||
+      identical(f, get0(name, topenv()))
+  }, NA))
+}
+
+# Whether a function has no effects, as far as its code and that of the user's functions in it says. It is
+# told `FALSE` of code that cannot be followed: methods of objects, variables that are environments.
+is_repeatable <- function(f) {
+  seen <- list()
+  is_fine_function <- function(f) {
+    if (is.primitive(f)) return(TRUE)
+    home <- environment(f)
+    for (one in seen) if (identical(one, f)) return(TRUE)
+    # Code of a hundred functions is not worth to be followed.
+    if (length(seen) > 100L) return(FALSE)
+    seen <<- c(seen, f)
+    if (is_of_package(f) && is_of_r(topenv(home))) {
+      # One that R or this package made of another, as jit() does.
+      if (identical(home, topenv(home))) return(TRUE)
+      return(all(vapply(functions_in(home, ls(home, all.names = TRUE)), is_fine_function, NA)))
+    }
+    parts <- given_parts(c(list(body(f)), as.list(formals(f))))
+    locals <- c(names(formals(f)), unlist(lapply(parts, variables_set_by)))
+    all(vapply(parts, is_fine, NA, home, locals))
+  }
+  is_fine_variable <- function(name, home, locals) {
+    if (name %in% locals) return(TRUE)
+    value <- get0(name, home)
+    if (is.function(value)) !is_effect(value) && is_fine_function(value) else !is.environment(value)
+  }
+  is_fine <- function(code, home, locals) {
+    if (is.symbol(code)) return(is_fine_variable(as.character(code), home, locals))
+    # A function may be called by its name.
+    if (is.character(code)) return(!any(code %in% effects))
+    if (!is.call(code)) return(TRUE)
+    head <- code[[1L]]
+    parts <- as.list(code)[-1L]
+    if (is.symbol(head)) {
+      name <- as.character(head)
+      if (name %in% effects) return(FALSE)
+      if (name %in% c("::", ":::")) return(!as.character(code[[3L]]) %in% effects)
+      if (name == "function") return(all(vapply(parts[-3L], is_fine, NA, home, c(locals, names(code[[2L]])))))
+      if (name %in% c("$", "@")) parts <- parts[1L]
+      f <- if (!name %in% locals) get0(name, home, mode = "function")
+      if (!is.null(f) && !is_fine_function(f)) return(FALSE)
+    } else if (is.call(head) && as.character(head[[1L]])[1L] %in% c("$", "@", "[[")) {
+      return(FALSE)
+    } else {
+      parts <- c(list(head), parts)
+    }
+    all(vapply(given_parts(parts), is_fine, NA, home, locals))
+  }
+  if_it_fails(!is_effect(f) && is_fine_function(f), FALSE)
+}
+
+# Parts of code but for arguments that are left out.
+given_parts <- function(parts) parts[!vapply(parts, identical, NA, quote(expr = ))]
+
+# The variables that code assigns as a whole.
+variables_set_by <- function(code) {
+  if (is.pairlist(code)) return(c(names(code), unlist(lapply(given_parts(as.list(code)), variables_set_by))))
+  if (!is.call(code)) return(NULL)
+  here <- if (is.symbol(code[[1L]]) && as.character(code[[1L]]) %in% c("<-", "=", "for")) {
+    if (is.symbol(code[[2L]]) || is.character(code[[2L]])) as.character(code[[2L]])
+  }
+  c(here, unlist(lapply(given_parts(as.list(code)), variables_set_by)))
+}
+
+# The answers of `f(line, ...)` for each example along the last axis of these values, whose other axes have
+# these names: in one value with the examples along its last axis, the size of an answer, and one of them.
+# NULL if they are to be made one after the other: if that can be told from a batch, if an answer is no traced
+# value, and if a call fails, which it then does again as one of the user's.
+answers_of_batch <- function(f, values, names, ...) {
+  count <- shape(values[[1L]])[ndims(values[[1L]])]
+  more <- list(...)
+  is_plain <- function(x) is.atomic(x) || is_traced(x) || is.function(x) && is_repeatable(x)
+  if (count < least_batch || !is_repeatable(f) || !all(vapply(more, is_plain, NA))) return(NULL)
+  answer <- NULL
+  keep <- function(out) {
+    if (is_traced(out) && length(out) && is.null(levels(out))) answer <<- out
+    rep(TRUE, length(unlist_leaves(out)))
+  }
+  seed <- get0(".Random.seed", globalenv(), inherits = FALSE)
+  is_noted <- draws$is_noted
+  made <- tryCatch(
+    if_it_fails(over_examples(f, c(values, more), seq_along(values), values, count, keep, names), NULL),
+    anvil_warning_random = function(w) NULL
+  )
+  has_drawn <- !identical(seed, get0(".Random.seed", globalenv(), inherits = FALSE))
+  if (has_drawn) {
+    rm(".Random.seed", envir = globalenv())
+    if (!is.null(seed)) assign(".Random.seed", seed, globalenv())
+  }
+  if (is.null(made) || is.null(answer) || has_drawn) {
+    draws$is_noted <- is_noted
+    return(NULL)
+  }
+  list(value = made$result, size = length(answer), of = answer)
+}
+
+# The answers of `f` for each element of these vectors of one length, as simplified() puts them together. NULL
+# if they are to be made one after the other.
+answers_for_elements <- function(f, vectors, higher, ...) {
+  are_plain <- all(vapply(vectors, function(x) is_traced(x) && !is_traced_factor(x) && length(x), NA))
+  if (!are_plain || length(unique(lengths(vectors))) != 1L) return(NULL)
+  made <- answers_of_batch(f, lapply(vectors, function(x) unname(as_flat(x))), list(NULL), ...)
+  # A name of an answer is put behind that of the element.
+  if (is.null(made) || made$size == 1L && !is.null(base::names(made$of))) return(NULL)
+  names <- if (ndims(vectors[[1L]]) < 2L) base::names(vectors[[1L]])
+  if (made$size == 1L) return(from_r(with_names(as_flat(made$value), list(names))))
+  each <- if (higher && length(dim(made$of)) > 1L) dim(made$of) else made$size
+  out <- nv_reshape(as_flat(made$value), c(each, length(vectors[[1L]])))
+  of_answer <- if (length(each) == 1L) list(base::names(made$of)) else dimnames(made$of)
+  from_r(with_dimnames(out, c(of_answer %||% vector("list", length(each)), list(names))))
+}
