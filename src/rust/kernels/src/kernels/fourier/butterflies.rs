@@ -2,7 +2,7 @@
 
 use crate::dtype::{Element, Float};
 use crate::kernels::math::lanes::{Lanes, Paired, Singles, Wide, MOST_LANES};
-use crate::kernels::math::vectors::{vectored, Vectored};
+use crate::kernels::math::vectors::{vectored, vectored_within, Vectored, SHORTEST};
 use std::ops::{Add, Div, Mul, Sub};
 
 /// Numbers that are computed together.
@@ -11,10 +11,10 @@ pub(super) trait Numbers:
 {
     /// One of them.
     type One;
-    /// Half as many, or as many where there is no vector of these.
-    type Half: Numbers<One = Self::One>;
     /// How many they are.
     const COUNT: usize;
+    /// Whether no level has shorter vectors: fewer numbers are then computed one by one.
+    const SHORTEST: bool;
     /// All the same, rounded to their type.
     fn of(x: f64) -> Self;
     /// Those that lie here.
@@ -37,8 +37,8 @@ pub(super) trait Numbers:
 
 impl<V: Paired> Numbers for V {
     type One = V::Scalar;
-    type Half = V::Half;
     const COUNT: usize = V::LANES;
+    const SHORTEST: bool = std::mem::size_of::<V>() <= SHORTEST;
     #[inline(always)]
     fn of(x: f64) -> V {
         <V as Lanes>::of(x)
@@ -86,6 +86,8 @@ pub(super) trait OnVectors<T> {
 pub(super) trait Number: Float + Element {
     /// Runs a loop at the level of this processor.
     fn on_vectors<L: OnVectors<Self>>(run: L) -> L::Made;
+    /// As [`Number::on_vectors`], on vectors of at most so many numbers, if there are any.
+    fn on_vectors_of<L: OnVectors<Self>>(most: usize, run: L) -> L::Made;
 }
 
 struct OnSingles<L>(L);
@@ -96,6 +98,9 @@ macro_rules! numbers {
         impl Number for $type {
             fn on_vectors<L: OnVectors<$type>>(run: L) -> L::Made {
                 vectored($loops(run))
+            }
+            fn on_vectors_of<L: OnVectors<$type>>(most: usize, run: L) -> L::Made {
+                vectored_within(most * std::mem::size_of::<$type>(), $loops(run))
             }
         }
 
@@ -110,94 +115,52 @@ macro_rules! numbers {
 }
 numbers! { f32 OnSingles S; f64 OnDoubles D; }
 
-/// Fewer numbers than a vector has lanes.
+/// A number by itself.
 #[derive(Clone, Copy)]
-pub(super) struct Few<T, const W: usize>([T; W]);
+pub(super) struct Single<T>(T);
 
-impl<T: Float, const W: usize> Few<T, W> {
-    #[inline(always)]
-    fn with(self, y: Self, f: impl Fn(T, T) -> T) -> Self {
-        let mut out = self.0;
-        for (x, y) in out.iter_mut().zip(y.0) {
-            *x = f(*x, y);
+macro_rules! operators {
+    ($($trait:ident $method:ident $operator:tt;)+) => {$(
+        impl<T: Float> $trait for Single<T> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, y: Self) -> Self {
+                Single(self.0 $operator y.0)
+            }
         }
-        Few(out)
-    }
+    )+};
 }
+operators! { Add add +; Sub sub -; Mul mul *; Div div /; }
 
-impl<T: Float, const W: usize> Add for Few<T, W> {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, y: Self) -> Self {
-        self.with(y, |x, y| x + y)
-    }
-}
-
-impl<T: Float, const W: usize> Sub for Few<T, W> {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, y: Self) -> Self {
-        self.with(y, |x, y| x - y)
-    }
-}
-
-impl<T: Float, const W: usize> Mul for Few<T, W> {
-    type Output = Self;
-    #[inline(always)]
-    fn mul(self, y: Self) -> Self {
-        self.with(y, |x, y| x * y)
-    }
-}
-
-impl<T: Float, const W: usize> Div for Few<T, W> {
-    type Output = Self;
-    #[inline(always)]
-    fn div(self, y: Self) -> Self {
-        self.with(y, |x, y| x / y)
-    }
-}
-
-impl<T: Float, const W: usize> Numbers for Few<T, W> {
+impl<T: Float> Numbers for Single<T> {
     type One = T;
-    type Half = Self;
-    const COUNT: usize = W;
+    const COUNT: usize = 1;
+    const SHORTEST: bool = true;
     #[inline(always)]
     fn of(x: f64) -> Self {
-        Few([T::of(x); W])
+        Single(T::of(x))
     }
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self {
         // SAFETY: by the caller.
-        Few(unsafe { from.cast::<[T; W]>().read() })
+        Single(unsafe { *from })
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
         // SAFETY: by the caller.
-        unsafe { to.cast::<[T; W]>().write(self.0) }
+        unsafe { *to = self.0 }
     }
     #[inline(always)]
-    fn before(self, y: Self) -> Self {
-        let mut out = y.0;
-        out[0] = self.0[0];
-        Few(out)
+    fn before(self, _: Self) -> Self {
+        self
     }
     #[inline(always)]
     fn weave(self, y: Self) -> (Self, Self) {
-        let (mut low, mut high) = (self.0, y.0);
-        for i in 0..W {
-            let from = if i % 2 == 0 { &self.0 } else { &y.0 };
-            (low[i], high[i]) = (from[i / 2], if W == 1 { y.0[0] } else { from[(i + W) / 2] });
-        }
-        (Few(low), Few(high))
+        (self, y)
     }
     #[inline(always)]
     fn unweave(self, y: Self) -> (Self, Self) {
-        let (mut even, mut odd) = (self.0, y.0);
-        for i in 0..W / 2 {
-            (even[i], odd[i]) = (self.0[2 * i], self.0[2 * i + 1]);
-            (even[i + W / 2], odd[i + W / 2]) = (y.0[2 * i], y.0[2 * i + 1]);
-        }
-        (Few(even), Few(odd))
+        (self, y)
     }
 }
 

@@ -40,9 +40,11 @@ impl<T> Read<T> for Apart<*const T> {
 impl<T> Write<T> for Apart<*mut T> {
     #[inline(always)]
     unsafe fn put<V: Numbers<One = T>>(&self, row: usize, lane: usize, x: Group<V>) {
-        for (part, x) in self.parts.into_iter().zip(x) {
-            // SAFETY: by the caller.
-            unsafe { x.store(part.add(row * self.step + lane)) };
+        let at = row * self.step + lane;
+        // SAFETY: by the caller.
+        unsafe {
+            x[0].store(self.parts[0].add(at));
+            x[1].store(self.parts[1].add(at));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! element is turned, rows are transformed; output `k` comes from row `k % rows` (D. H. Bailey, "FFTs in
 //! external or hierarchical memory", The Journal of Supercomputing 4, 1990).
 
-use super::butterflies::{transposed, turn, Few, Number, Numbers, OnVectors};
+use super::butterflies::{transposed, turn, Number, Numbers, OnVectors, Single};
 use super::ends::Woven;
 use super::parts::{Part, Parts, Room};
 use super::passes::{factors, From, Passes};
@@ -212,7 +212,7 @@ impl<T: Number> OnVectors<T> for Turned<'_, T> {
                         match whole {
                             true => long.tile::<V>(x, (first + at, l), width, &roots[at..], to, height),
                             false => {
-                                long.tile::<Few<T, 1>>(x, (first + at, l), width, &roots[at..], to, height)
+                                long.tile::<Single<T>>(x, (first + at, l), width, &roots[at..], to, height)
                             }
                         }
                     }

@@ -5,9 +5,13 @@
 //! (T. G. Stockham's algorithm; C. Van Loan, *Computational Frameworks for the Fast Fourier Transform*, 1992,
 //! chapter 1.7). An element is computed by the same operations wherever it stands, with how many lines, and
 //! on whatever processor.
+//!
+//! Loops over the elements of a butterfly are loops over numbers: what iterators of arrays are made of would have to be
+//! inlined, and the loops unrolled, in each of some hundred copies, which takes the compiler several times as long.
+#![allow(clippy::needless_range_loop)]
 
 use super::butterflies::{
-    by_turns, turn, Butterfly, Eight, Few, Five, Four, Group, Number, Numbers, OnVectors, Three, Two,
+    by_turns, turn, Butterfly, Eight, Five, Four, Group, Number, Numbers, OnVectors, Single, Three, Two,
 };
 use super::ends::{Apart, Read, Woven, Write};
 use super::parts::{Part, Parts};
@@ -15,6 +19,7 @@ use super::roots::Roots;
 use crate::kernels::math::lanes::MOST_LANES;
 use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
+use std::marker::PhantomData;
 
 /// The largest prime factor that has a pass of its own.
 pub const LARGEST_PRIME: usize = 61;
@@ -114,10 +119,14 @@ impl<T: Number> Passes<T> {
             let from = if i == 0 { from } else { From::Here };
             let to = to.filter(|_| i == last);
             let run = Run { pass, from, x, room, to, stride, lanes };
-            if pass.has_own() {
-                T::on_vectors(run);
-            } else {
-                wide_loop(Defined(run));
+            match pass.radix {
+                _ if !pass.has_own() => wide_loop(Defined(run)),
+                2 => run.by::<Two, 2>(),
+                3 => run.by::<Three, 3>(),
+                4 => run.by::<Four, 4>(),
+                5 => run.by::<Five, 5>(),
+                8 => run.by::<Eight, 8>(),
+                _ => unreachable!("a radix without code of its own"),
             }
             std::mem::swap(x, room);
             stride *= pass.radix;
@@ -171,59 +180,69 @@ impl<T: Number> Pass<T> {
     #[inline(always)]
     fn factors_of<V: Numbers<One = T>, const R: usize>(&self, p: usize) -> [Group<V>; R] {
         let mut all = [[V::of(0.0); 2]; R];
-        for (j, factors) in all.iter_mut().enumerate().skip(1) {
+        for j in 1..R {
             let at = (j - 1) * self.rest + p;
-            *factors = [V::of(self.factors[0][at].f64()), V::of(self.factors[1][at].f64())];
+            all[j] = [V::of(self.factors[0][at].f64()), V::of(self.factors[1][at].f64())];
         }
         all
     }
 }
 
-impl<T: Number> OnVectors<T> for Run<'_, T> {
-    type Made = ();
+/// A pass of a radix with code of its own. Each radix is a function by itself, as the compiler takes more than twice the
+/// time for one that is twice as long.
+struct By<'a, T, B, const R: usize>(Run<'a, T>, PhantomData<B>);
+
+impl<T: Number> Run<'_, T> {
+    /// Runs it on the longest vectors that are not longer than what lies side by side.
+    fn by<B: Butterfly<R>, const R: usize>(self) {
+        let side = if self.stride == 1 { self.pass.rest } else { self.inner() };
+        T::on_vectors_of(side, By::<T, B, R>(self, PhantomData))
+    }
+
+    /// How many elements of the same factors lie side by side.
     #[inline(always)]
-    fn on<V: Numbers<One = T>>(self) {
-        match self.pass.radix {
-            2 => self.with::<V, Two, 2>(),
-            3 => self.with::<V, Three, 3>(),
-            4 => self.with::<V, Four, 4>(),
-            5 => self.with::<V, Five, 5>(),
-            8 => self.with::<V, Eight, 8>(),
-            _ => unreachable!("a radix without code of its own"),
+    fn inner(&self) -> usize {
+        // Where one end is a tensor, each row is of the lanes.
+        if self.to.is_some() && self.lanes > 1 {
+            self.lanes
+        } else {
+            self.stride
         }
     }
 }
 
-impl<T: Number> Run<'_, T> {
-    /// The pass of a radix with code of its own.
+impl<T: Number, B: Butterfly<R>, const R: usize> OnVectors<T> for By<'_, T, B, R> {
+    type Made = ();
     #[inline(always)]
-    fn with<V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(self) {
-        // Where one end is a tensor, each row is of the lanes.
-        let inner = if self.to.is_some() && self.lanes > 1 { self.lanes } else { self.stride };
-        let parts = match self.from {
+    fn on<V: Numbers<One = T>>(self) {
+        let By(run, _) = self;
+        let inner = run.inner();
+        let parts = match run.from {
             From::Parts(parts) => parts,
-            _ => [self.x[0].as_ptr(), self.x[1].as_ptr()],
+            _ => [run.x[0].as_ptr(), run.x[1].as_ptr()],
         };
         let x = Apart { parts, step: inner };
-        let [re, im] = self.room;
+        let [re, im] = run.room;
         let room = Apart { parts: [re.as_mut_ptr(), im.as_mut_ptr()], step: inner };
-        let (pass, rows) = (self.pass, self.stride / inner);
+        let (pass, rows) = (run.pass, run.stride / inner);
         // SAFETY: the parts are long enough, as has been asserted, and the caller of the transform promises the rest.
         unsafe {
-            match (self.from, self.to) {
-                (From::Tensor(from), _) if self.stride == 1 => neighbours::<T, V, B, R>(pass, from, room),
-                _ if self.stride == 1 => neighbours::<T, V, B, R>(pass, x, room),
+            match (run.from, run.to) {
+                (From::Tensor(from), _) if run.stride == 1 => neighbours::<T, V, B, R>(pass, from, room),
+                _ if run.stride == 1 => neighbours::<T, V, B, R>(pass, x, room),
                 (From::Tensor(from), _) => each::<T, V, B, R>(pass, from, room, rows, inner),
                 (_, Some(to)) => {
                     // Rows of one line lie one behind the other.
-                    let step = if self.lanes == 1 { to.step * inner as isize } else { to.step };
+                    let step = if run.lanes == 1 { to.step * inner as isize } else { to.step };
                     each::<T, V, B, R>(pass, x, Woven { step, ..to }, rows, inner)
                 }
                 _ => each::<T, V, B, R>(pass, x, room, rows, inner),
             }
         }
     }
+}
 
+impl<T: Number> Run<'_, T> {
     /// The pass of any radix, by the definition.
     #[inline(always)]
     fn any(self) {
@@ -266,11 +285,10 @@ unsafe fn taken<T, V: Numbers<One = T>, const R: usize>(
     row: usize,
     lane: usize,
 ) -> [Group<V>; R] {
-    // No function of the standard library, which would have to be inlined to be compiled for these vectors.
     let mut all = [[V::of(0.0); 2]; R];
-    for (k, x) in all.iter_mut().enumerate() {
+    for k in 0..R {
         // SAFETY: by the caller.
-        *x = unsafe { from.get(row + k * apart, lane) };
+        all[k] = unsafe { from.get(row + k * apart, lane) };
     }
     all
 }
@@ -287,11 +305,10 @@ unsafe fn neighbours<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: u
 ) {
     // SAFETY: by the caller.
     unsafe {
-        match pass.rest {
-            rest if rest >= V::COUNT => neighbours_by::<T, V, B, R>(pass, from, to),
-            rest if rest >= V::Half::COUNT => neighbours_by::<T, V::Half, B, R>(pass, from, to),
-            4.. => neighbours_by::<T, Few<T, 4>, B, R>(pass, from, to),
-            _ => neighbours_by::<T, Few<T, 1>, B, R>(pass, from, to),
+        if V::SHORTEST && pass.rest < V::COUNT {
+            neighbours_by::<T, Single<T>, B, R>(pass, from, to)
+        } else {
+            neighbours_by::<T, V, B, R>(pass, from, to)
         }
     }
 }
@@ -313,27 +330,32 @@ unsafe fn neighbours_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R
         // SAFETY: by the caller; there are as many factors.
         unsafe {
             let mut made = B::of::<V>(taken(from, rest, p, 0));
-            for (j, made) in made.iter_mut().enumerate().skip(1) {
+            for j in 1..R {
                 let at = (j - 1) * rest + p;
                 let [re, im] = &pass.factors;
-                let turned = turn(*made, [V::load(re.as_ptr().add(at)), V::load(im.as_ptr().add(at))]);
+                let turned = turn(made[j], [V::load(re.as_ptr().add(at)), V::load(im.as_ptr().add(at))]);
                 // As in the other passes, nothing is multiplied by 1, which would change what is not finite.
-                *made = if p == 0 { [made[0].before(turned[0]), made[1].before(turned[1])] } else { turned };
+                made[j] = if p == 0 {
+                    [made[j][0].before(turned[0]), made[j][1].before(turned[1])]
+                } else {
+                    turned
+                };
             }
             if R.is_power_of_two() {
-                for (i, made) in by_turns(made).into_iter().enumerate() {
-                    to.put(p * R + i * V::COUNT, 0, made);
+                let made = by_turns(made);
+                for i in 0..R {
+                    to.put(p * R + i * V::COUNT, 0, made[i]);
                 }
                 continue;
             }
-            for (part, to) in to.parts.into_iter().enumerate() {
+            for part in 0..2 {
                 let mut rows = [[T::of(0.0); MOST_LANES]; R];
-                for (row, made) in rows.iter_mut().zip(made) {
-                    made[part].store(row.as_mut_ptr());
+                for j in 0..R {
+                    made[j][part].store(rows[j].as_mut_ptr());
                 }
                 for i in 0..V::COUNT {
-                    for (j, row) in rows.iter().enumerate() {
-                        *to.add((p + i) * R + j) = row[i];
+                    for j in 0..R {
+                        *to.parts[part].add((p + i) * R + j) = rows[j][i];
                     }
                 }
             }
@@ -355,11 +377,10 @@ unsafe fn each<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
 ) {
     // SAFETY: by the caller.
     unsafe {
-        match inner {
-            _ if inner >= V::COUNT => each_by::<T, V, B, R>(pass, from, to, rows, inner),
-            _ if inner >= V::Half::COUNT => each_by::<T, V::Half, B, R>(pass, from, to, rows, inner),
-            4.. => each_by::<T, Few<T, 4>, B, R>(pass, from, to, rows, inner),
-            _ => each_by::<T, Few<T, 1>, B, R>(pass, from, to, rows, inner),
+        if V::SHORTEST && inner < V::COUNT {
+            each_by::<T, Single<T>, B, R>(pass, from, to, rows, inner)
+        } else {
+            each_by::<T, V, B, R>(pass, from, to, rows, inner)
         }
     }
 }
@@ -387,12 +408,12 @@ unsafe fn each_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usiz
                 unsafe {
                     let mut made = B::of::<V>(taken(from, rest * rows, p * rows + row, q));
                     if p > 0 {
-                        for (made, &factors) in made.iter_mut().zip(&factors).skip(1) {
-                            *made = turn(*made, factors);
+                        for j in 1..R {
+                            made[j] = turn(made[j], factors[j]);
                         }
                     }
-                    for (j, made) in made.into_iter().enumerate() {
-                        to.put((R * p + j) * rows + row, q, made);
+                    for j in 0..R {
+                        to.put((R * p + j) * rows + row, q, made[j]);
                     }
                 }
             }

@@ -122,7 +122,6 @@ impl Lanes for F64x4 {
 }
 
 impl Paired for F32x8 {
-    type Half = F32x8;
     methods! {
         fn weave(self: Self, y: Self) -> (Self, Self) = {
             let (low, high) = (_mm256_unpacklo_ps(self.0, y.0), _mm256_unpackhi_ps(self.0, y.0));
@@ -137,7 +136,6 @@ impl Paired for F32x8 {
 }
 
 impl Paired for F64x4 {
-    type Half = F64x4;
     methods! {
         fn weave(self: Self, y: Self) -> (Self, Self) = {
             let (low, high) = (_mm256_unpacklo_pd(self.0, y.0), _mm256_unpackhi_pd(self.0, y.0));

@@ -147,7 +147,6 @@ macro_rules! chosen {
 }
 
 impl Paired for F32x16 {
-    type Half = super::avx2::F32x8;
     methods! {
         fn weave(self: Self, y: Self) -> (Self, Self) = (
             chosen!(_mm512_permutex2var_ps _mm512_setr_epi32 self, y, 0 16 1 17 2 18 3 19 4 20 5 21 6 22 7 23),
@@ -161,7 +160,6 @@ impl Paired for F32x16 {
 }
 
 impl Paired for F64x8 {
-    type Half = super::avx2::F64x4;
     methods! {
         fn weave(self: Self, y: Self) -> (Self, Self) = (
             chosen!(_mm512_permutex2var_pd _mm512_setr_epi64 self, y, 0 8 1 9 2 10 3 11),

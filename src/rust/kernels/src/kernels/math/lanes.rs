@@ -205,8 +205,6 @@ pub(in crate::kernels) trait Wide: Doubles {
 
 /// A vector whose lanes can change places with those of another one.
 pub(in crate::kernels) trait Paired: Lanes {
-    /// Half as many lanes, or as many where there is no vector of these.
-    type Half: Paired<Scalar = Self::Scalar>;
     /// The lanes of both by turns: the first half of that, the second half.
     fn weave(self, y: Self) -> (Self, Self);
     /// Of the lanes of both, one after the other, those with even numbers, and those with odd ones: what undoes

@@ -105,7 +105,6 @@ impl Lanes for F64x2 {
 }
 
 impl Paired for F32x4 {
-    type Half = F32x4;
     methods! {
         fn weave(self: Self, y: Self) -> (Self, Self) = (Self(vzip1q_f32(self.0, y.0)), Self(vzip2q_f32(self.0, y.0)));
         fn unweave(self: Self, y: Self) -> (Self, Self) = (Self(vuzp1q_f32(self.0, y.0)), Self(vuzp2q_f32(self.0, y.0)));
@@ -113,7 +112,6 @@ impl Paired for F32x4 {
 }
 
 impl Paired for F64x2 {
-    type Half = F64x2;
     methods! {
         fn weave(self: Self, y: Self) -> (Self, Self) = (Self(vzip1q_f64(self.0, y.0)), Self(vzip2q_f64(self.0, y.0)));
         fn unweave(self: Self, y: Self) -> (Self, Self) = (Self(vuzp1q_f64(self.0, y.0)), Self(vuzp2q_f64(self.0, y.0)));

@@ -348,7 +348,6 @@ lanes! { F32x4, 4, f32, u32, false, fused32 }
 lanes! { F64x2, 2, f64, u64, true, fused64, horner64, polynomial64 }
 
 impl Paired for F32x4 {
-    type Half = F32x4;
     #[inline(always)]
     fn weave(self, y: Self) -> (Self, Self) {
         let ([a, b, c, d], [x, y, z, w]) = (self.0, y.0);
@@ -362,7 +361,6 @@ impl Paired for F32x4 {
 }
 
 impl Paired for F64x2 {
-    type Half = F64x2;
     #[inline(always)]
     fn weave(self, y: Self) -> (Self, Self) {
         let ([a, b], [x, y]) = (self.0, y.0);

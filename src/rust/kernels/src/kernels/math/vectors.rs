@@ -15,9 +15,34 @@ pub(in crate::kernels) trait Vectored {
 /// Runs a loop at the level of this processor.
 #[inline]
 pub(in crate::kernels) fn vectored<V: Vectored>(work: V) -> V::Made {
-    match Level::current() {
+    vectored_at(Level::current(), work)
+}
+
+/// Bytes of the shortest vectors of all levels.
+pub(in crate::kernels) const SHORTEST: usize = 16;
+
+/// As [`vectored`], on vectors of at most so many bytes, or the shortest: at a lower level if need be.
+#[inline]
+pub(in crate::kernels) fn vectored_within<V: Vectored>(bytes: usize, work: V) -> V::Made {
+    #[cfg(target_arch = "x86_64")]
+    let level = match Level::current() {
+        Level::Portable => Level::Portable,
+        _ if bytes < std::mem::size_of::<super::avx2::F64x4>() => Level::Portable,
+        #[cfg(has_avx512)]
+        Level::Avx512 if bytes < std::mem::size_of::<super::avx512::F64x8>() => Level::Avx2,
+        level => level,
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let level = Level::current();
+    vectored_at(level, work)
+}
+
+/// Runs a loop at a level that the processor has.
+#[inline]
+fn vectored_at<V: Vectored>(level: Level, work: V) -> V::Made {
+    match level {
         Level::Portable => work.run::<portable::F32x4, portable::F64x2>(),
-        // SAFETY: the current level is one that the processor has.
+        // SAFETY: by the callers.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { at_avx2(work) },
         #[cfg(all(target_arch = "x86_64", has_avx512))]
