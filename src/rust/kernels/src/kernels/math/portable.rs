@@ -11,33 +11,11 @@ pub(super) struct F32x4([f32; 4]);
 #[derive(Clone, Copy)]
 pub(super) struct F64x2([f64; 2]);
 
-/// A mask: all bits of a lane, or none. The compiler vectorises these, and not booleans.
+/// Masks: all bits of a lane, or none. The compiler vectorises these, and not booleans.
 #[derive(Clone, Copy)]
-pub(super) struct Mask<B, const N: usize>([B; N]);
-
-impl<B: Copy + BitAnd<Output = B>, const N: usize> BitAnd for Mask<B, N> {
-    type Output = Self;
-    #[inline(always)]
-    fn bitand(self, y: Self) -> Self {
-        Mask(std::array::from_fn(|i| self.0[i] & y.0[i]))
-    }
-}
-
-impl<B: Copy + BitOr<Output = B>, const N: usize> BitOr for Mask<B, N> {
-    type Output = Self;
-    #[inline(always)]
-    fn bitor(self, y: Self) -> Self {
-        Mask(std::array::from_fn(|i| self.0[i] | y.0[i]))
-    }
-}
-
-impl<B: Copy + Not<Output = B>, const N: usize> Not for Mask<B, N> {
-    type Output = Self;
-    #[inline(always)]
-    fn not(self) -> Self {
-        Mask(self.0.map(|x| !x))
-    }
-}
+pub(super) struct Mask32x4([u32; 4]);
+#[derive(Clone, Copy)]
+pub(super) struct Mask64x2([u64; 2]);
 
 /// Whether `f32::mul_add` and `f64::mul_add` are one instruction; elsewhere they are a function of the
 /// system's library, which is slow, and on some systems wrong (`libm::fma` is slow).
@@ -200,21 +178,57 @@ fn either64<const N: usize>(x: [f64; N], y: [f64; N], z: [f64; N]) -> [f64; N] {
     }
 }
 
-/// All methods of a vector type, element by element.
+/// An array of what an expression is at each index.
+macro_rules! written {
+    ([$($at:literal)+], $i:ident => $element:expr) => {
+        [$({
+            const $i: usize = $at;
+            $element
+        }),+]
+    };
+    (any [$($at:literal)+], $array:expr) => {
+        0 $(| $array[$at])+
+    };
+}
+
+/// All methods of a vector type and its masks, element by element. Each element is written out: functions of arrays
+/// are loops that the compiler would have to unroll wherever there is an operation.
 macro_rules! lanes {
-    ($vector:ident, $n:literal, $scalar:ident, $bits:ident, $double:literal, $fused:ident $(, $horner:ident, $polynomial:ident)?) => {
+    ($vector:ident, $mask:ident, $n:literal, $i:tt, $scalar:ident, $bits:ident, $double:literal, $fused:ident
+     $(, $horner:ident, $polynomial:ident)?) => {
         impl $vector {
             #[inline(always)]
             fn zip(self, y: Self, f: impl Fn($scalar, $scalar) -> $scalar) -> Self {
-                Self(std::array::from_fn(|i| f(self.0[i], y.0[i])))
+                Self(written!($i, I => f(self.0[I], y.0[I])))
             }
             #[inline(always)]
             fn zip_bits(self, y: Self, f: impl Fn($bits, $bits) -> $bits) -> Self {
                 self.zip(y, |x, y| $scalar::from_bits(f(x.to_bits(), y.to_bits())))
             }
             #[inline(always)]
-            fn test(self, y: Self, f: impl Fn($scalar, $scalar) -> bool) -> Mask<$bits, $n> {
-                Mask(std::array::from_fn(|i| if f(self.0[i], y.0[i]) { $bits::MAX } else { 0 }))
+            fn test(self, y: Self, f: impl Fn($scalar, $scalar) -> bool) -> $mask {
+                $mask(written!($i, I => if f(self.0[I], y.0[I]) { $bits::MAX } else { 0 }))
+            }
+        }
+        impl BitAnd for $mask {
+            type Output = Self;
+            #[inline(always)]
+            fn bitand(self, y: Self) -> Self {
+                Self(written!($i, I => self.0[I] & y.0[I]))
+            }
+        }
+        impl BitOr for $mask {
+            type Output = Self;
+            #[inline(always)]
+            fn bitor(self, y: Self) -> Self {
+                Self(written!($i, I => self.0[I] | y.0[I]))
+            }
+        }
+        impl Not for $mask {
+            type Output = Self;
+            #[inline(always)]
+            fn not(self) -> Self {
+                Self(written!($i, I => !self.0[I]))
             }
         }
         impl Add for $vector {
@@ -247,7 +261,7 @@ macro_rules! lanes {
         }
         impl Lanes for $vector {
             type Scalar = $scalar;
-            type Mask = Mask<$bits, $n>;
+            type Mask = $mask;
             const LANES: usize = $n;
             const DOUBLE: bool = $double;
             #[inline(always)]
@@ -260,7 +274,7 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn load(x: &[$scalar]) -> Self {
-                Self(std::array::from_fn(|i| x[i]))
+                Self(written!($i, I => x[I]))
             }
             #[inline(always)]
             fn store(self, out: &mut [$scalar]) {
@@ -272,7 +286,7 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn neg_mul_add(self, y: Self, z: Self) -> Self {
-                Self($fused(self.0.map(|x| -x), y.0, z.0))
+                Self($fused(written!($i, I => -self.0[I]), y.0, z.0))
             }
             $(
                 #[inline(always)]
@@ -286,28 +300,28 @@ macro_rules! lanes {
             )?
             #[inline(always)]
             fn sqrt(self) -> Self {
-                Self(self.0.map($scalar::sqrt))
+                Self(written!($i, I => self.0[I].sqrt()))
             }
             #[inline(always)]
-            fn lt(self, y: Self) -> Mask<$bits, $n> {
+            fn lt(self, y: Self) -> $mask {
                 self.test(y, |x, y| x < y)
             }
             #[inline(always)]
-            fn le(self, y: Self) -> Mask<$bits, $n> {
+            fn le(self, y: Self) -> $mask {
                 self.test(y, |x, y| x <= y)
             }
             #[inline(always)]
-            fn same(self, y: Self) -> Mask<$bits, $n> {
+            fn same(self, y: Self) -> $mask {
                 self.test(y, |x, y| x == y)
             }
             #[inline(always)]
-            fn select(mask: Mask<$bits, $n>, x: Self, y: Self) -> Self {
+            fn select(mask: $mask, x: Self, y: Self) -> Self {
                 let pick = |i: usize| (x.0[i].to_bits() & mask.0[i]) | (y.0[i].to_bits() & !mask.0[i]);
-                Self(std::array::from_fn(|i| $scalar::from_bits(pick(i))))
+                Self(written!($i, I => $scalar::from_bits(pick(I))))
             }
             #[inline(always)]
-            fn any(mask: Mask<$bits, $n>) -> bool {
-                mask.0.iter().fold(0, |any, bits| any | bits) != 0
+            fn any(mask: $mask) -> bool {
+                written!(any $i, mask.0) != 0
             }
             #[inline(always)]
             fn and(self, y: Self) -> Self {
@@ -344,8 +358,8 @@ macro_rules! lanes {
         }
     };
 }
-lanes! { F32x4, 4, f32, u32, false, fused32 }
-lanes! { F64x2, 2, f64, u64, true, fused64, horner64, polynomial64 }
+lanes! { F32x4, Mask32x4, 4, [0 1 2 3], f32, u32, false, fused32 }
+lanes! { F64x2, Mask64x2, 2, [0 1], f64, u64, true, fused64, horner64, polynomial64 }
 
 impl Paired for F32x4 {
     #[inline(always)]
@@ -375,11 +389,12 @@ impl Paired for F64x2 {
 impl Wide for F64x2 {
     #[inline(always)]
     fn of_singles(x: &[f32]) -> Self {
-        Self([x[0], x[1]].map(f64::from))
+        Self([f64::from(x[0]), f64::from(x[1])])
     }
     #[inline(always)]
     fn totals(x: &[Self]) -> Self {
-        Self([x[0], x[1]].map(|Self([a, b])| a + b))
+        let sum = |Self([a, b]): Self| a + b;
+        Self([sum(x[0]), sum(x[1])])
     }
 }
 
@@ -389,12 +404,12 @@ impl Singles for F32x4 {
     const TOGETHER: bool = false;
     #[inline(always)]
     fn widen(self) -> (F64x2, F64x2) {
-        let [a, b, c, d] = self.0.map(f64::from);
-        (F64x2([a, b]), F64x2([c, d]))
+        let [a, b, c, d] = self.0;
+        (F64x2([f64::from(a), f64::from(b)]), F64x2([f64::from(c), f64::from(d)]))
     }
     #[inline(always)]
     fn narrow(F64x2([a, b]): F64x2, F64x2([c, d]): F64x2) -> Self {
-        Self([a, b, c, d].map(|x| x as f32))
+        Self([a as f32, b as f32, c as f32, d as f32])
     }
 }
 
