@@ -32,6 +32,9 @@ const MAX_LINES: usize = 600;
 /// Folders with sources, from the root of the repository.
 const FOLDERS: &[&str] = &["src", "R", "tests", "tools", "bench", "inst", ".ci"];
 
+/// Folders of crates, in that of Rust.
+const MANIFESTS: [&str; 4] = ["", "src/", "core/", "kernels/"];
+
 /// Endings of sources.
 const SOURCES: &[&str] = &["rs", "R", "c", "h", "sh", "py"];
 
@@ -553,8 +556,8 @@ fn read(name: &str) -> String {
 #[test]
 fn the_version_is_the_same_everywhere() {
     let version = between("DESCRIPTION", "\nVersion: ", "\n");
-    for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml", "src/rust/kernels/Cargo.toml"] {
-        assert_eq!(between(crate_, "\nversion = \"", "\""), version, "{crate_}");
+    for crate_ in MANIFESTS.map(|folder| format!("src/rust/{folder}Cargo.toml")) {
+        assert_eq!(between(&crate_, "\nversion = \"", "\""), version, "{crate_}");
     }
     for paper in ["README.md", "vignettes/anvil.Rmd", "vignettes/installation.Rmd"] {
         let text = read(paper);
@@ -573,10 +576,10 @@ fn the_version_is_the_same_everywhere() {
 #[test]
 fn the_oldest_compiler_is_the_same_everywhere() {
     let oldest = between("DESCRIPTION", "rustc (>= ", ")");
-    for crate_ in ["src/rust/Cargo.toml", "src/rust/core/Cargo.toml", "src/rust/kernels/Cargo.toml"] {
-        assert_eq!(between(crate_, "\nrust-version = \"", "\""), oldest, "{crate_}");
+    for crate_ in MANIFESTS.map(|folder| format!("src/rust/{folder}Cargo.toml")) {
+        assert_eq!(between(&crate_, "\nrust-version = \"", "\""), oldest, "{crate_}");
         // `make lint` refuses what is newer in the standard library.
-        assert!(read(crate_).contains("\nincompatible_msrv = \"deny\"\n"), "{crate_} without the lint");
+        assert!(read(&crate_).contains("\nincompatible_msrv = \"deny\"\n"), "{crate_} without the lint");
     }
     assert_eq!(between("README.md", "cargo and rustc (", " or newer)"), oldest);
 }
