@@ -293,6 +293,9 @@ unsafe fn taken<T, V: Numbers<One = T>, const R: usize>(
     all
 }
 
+/// Elements of which the first pass of one line makes no vectors, however short: it would make most of them twice.
+const FEW: usize = 4;
+
 /// The first pass of one line: elements side by side are computed together, and the outputs of each lie side by side.
 ///
 /// # Safety
@@ -305,7 +308,7 @@ unsafe fn neighbours<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: u
 ) {
     // SAFETY: by the caller.
     unsafe {
-        if V::SHORTEST && pass.rest < V::COUNT {
+        if V::SHORTEST && pass.rest < FEW {
             neighbours_by::<T, Single<T>, B, R>(pass, from, to)
         } else {
             neighbours_by::<T, V, B, R>(pass, from, to)
