@@ -94,7 +94,7 @@ as.array.AnvilValue <- function(x, ...) {
 #' @rdname as_array
 #' @export
 as.matrix.AnvilValue <- function(x, ...) {
-  check_dots(...)
+  check_dots(..., .known = "rownames.force")
   if (!is.null(attr(x, "Size"))) return(matrix_of_distances(x))
   if (is_selection(x) && is.matrix(x)) return(x)
   if (is_traced(x) && ndims(x) <= 2L) {

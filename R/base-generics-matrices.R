@@ -72,6 +72,10 @@ eigen.AnvilValue <- function(x, symmetric = NULL, only.values = FALSE, ...) {
 #' @method qr AnvilValue
 #' @export
 qr.AnvilValue <- function(x, ...) {
+  # Functions of packages see R's own qr.coef() and its like, and the parts that R's factorisation has.
+  if (!is_traced(x) && identical(get("qr.coef", parent.frame(), mode = "function"), base::qr.coef)) {
+    return(base::qr(as_array(x), ...))
+  }
   check_dots(..., .known = c("tol", "LAPACK"))
   if (ndims(x) < 2L) x <- nv_reshape(x, c(length(x), 1L))
   if (ndims(x) != 2L) abort_arg("x", "a matrix or a vector", shown_shape(x))
