@@ -83,6 +83,18 @@ qr.AnvilValue <- function(x, ...) {
   structure(c(nv_qr(x), list(rank = rank, pivot = seq_len(ncol(x)), x = x)), class = c("AnvilQr", "qr"))
 }
 
+# R's factorisation has its numbers in a form of its own, where this one would have none.
+#' @export
+`$.AnvilQr` <- function(x, name) {
+  if (!name %in% c("qr", "qraux")) return(.subset2(x, name))
+  hint <- paste(
+    "Its upper triangle is `qr.R(f)`, and `ncol(qr.R(f))` its number of columns; of R's matrix,",
+    "`qr(as_array(x))`, it is there."
+  )
+  parts <- "`q`, `r`, `rank`, `pivot` or `x` of what `qr()` gives for a tensor"
+  abort_arg("name", parts, paste0("`", name, "`"), hint)
+}
+
 #' @export qr.Q
 qr.Q <- function(qr, complete = FALSE, Dvec) UseMethod("qr.Q", among(qr))
 
