@@ -94,7 +94,8 @@ as.array.AnvilValue <- function(x, ...) {
 #' @rdname as_array
 #' @export
 as.matrix.AnvilValue <- function(x, ...) {
-  check_dots(...)
+  # Code that says more than R reads, such as `as.matrix(x, ncol = 1)`, is as good as any.
+  check_dots(..., .known = c("rownames.force", "nrow", "ncol", "drop"))
   if (!is.null(attr(x, "Size"))) return(matrix_of_distances(x))
   if (is_selection(x) && is.matrix(x)) return(x)
   if (is_traced(x) && ndims(x) <= 2L) {

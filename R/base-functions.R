@@ -39,7 +39,9 @@
 #' A generic has the arguments, the defaults and the meaning of R's function, and dispatches on any argument
 #' that can hold a tensor: `pmax(0, x)`, `outer(1:3, x)`, `sweep(matrix, 2, x)`. Everything else goes to R's
 #' own function, which gives what it gives without anvil, its errors too; it costs a microsecond or two.
-#' Packages see R's own functions. S4 objects reach the methods of their package, and the generics of Matrix
+#' Packages see R's own functions. To them a tensor is an R array also if it has one axis: where one says that
+#' an argument must be a vector, give it `as.vector(x)`. `qr(x)` gives R's own factorisation to what sees R's
+#' own `qr.coef()`. S4 objects reach the methods of their package, and the generics of Matrix
 #' take tensors, in whichever order both are attached.
 #'
 #' `system.file("catalogue", "base-functions.tsv", package = "anvil")` is a table of all these functions: how
@@ -60,6 +62,8 @@
 #' * In a trace `eigen()` takes `symmetric = TRUE` alone, and `tabulate()` needs `nbins`. Outside of one these
 #'   give what R gives.
 #' * `mean(x, trim = 0.1)` is NaN if an element is, and takes neither `axes` nor `na.rm = TRUE`.
+#' * `dim(x)` of a tensor of one axis is its length, but NULL to a function that asks `is.null(dim(x))`, or so
+#'   for `nrow(x)` or `ncol(x)`, since that asks whether `x` is a vector.
 #' * A singular matrix gives values that are not finite, where R stops.
 #'
 #' @section R values:
@@ -68,7 +72,8 @@
 #' tapply aggregate array matrix union paste sprintf cat as.vector rle kappa rcond dist lm glm optim uniroot
 #' integrate spline density` and so on. A dtype that R has no vectors of is seen as R's wider one: `f32` as
 #' doubles, `i8` as integers, `i64` as doubles, which hold 53 bits. In a traced function many of these take
-#' traced values, see [masked-functions].
+#' traced values, see [masked-functions]. To `is.vector()`, a generic of anvil, a tensor of one axis is a
+#' vector, and to `colnames()` its names are no names of columns.
 #'
 #' Primitive functions dispatch on their first argument: `c(x, 1)` and `sum(x, 1)` are tensors, `c(1, x)` and
 #' `sum(1, x)` R values. In a traced function they are traced values, see [masked-functions].
@@ -131,10 +136,10 @@
 #' sapply(x, function(v) v + 1)
 #' jit(function(x) diff(rep(x, each = 2)))(x)
 #' @aliases rowSums colSums rowMeans colMeans outer %o% diag sweep marginSums margin.table proportions
-#'   prop.table append embed toeplitz det solve svd eigen qr.Q qr.R qr.X qr.coef qr.fitted qr.resid
-#'   qr.qty qr.qy qr.solve backsolve forwardsolve chol2inv norm fft mvfft convolve pmax pmin
-#'   ifelse atan2 beta lbeta choose lchoose besselI besselK besselJ besselY psigamma bitwAnd bitwOr
-#'   bitwXor bitwNot bitwShiftL bitwShiftR complex var sd cov cor cov2cor IQR fivenum weighted.mean
+#'   prop.table append is.vector colnames embed toeplitz det solve svd eigen qr.Q qr.R qr.X qr.coef
+#'   qr.fitted qr.resid qr.qty qr.qy qr.solve backsolve forwardsolve chol2inv norm fft mvfft convolve pmax
+#'   pmin ifelse atan2 beta lbeta choose lchoose besselI besselK besselJ besselY psigamma bitwAnd
+#'   bitwOr bitwXor bitwNot bitwShiftL bitwShiftR complex var sd cov cor cov2cor IQR fivenum weighted.mean
 #'   mahalanobis order rank which.max which.min rle tabulate findInterval approx unsplit I
 #' @name base-functions
 NULL
@@ -358,7 +363,7 @@ are_repeated <- function(x, from_last) {
 }
 
 #' @export
-isSymmetric.AnvilValue <- on_array(isSymmetric, "matrix")
+isSymmetric.AnvilValue <- on_array(isSymmetric, "matrix", c("check.attributes", "check.names", "countEQ"))
 
 #' @export
 subset.AnvilValue <- on_array(subset, c("default", "matrix"))

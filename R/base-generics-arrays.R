@@ -42,6 +42,32 @@ colMeans.AnvilValue <- function(x, na.rm = FALSE, dims = 1L) {
   nv_mean(x, leading_axes(x, dims), na_rm = na.rm)
 }
 
+#' @export is.vector
+is.vector <- function(x, mode = "any") UseMethod("is.vector", among(x))
+
+# R's own sees attributes, of which a vector has none but names. What code asks with it is whether there are
+# rows and columns, and a factor is none.
+#' @method is.vector AnvilValue
+#' @export
+is.vector.AnvilValue <- function(x, mode = "any") {
+  ndims(x) < 2L && is.null(levels(x)) && is_of_mode(x, mode)
+}
+
+# Whether the R vector of these elements is of a mode, or of a type, as is.vector() asks.
+is_of_mode <- function(x, mode) {
+  mode %in% c("any", base::mode(x), typeof(x)) || mode == "double" && is_float(dtype(x))
+}
+
+#' @export colnames
+colnames <- function(x, do.NULL = TRUE, prefix = "col") UseMethod("colnames", among(x))
+
+# R's own subscripts `dimnames()`, of which a vector with names has one element.
+#' @method colnames AnvilValue
+#' @export
+colnames.AnvilValue <- function(x, do.NULL = TRUE, prefix = "col") {
+  if (ndims(x) == 1L && isTRUE(do.NULL)) NULL else base::colnames(x, do.NULL, prefix)
+}
+
 # The axes that are rows, the first `dims`, and those that are columns.
 leading_axes <- function(x, dims) seq_len(checked_dims(x, dims))
 trailing_axes <- function(x, dims) seq.int(checked_dims(x, dims) + 1L, length(dim(x)))

@@ -72,11 +72,27 @@ eigen.AnvilValue <- function(x, symmetric = NULL, only.values = FALSE, ...) {
 #' @method qr AnvilValue
 #' @export
 qr.AnvilValue <- function(x, ...) {
+  # Functions of packages see R's own qr.coef() and its like, and the parts that R's factorisation has.
+  if (!is_traced(x) && identical(get("qr.coef", parent.frame(), mode = "function"), base::qr.coef)) {
+    return(base::qr(as_array(x), ...))
+  }
   check_dots(..., .known = c("tol", "LAPACK"))
   if (ndims(x) < 2L) x <- nv_reshape(x, c(length(x), 1L))
   if (ndims(x) != 2L) abort_arg("x", "a matrix or a vector", shown_shape(x))
   rank <- if (is_traced(x)) nv_rank(x) else by_base(base::qr(as_array(x))$rank)
   structure(c(nv_qr(x), list(rank = rank, pivot = seq_len(ncol(x)), x = x)), class = c("AnvilQr", "qr"))
+}
+
+# R's factorisation has its numbers in a form of its own, where this one would have none.
+#' @export
+`$.AnvilQr` <- function(x, name) {
+  if (!name %in% c("qr", "qraux")) return(.subset2(x, name))
+  hint <- paste(
+    "Its upper triangle is `qr.R(f)`, and `ncol(qr.R(f))` its number of columns; of R's matrix,",
+    "`qr(as_array(x))`, it is there."
+  )
+  parts <- "`q`, `r`, `rank`, `pivot` or `x` of what `qr()` gives for a tensor"
+  abort_arg("name", parts, paste0("`", name, "`"), hint)
 }
 
 #' @export qr.Q

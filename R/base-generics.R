@@ -65,7 +65,7 @@ s4_stand_in <- structure(list(), class = "AnvilS4")
 base_generics <- list(
   base = c(
     "rowSums", "colSums", "rowMeans", "colMeans", "outer", "%o%", "diag", "sweep", "append",
-    "proportions", "prop.table", "marginSums", "margin.table", "pmax", "pmin",
+    "is.vector", "colnames", "proportions", "prop.table", "marginSums", "margin.table", "pmax", "pmin",
     "ifelse", "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY",
     "psigamma", "bitwAnd", "bitwOr", "bitwXor", "bitwNot", "bitwShiftL", "bitwShiftR", "complex", "order",
     "rank", "which.max", "which.min", "rle", "tabulate", "findInterval", "unsplit", "det", "svd", "eigen",

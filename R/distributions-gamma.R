@@ -55,9 +55,11 @@ distribution("chisq",
   degenerate = function(df) list(df == 0, 0)
 )
 
+is_noncentral <- function(ncp) !is.null(ncp) && (!is_numeric(ncp) || !identical(as.double(ncp), 0))
+
 # There are no formulas here for distributions that are not central.
 central <- function(df, ncp, given) {
-  if (given && !is.null(ncp) && (!is_numeric(ncp) || !identical(as.double(ncp), 0))) {
+  if (given && is_noncentral(ncp)) {
     abort_arg("ncp", "left out", describe(ncp), "Only the central distribution is available for tensors.")
   }
   df

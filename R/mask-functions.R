@@ -223,10 +223,7 @@ mask_base <- list(
   is.factor = function(x) (is_traced(x) || is_selection(x)) && !is.null(levels(x)) || is.factor(x),
 
   is.vector = function(x, mode = "any") {
-    if (is_selection(x)) return(!is.array(x) && mode %in% c("any", mode(x), typeof(x)))
-    if (!is_traced(x)) return(is.vector(x, mode))
-    is_mode <- mode %in% c("any", mode(x), typeof(x)) || mode == "double" && is_float(dtype(x))
-    ndims(x) < 2L && is.null(levels(x)) && is_mode
+    if (is_selection(x)) !is.array(x) && is_of_mode(x, mode) else is.vector(x, mode)
   },
 
   append = function(x, values, after = length(x)) {

@@ -108,7 +108,8 @@
 #' `sapply()`, is given it. So is one that `get()` or `match.fun()` takes by its name, and one of which
 #' `Vectorize()` or `Negate()` made another outside of the traced function. Functions of links and families,
 #' such as `binomial()$linkinv`, take traced values where `glm()` does. `stats::filter()` is what `filter()`
-#' is, and `stats::sd()` anvil's `sd()`.
+#' is, and `stats::sd()` anvil's `sd()`; so is a function of R's under another name, such as `spread` after
+#' `spread <- stats::mad`, or in a list, as `lapply(list(stats::mad, stats::sd), function(f) f(x))`.
 #' Functions of other packages see base R's functions: where they read a traced value, it is an error of
 #' class `anvil_error_concrete`, which names the function. A function of
 #' these names that is the user's own is never masked. A variable of the name hides no function in R, and
@@ -153,7 +154,10 @@ mask_functions <- with_users_methods(c(
 # user's function. Any other function as it is. `masks` are those that there are, one for each enclosure.
 masked <- function(f, masks = new_masks(f)) {
   home <- environment(f)
-  if (!is_masked_kind(f, masks)) return(if (is_wrapper(f)) masked_wrapper(f, masks) else interpolating(f))
+  if (!is_masked_kind(f, masks)) {
+    if (is_wrapper(f)) return(masked_wrapper(f, masks))
+    return(in_place_of(f) %||% interpolating(f))
+  }
   if (!is.null(masks_of(home))) return(f)
   seen <- seen_from(home)
   mask <- mask_of(home, masks, variables_in(f, seen), seen)
@@ -275,6 +279,32 @@ mask_of <- function(home, masks, variables, seen) {
   mask
 }
 
+# What a program has in the place of a function of R's that has another name here, as `test <- stats::t.test`,
+# or none, as an element of a list; NULL for any other function. Primitive functions are what they are to R's
+# code.
+in_place_of <- function(f) {
+  if (typeof(f) != "closure" || !isNamespace(environment(f)) || !is_of_r(environment(f))) return(NULL)
+  known <- closures_of_r()
+  for (i in seq_along(known)) {
+    if (identical(f, known[[i]])) {
+      name <- names(known)[i]
+      return(mask_functions[[name]] %||% get(name, topenv()))
+    }
+  }
+}
+
+# R's functions for which a program has others. They are looked up once in a session.
+closures_of_r <- local({
+  found <- NULL
+  function() {
+    if (is.null(found)) {
+      names <- unique(c(names(mask_functions), unlist(own_generics(), use.names = FALSE)))
+      found <<- Filter(function(f) typeof(f) == "closure", sapply(names, r_function, simplify = FALSE))
+    }
+    found
+  }
+})
+
 # R's own function of a name, of base R, stats, methods or utils.
 r_function <- function(name) {
   get0(name, baseenv(), mode = "function", inherits = FALSE) %||%
@@ -328,7 +358,7 @@ bind_callees <- function(f, mask, masks) {
       is_masked <- if (is_masked_kind(value, masks)) {
         is.null(masks_of(environment(value)))
       } else {
-        is_wrapper(value) || !is.null(interpolation_of(value))
+        is_wrapper(value) || !is.null(interpolation_of(value)) || !is.null(in_place_of(value))
       }
       if (is_masked) bind(name, value)
     }

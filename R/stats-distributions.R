@@ -30,6 +30,14 @@ for (name in names(stats_functions)) {
   # The body of the function of ours, which asks what was left out: a call of it could not.
   method <- saying_what_is_missing(get(paste0("nv_", name)))
   formals(method) <- formals(generic)
+  if ("ncp" %in% names(formals(generic))) {
+    body(method) <- bquote({
+      if (!missing(ncp) && is_noncentral(ncp)) {
+        return(of_elements(.(name), given_in(.(names(formals(generic))), environment())))
+      }
+      .(body(method))
+    })
+  }
   assign(paste0(name, ".AnvilValue"), method)
   if (name != "dmultinom") {
     of_selection <- function() NULL
@@ -41,6 +49,24 @@ for (name in names(stats_functions)) {
   }
 }
 rm(name, generic, held, method, of_selection)
+
+# What R gives for the elements, as a tensor: there are no ops for distributions that are not central.
+of_elements <- function(name, given) {
+  traced <- Filter(is_traced, given)
+  if (length(traced)) {
+    abort(
+      "anvil_error_concrete",
+      paste0(
+        "A traced value has no elements yet: `", name, "()` with `ncp` cannot read them.\n",
+        "i Only the central distribution is available in a program: leave `ncp` out, or call it outside."
+      ),
+      where = paste0(name, "()"), aval = format(traced[[1L]]), line = "", call = user_call()
+    )
+  }
+  of_r <- lapply(given, function(x) if (is_value(x)) as_array(x) else x)
+  out <- by_base(do.call(get(name, asNamespace("stats")), of_r))
+  do.call(nv_promote_to_common, c(list(as_operand(out)), unname(Filter(is_value, given))))[[1L]]
+}
 
 # Called by roxygen2.
 distribution_tags <- function() {
@@ -64,7 +90,8 @@ distribution_tags <- function() {
 #' of traced functions. `rnorm()` and its kin draw from R's own generator and refuse traced values:
 #' [nv_rnorm()] and its kin draw from a state.
 #'
-#' Not available for tensors: parameters of non-centrality, `ncp`.
+#' With a parameter of non-centrality, `ncp`, they give R's values of the elements, as tensors: traced values
+#' have none, and are refused.
 #'
 #' @eval distribution_tags()
 #' @return A tensor, see [nv_dnorm()]; without tensors what the function of stats gives.

@@ -262,10 +262,10 @@ test_that("covariances and correlations are those of R", {
   expect_error(nv_cor(x, nv_tensor(matrix(1i, 5))), class = "anvil_error_dtype", "nv_cor")
   expect_error(nv_cov(x, correction = -1), class = "anvil_error_arg", "correction")
   expect_identical(cov(x), nv_cov(x))
-  # R's own are R values, and refuse traced values.
+  # R's own are R values; in a program they are ours under any name, but for those that only `:::` finds.
   expect_equal(stats::cov(x), cov(a))
   for (f in list(cov = stats::cov, cor = stats::cor, var = stats::var)) {
-    expect_error(jit(function(x) f(x))(x), class = "anvil_error_concrete")
+    expect_equal(as_array(jit(function(x) f(x))(x)), f(a), ignore_attr = TRUE)
   }
   expect_error(jit(function(x) stats:::sd(x))(x), class = "anvil_error_concrete", "nv_sd")
 })

@@ -48,7 +48,6 @@ test_that("what does not fit its dtype is an error where it is used", {
   expect_error(made(1.5, "i64") + 1L, class = "anvil_error_value")
   expect_error(made(c(1, NA), "i64") + 1L, class = "anvil_error_value")
   expect_error(made(-1, "ui64") + 1L, class = "anvil_error_value")
-  expect_error(made(1+2i, "f32") + 1L, class = "anvil_error")
   expect_error(made("a", "f32") + 1L, class = "anvil_error_arg")
   expect_error(made(1, "f33") + 1L, class = "anvil_error_arg")
   expect_error(jit(identity)(made(1.5, "ui32")), class = "anvil_error_value")
@@ -284,6 +283,14 @@ test_that("a boolean tensor is a mask, whose elements are known; a traced one is
   # A mask that is captured is known in a trace, too.
   mask <- nv_tensor(c(TRUE, FALSE, TRUE))
   expect_elements(jit(function(x) x[mask])(nv_tensor(c(3, 1, 2))), c(3, 2), "f32[2]")
+})
+
+test_that("complex numbers that R's C code makes of other numbers are complex numbers", {
+  # As stats::fft() does.
+  for (dtype in setdiff(dtypes, c("c64", "c128"))) {
+    x <- structure(c(1+2i, 3), class = class_of_tensors, dim = 2L, dtype = dtype)
+    expect_elements(x + 1L, c(2+2i, 4), "c128[2]")
+  }
 })
 
 test_that("doubles that R's C code makes of integers are doubles", {

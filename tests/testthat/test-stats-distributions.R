@@ -75,9 +75,29 @@ test_that("a tensor as any argument is enough", {
   expect_identical(phyper(1, s, 3, 2), nv_phyper(1, s, 3, 2))
 })
 
+test_that("distributions that are not central are R's, of the elements", {
+  q <- c(0.5, 1.5, 3)
+  x <- nv_tensor(q, "f64")
+  for (f in list(
+    function(x) pt(x, 4, ncp = 1), function(x) qt(0.3, x, ncp = 1), function(x) dchisq(x, 3, ncp = x),
+    function(x) pchisq(2, 3, x), function(x) pf(x, 2, 5, 1, lower.tail = FALSE),
+    function(x) dbeta(x / 4, 2, 3, 1),
+    function(x) pt(x[2], 4, ncp = 1), function(x) pchisq(cbind(x, x), 3, ncp = 2)
+  )) {
+    expect_equal(doubles_of(user(f)(x)), doubles_of(f(q)), tolerance = 1e-14, ignore_attr = TRUE)
+    expect_true(dtype(user(f)(x)) == "f64")
+    expect_error(jit(user(f))(x), class = "anvil_error_concrete", "central")
+  }
+  expect_true(dtype(pt(nv_tensor(q, "f32"), 4, ncp = 1)) == "f32")
+  expect_identical(pt(x, 4, ncp = 0), pt(x, 4))
+  # What code does after a failure is no value of it.
+  lenient <- user(function(x) if (inherits(p <- try(pt(x, 4, ncp = 1), TRUE), "try-error")) NA else p)
+  expect_error(jit(lenient)(x), class = "anvil_error_concrete")
+})
+
 test_that("errors are those of our functions, with the call as it was written", {
   s <- nv_scalar(2, "f64")
-  expect_fields(dt(s, 3, ncp = 1), "anvil_error_arg", arg = "ncp")
+  expect_identical(call_of(jit(function(s) dt(s, 3, ncp = 1))(s)), "dt(s, 3, ncp = 1)")
   expect_fields(dnbinom(s, 3), "anvil_error_arg", arg = "prob")
   expect_fields(dgamma(s), "anvil_error_arg", arg = "shape")
   expect_fields(dnorm(sd = s), "anvil_error_arg", arg = "x")

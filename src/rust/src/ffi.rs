@@ -188,10 +188,11 @@ pub fn inherits(x: SEXP, class: &CStr) -> bool {
 }
 
 /// Classes of vectors and arrays whose elements are the numbers that they look like: time series, tables, bases of
-/// polynomials and splines, distances, and what `I()` gives.
-const OF_NUMBERS: [&CStr; 13] = [
+/// polynomials and splines, distances, loadings of factors, log-likelihoods, what `summary()` says of a vector, and
+/// what `I()` gives.
+const OF_NUMBERS: [&CStr; 16] = [
     c"ts", c"mts", c"table", c"xtabs", c"poly", c"bs", c"ns", c"basis", c"dist", c"AsIs", c"noquote",
-    c"matrix", c"array",
+    c"matrix", c"array", c"loadings", c"logLik", c"summaryDefault",
 ];
 
 /// Whether an object is of another class than those of numbers.

@@ -142,7 +142,8 @@ pub fn sizes_of(x: SEXP) -> SEXP {
 }
 
 /// The dtype of elements of a kind that vectors of the named dtype do not have. R's C code makes such: it computes
-/// doubles, and gives them all attributes of the integers that it was given. They are what they are.
+/// doubles, or complex numbers in `stats::fft()`, and gives them all attributes of the integers or the doubles that it
+/// was given. They are what they are.
 fn widened(kind: c_int, named: DType) -> Option<DType> {
     let is_narrow =
         |name: DType| matches!(name, DType::I8 | DType::I16 | DType::I32 | DType::UI8 | DType::UI16);
@@ -150,6 +151,7 @@ fn widened(kind: c_int, named: DType) -> Option<DType> {
         (INTSXP, DType::I1) => Some(DType::I32),
         (REALSXP, DType::I1) => Some(DType::F64),
         (REALSXP, name) if is_narrow(name) => Some(DType::F64),
+        (CPLXSXP, name) if !name.is_complex() => Some(DType::C128),
         _ => None,
     }
 }
