@@ -62,8 +62,6 @@
 #' * In a trace `eigen()` takes `symmetric = TRUE` alone, and `tabulate()` needs `nbins`. Outside of one these
 #'   give what R gives.
 #' * `mean(x, trim = 0.1)` is NaN if an element is, and takes neither `axes` nor `na.rm = TRUE`.
-#' * `dim(x)` of a tensor of one axis is its length, but NULL to a function that asks `is.null(dim(x))`, or so
-#'   for `nrow(x)` or `ncol(x)`, since that asks whether `x` is a vector.
 #' * A singular matrix gives values that are not finite, where R stops.
 #'
 #' @section R values:

@@ -195,7 +195,7 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 #' @rawNamespace S3method("[",AnvilTracer,"[.AnvilTracer")
 `[.AnvilValue` <- function(x, ..., drop = TRUE) {
   # To a function of R's, one number is the place of an element.
-  if (...length() == 1L && has_several_axes(x) && are_places(x, ...) && is_called_by_r(parent.frame())) {
+  if (...length() == 1L && length(dim(x)) > 1L && are_places(x, ...) && is_called_by_r(parent.frame())) {
     return(nv_flatten(x)[..1])
   }
   .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
@@ -203,7 +203,7 @@ nv_subset_assign <- function(x, ..., value, mode = "error") {
 
 # The method of traced values.
 `[.AnvilTracer` <- function(x, ..., drop = TRUE) {
-  if (...length() == 1L && has_several_axes(x) && are_places(x, ...) && is_called_by_r(parent.frame())) {
+  if (...length() == 1L && length(dim(x)) > 1L && are_places(x, ...) && is_called_by_r(parent.frame())) {
     return(nv_flatten(x)[..1])
   }
   out <- .External(anvil_subset, x, substitute(...()), environment(), FALSE, NULL, drop)
@@ -230,7 +230,7 @@ with_unknown_names <- function(out, x) {
     if (by_r) x <- as_r_assigns(x, value, by_ifelse)
     if (!is_value(x)) return(`[<-`(x, ..., value = value))
   }
-  if (...length() == 1L && has_several_axes(x) && are_places(x, ...) && is_called_by_r(parent.frame())) {
+  if (...length() == 1L && length(dim(x)) > 1L && are_places(x, ...) && is_called_by_r(parent.frame())) {
     return(with_names_of(nv_reshape(`[<-`(nv_flatten(x), ..1, value = value), shape(x)), x))
   }
   value <- as_update(value)
@@ -246,7 +246,7 @@ with_unknown_names <- function(out, x) {
   # A data frame, of which an element is taken, says so of its column.
   if ("exact" %in% ...names()) return((function(..., exact) x[[...]])(...))
   # Such as mapply(), to which it is an element of the vector.
-  if (...length() == 1L && has_several_axes(x) && is_called_by_r(parent.frame(), for_user = list())) {
+  if (...length() == 1L && length(dim(x)) > 1L && is_called_by_r(parent.frame(), for_user = list())) {
     return(nv_flatten(x)[[..1]])
   }
   .External(anvil_subset, x, substitute(...()), environment(), TRUE, NULL, TRUE)
@@ -297,9 +297,6 @@ yielding <- function(x, value) {
   if (is.null(common) || common$ambiguous) return(x)
   with_names_of(nv_convert(x, common$dtype), x)
 }
-
-# The attribute is read faster than dim() finds its method.
-has_several_axes <- function(x) length(attr(x, "dim", TRUE)) > 1L
 
 # Whether one subscript is a vector of numbers of R, or of logicals, one for each element.
 are_places <- function(x, ...) {

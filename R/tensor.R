@@ -374,54 +374,6 @@ print.AnvilAbstract <- function(x, ...) {
 #' @export
 dim.AnvilAbstract <- function(x) if (length(shape(x))) shape(x)
 
-# A tensor of one axis has a `dim()`, where an R vector has none. Code that asks whether there is one, asks
-# whether it is given a vector: `if (is.null(dim(x))) x <- matrix(x, 1)`. To a function with such a question
-# about this variable it has none: the other branch is for matrices, and means something else.
-#' @export
-dim.AnvilValue <- function(x) {
-  sizes <- attr(x, "dim", TRUE)
-  # Most that ask are functions of this package.
-  if (length(sizes) != 1L || identical(topenv(parent.frame()), parent.env(environment()))) return(sizes)
-  at <- sys.parent()
-  call <- sys.call()
-  # nrow() and ncol() ask for the function that calls them.
-  is_asking <- at > 0L && (identical(sys.function(at), nrow) || identical(sys.function(at), ncol))
-  if (is_asking) {
-    call <- sys.call(at)
-    at <- sys.parents()[at]
-  }
-  if (at == 0L || !asks_for_vector(body(sys.function(at)), call[[2L]])) return(sizes)
-  if (is_asking && identical(topenv(sys.frame(at)), topenv())) sizes
-}
-
-# Whether code asks `is.null(dim(x))`, with `x` written so, or that of its rows or columns, or about a
-# variable that is assigned one of these.
-asks_for_vector <- function(code, x) {
-  if (!is.call(code)) return(FALSE)
-  used <- all.names(code, unique = TRUE)
-  if (!"is.null" %in% used || !any(c("dim", "nrow", "ncol") %in% used)) return(FALSE)
-  is_dim <- function(code) {
-    is.call(code) && length(code) == 2L && name_of_call(code) %in% c("dim", "nrow", "ncol") &&
-      identical(code[[2L]], x)
-  }
-  assigns <- function(code) is.call(code) && length(code) == 3L && name_of_call(code) %in% c("<-", "=")
-  assigned <- character()
-  tested <- list()
-  visit <- function(code) {
-    if (!is.call(code)) return()
-    if (identical(code[[1L]], quote(is.null)) && length(code) == 2L) {
-      one <- code[[2L]]
-      if (is.call(one) && identical(one[[1L]], quote(`(`))) one <- one[[2L]]
-      tested <<- c(tested, list(if (assigns(one)) one[[3L]] else one))
-    }
-    if (assigns(code) && is_dim(code[[3L]])) assigned <<- c(assigned, as.character(code[[2L]])[1L])
-    for (part in as.list(code)) if (!missing(part)) visit(part)
-  }
-  visit(code)
-  is_known <- function(one) is_dim(one) || is.symbol(one) && as.character(one) %in% assigned
-  any(vapply(tested, is_known, NA))
-}
-
 #' @export
 length.AnvilAbstract <- function(x) {
   size <- prod(shape(x))

@@ -217,7 +217,7 @@ test_that("the help page lists the functions that have methods", {
     "as.list", "as.logical", "as.matrix", "as.raw", "as.vector", "anyDuplicated", "as.Date", "as.POSIXct",
     "cut", "determinant", "duplicated", "isSymmetric", "kappa", "rle", "subset", "mtfrm", "xtfrm", "Math",
     "as.raster", "is.numeric", "boxplot", "contour", "hist", "image", "mosaicplot", "persp",
-    "is.vector", "colnames", "dim"
+    "is.vector", "colnames"
   )
   groups <- list(Summary = c("sum", "prod", "max", "min", "range", "any", "all"), matrixOps = "%*%")
   # Distributions have a page of their own.

@@ -58,40 +58,6 @@ packaged <- function(f) {
   f
 }
 
-test_that("to code that asks is.null(dim(x)), a tensor of one axis is a vector", {
-  expect_as_r(function(x) if (is.null(dim(x))) matrix(x, 1) else as.matrix(x), x)
-  expect_as_r(function(x) if (is.null(dim(x))) matrix(x, 1) else as.matrix(x), A)
-  expect_as_r(function(x) {
-    sizes <- dim(x)
-    if (is.null(sizes)) sum(x) else sizes[2] * colSums(x)
-  }, x)
-  expect_as_r(function(x) if (!is.null(d <- dim(x))) apply(x, 1, max) else max(x), x)
-  expect_as_r(function(x) {
-    sizes <- (dim(x))
-    if (is.null((dim(x)))) rbind(x, x) else sizes
-  }, x)
-  expect_as_r(function(x) if (is.null(nrow(x))) exp(mean(log(abs(x)))) else apply(abs(x), 2, prod), x)
-  expect_as_r(function(x) if (is.null(ncol(x))) length(x) else ncol(x), A)
-  # An entropy of each row, as packages of ecology have it.
-  entropy <- function(x, q = 2) {
-    if (is.null(dim(x))) x <- matrix(x, 1, length(x)) else x <- as.matrix(x)
-    p <- sweep(x, 1, rowSums(x), "/")
-    apply(p, 1, function(p) (1 - sum(p^q)) / (q - 1))
-  }
-  expect_as_r(entropy, abs(x))
-  expect_as_r(entropy, abs(A))
-  x <- nv_tensor(x, "f64")
-  expect_equal(packaged(entropy)(abs(x)), entropy(abs(as.vector(x))))
-  # All else is told the sizes.
-  expect_identical(dim(x), 4L)
-  expect_identical(user(function(x) dim(x))(x), 4L)
-  expect_identical(user(function(x) if (is.null(names(x))) dim(x))(x), 4L)
-  expect_identical(user(function(x, y) if (is.null(dim(y))) dim(x))(x, 1), 4L)
-  expect_identical(user(function(x) is.null(dim(x)))(nv_scalar(1)), TRUE)
-  expect_identical(sapply(list(x, nv_tensor(A)), function(x) length(dim(x))), 1:2)
-  expect_identical(c(nrow(x), NROW(x), NCOL(x)), c(4L, 4L, 1L))
-})
-
 test_that("what sees R's own functions of a factorisation is given one of R's", {
   b <- c(1, 2, -1)
   X <- cbind(1, x)
