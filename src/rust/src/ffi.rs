@@ -191,8 +191,22 @@ pub fn inherits(x: SEXP, class: &CStr) -> bool {
 /// polynomials and splines, distances, loadings of factors, log-likelihoods, what `summary()` says of a vector, and
 /// what `I()` gives.
 const OF_NUMBERS: [&CStr; 16] = [
-    c"ts", c"mts", c"table", c"xtabs", c"poly", c"bs", c"ns", c"basis", c"dist", c"AsIs", c"noquote",
-    c"matrix", c"array", c"loadings", c"logLik", c"summaryDefault",
+    c"ts",
+    c"mts",
+    c"table",
+    c"xtabs",
+    c"poly",
+    c"bs",
+    c"ns",
+    c"basis",
+    c"dist",
+    c"AsIs",
+    c"noquote",
+    c"matrix",
+    c"array",
+    c"loadings",
+    c"logLik",
+    c"summaryDefault",
 ];
 
 /// Whether an object is of another class than those of numbers.

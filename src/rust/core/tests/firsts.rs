@@ -78,3 +78,19 @@ fn what_is_read_further_is_sorted_once() {
         assert!(!plan.contains("top_k") && plan.contains("order"), "{text}\n{plan}");
     }
 }
+
+#[test]
+fn the_first_few_of_a_transpose_are_computed_alone() {
+    // t(apply(x, 1, order))[, 1:5], and what is read of both.
+    let text = |also: &str| {
+        format!(
+            "<AnvilGraph>\n  Inputs:\n    %x1: f32[201, 40]\n  Body:\n    %0: i32[201, 40] = order [axis = 1, decreasing = c(FALSE)] (%x1)\n    %1: i32[40, 201] = transpose [permutation = c(2, 1)] (%0)\n    %2: i32[40, 5] = static_slice [start_indices = c(1, 1), limit_indices = c(40, 5), strides = c(1, 1)] (%1)\n{also}    %4: i32[40] = reduce_max [axes = 2, drop = TRUE] (%2)\n  Outputs:\n    %2: i32[40, 5]\n    %4: i32[40]\n"
+        )
+    };
+    let few = plan(&text(""));
+    assert!(few.contains("top_k") && !few.contains("order"), "{few}");
+    // A row of the transpose is a whole order.
+    let row = "    %3: i32[1, 201] = static_slice [start_indices = c(1, 1), limit_indices = c(1, 201), strides = c(1, 1)] (%1)\n";
+    let whole = plan(&text(row).replace("  Outputs:\n", "  Outputs:\n    %3: i32[1, 201]\n"));
+    assert!(!whole.contains("top_k") && whole.contains("order"), "{whole}");
+}

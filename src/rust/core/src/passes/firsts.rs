@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
 use crate::ops::create::{everywhere, uniform};
-use crate::ops::{take_along, Builder, Graph, Math, Op, Ordering, Sort, StaticSlice, TopK};
+use crate::ops::{take_along, Builder, Graph, Math, Op, Ordering, Sort, StaticSlice, TopK, Transpose};
 use crate::shape::Axis;
 use crate::stop;
 
@@ -24,11 +24,15 @@ const FEW: usize = 8;
 pub fn firsts(graph: &Graph) -> Result<Option<Graph>> {
     let mut sorts: Vec<Option<Axis>> = table(None, graph.values().count());
     let mut is_any = false;
-    // What is sorted, and what is computed of that element by element with numbers: positions from 1 on are such.
+    // What is sorted, and what is computed of that element by element with numbers: positions from 1 on are such. Either
+    // may be transposed, as R code does with what `apply()` gives.
     for node in graph.nodes() {
         let axis = match sorted(&node.op) {
             Some((axis, _)) => Some(axis),
-            None => source(graph, node, |v| sorts[v.index()].is_some()).and_then(|v| sorts[v.index()]),
+            None => match node.op.get::<Transpose>() {
+                Some(op) => sorts[node.operands[0].index()].map(|axis| turned(op, axis)),
+                None => source(graph, node, |v| sorts[v.index()].is_some()).and_then(|v| sorts[v.index()]),
+            },
         };
         if let &[result] = &node.results[..] {
             sorts[result.index()] = axis;
@@ -73,6 +77,10 @@ pub fn firsts(graph: &Graph) -> Result<Option<Graph>> {
             let first = TopK { axis, count, descending };
             return first_few(b, first, operands[0], is_order).map(|v| Some(vec![v]));
         }
+        if node.op.get::<Transpose>().is_some() && few[node.operands[0].index()] {
+            few[result.index()] = true;
+            return b.node(node.op.clone(), operands).map(Some);
+        }
         let Some(v) = source(graph, node, |v| few[v.index()]) else { return Ok(None) };
         few[result.index()] = true;
         of_few(b, graph, node, v, operands).map(|v| Some(vec![v]))
@@ -105,6 +113,11 @@ fn of_few(b: &mut Builder, graph: &Graph, node: &Node<Op>, v: Value, operands: &
         });
     }
     b.node1(node.op.clone(), &given)
+}
+
+/// Where an axis is after a transpose.
+fn turned(op: &Transpose, axis: Axis) -> Axis {
+    Transpose::inverse(&op.permutation)[axis.0]
 }
 
 /// The axis along which an op sorts one value, and whether the largest comes first.

@@ -2,6 +2,10 @@
 //! elements to be gathered: those of inputs cost no step, and two cancel. Products of a batch whose axis is
 //! moved to the front are made so. So a program on a batch whose axis comes first is computed in that order.
 //! Only the engine runs this pass: graphs that are shown or exported keep their transposes.
+//!
+//! Where that leaves fewer, they sink below what reads them instead ([`below`](below::below)).
+
+mod below;
 
 use super::{optimise, rebuilt, Views};
 use crate::dtype::DType;
@@ -13,7 +17,7 @@ use crate::shape::{Axis, Shape};
 use crate::stop;
 use std::collections::HashSet;
 
-/// The graph with its transposes before elementwise ops; `None` if none moves, or it would not be cheaper.
+/// The graph with its transposes before elementwise ops, or below them; `None` if none moves, or it would not be cheaper.
 ///
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
@@ -21,6 +25,17 @@ pub fn transposes(graph: &Graph) -> Result<Option<Graph>> {
     if !graph.nodes().iter().any(|node| node.op.get::<Transpose>().is_some()) {
         return Ok(None);
     }
+    let raised = raised(graph)?;
+    let sunk = match below::below(raised.as_ref().unwrap_or(graph))? {
+        Some(sunk) => Some(optimise(&sunk)?),
+        None => None,
+    };
+    let best = gathered(raised.as_ref().unwrap_or(graph));
+    Ok(sunk.filter(|sunk| gathered(sunk) < best).or(raised))
+}
+
+/// The graph with its transposes before elementwise ops, if that is cheaper.
+fn raised(graph: &Graph) -> Result<Option<Graph>> {
     let mut moves = false;
     let earlier = rebuilt(graph, |b, number, operands| {
         let made = before_drop(b, &graph.nodes()[number], operands)?;
@@ -131,7 +146,7 @@ fn product(graph: &Graph, node: &Node<Op>, order: &[Axis]) -> Option<Op> {
 }
 
 /// Whether each element of its result is a function of the operands' at the same index.
-pub(super) fn is_elementwise(graph: &Graph, node: &Node<Op>) -> bool {
+pub(in crate::passes) fn is_elementwise(graph: &Graph, node: &Node<Op>) -> bool {
     let from: Vec<DType> = node.operands.iter().map(|&v| graph.aval(v).dtype).collect();
     let &[result] = node.results.as_slice() else { return false };
     let alike = |&v: &Value| graph.aval(v).shape == graph.aval(result).shape;
