@@ -5,7 +5,7 @@ use super::beta::{beta, lbeta};
 use super::counts;
 use super::double::{fractions, Double, HALF_LOG_2_PI};
 use super::incomplete_beta::{log_beta_constant, log_beta_density};
-use super::incomplete_gamma::{log_gamma_constants, log_gamma_density};
+use super::incomplete_gamma::{log_gamma_constant, log_gamma_constants, log_gamma_density};
 use super::memo::Memo;
 use super::parts::{Product, FAR, PLAIN};
 use super::twice::{all, log, negate, plain, plus, select, times, total, value, Twice};
@@ -52,7 +52,7 @@ fn half<V: Doubles>(x: Twice<V>) -> Twice<V> {
     (V::of(0.5) * x.0, V::of(0.5) * x.1)
 }
 
-/// As [`log_gamma_constant`](super::incomplete_gamma::log_gamma_constant), of numbers below [`PLAIN`].
+/// As [`log_gamma_constant`], of numbers below [`PLAIN`].
 #[inline(always)]
 fn gamma_constant<V: Doubles>(a: V, fractions: &[Double]) -> Twice<V> {
     let is_near = a.lt(V::of(FAR));
@@ -221,6 +221,8 @@ struct Seen {
     /// Whether all parameters are those of the first point.
     are_one: bool,
     are_counts: bool,
+    /// Whether each parameter is a count or that of the first point: then there are few constants.
+    are_few: bool,
 }
 
 /// Looks at points, and replaces those that are rare.
@@ -249,14 +251,17 @@ impl<const BETA: bool> Vectored for Look<'_, BETA> {
     fn run<S: Singles<Scalar = f32>, D: Wide>(self) -> Seen {
         let Look { points, count, has_points } = self;
         let (one, zero, first) = (D::of(1.0), D::of(0.0), (D::of(points.a[0]), D::of(points.b[0])));
-        let mut seen = Seen { any_rare: false, are_one: true, are_counts: true };
+        let mut seen = Seen { any_rare: false, are_one: true, are_counts: true, are_few: true };
         for at in (0..count).step_by(D::LANES) {
             let (a, b, x) = (D::load(&points.a[at..]), D::load(&points.b[at..]), D::load(&points.x[at..]));
             let (of_a, of_b) = (counts::of_lanes(a).0, counts::of_lanes(b).0);
             let (mut is_one, mut are_counts) = (a.same(first.0), of_a);
+            let mut are_few = is_one | of_a;
             let mut is_usual = are_usual_parameters(a);
             if BETA {
-                (is_one, are_counts) = (is_one & b.same(first.1), are_counts & of_b);
+                let is_first = b.same(first.1);
+                (is_one, are_counts) = (is_one & is_first, are_counts & of_b);
+                are_few = are_few & (is_first | of_b);
                 is_usual = is_usual & are_usual_parameters(b);
             }
             if has_points {
@@ -267,6 +272,7 @@ impl<const BETA: bool> Vectored for Look<'_, BETA> {
             }
             seen.are_one &= !D::any(!is_one);
             seen.are_counts &= !D::any(!are_counts);
+            seen.are_few &= !D::any(!are_few);
             let any_rare = D::any(!is_usual);
             seen.any_rare |= any_rare;
             D::select(is_usual, zero, one).store(&mut points.rare[at..]);
@@ -321,6 +327,14 @@ impl Points {
         }
     }
 
+    /// Takes the constants one by one from those that are kept.
+    fn find_constants(&mut self, count: usize, constant: impl Fn(f64, f64) -> Double) {
+        for i in 0..count {
+            let Double(high, low) = constant(self.a[i], self.b[i]);
+            (self.constants[0][i], self.constants[1][i]) = (high, low);
+        }
+    }
+
     /// Makes the constants in lanes: first those of the points whose parameters are near, as for a vector with some of
     /// either kind both are computed.
     fn make_constants<const BETA: bool>(&mut self, count: usize) {
@@ -353,8 +367,14 @@ fn constant<const BETA: bool>(a: f64, b: f64) -> Double {
     Double(out[0][0], out[1][0])
 }
 
-/// Densities at some points: parameters, both of them where `BETA`, and points, and `rare` for points that are not usual.
-fn densities<const BETA: bool>([a, b, x]: [&[f64]; 3], out: &mut [f64], rare: impl Fn(usize) -> f64) {
+/// Densities at some points: parameters, both of them where `BETA`, and points; `one_by_one` gives the constants of
+/// parameters of which there are few, from what is kept of them, and `rare` the densities at points that are not usual.
+fn densities<const BETA: bool>(
+    [a, b, x]: [&[f64]; 3],
+    out: &mut [f64],
+    one_by_one: impl Fn(f64, f64) -> Double,
+    rare: impl Fn(usize) -> f64,
+) {
     // Parameters of all points are often those of the call before.
     thread_local!(static CONSTANTS: [Memo<Double>; 2] = const { [Memo::new(), Memo::new()] });
     let (mut points, mut made) = (Points::USUAL, [0.0; TOGETHER]);
@@ -371,7 +391,10 @@ fn densities<const BETA: bool>([a, b, x]: [&[f64]; 3], out: &mut [f64], rare: im
         } else if seen.are_counts {
             Given::Counts
         } else {
-            points.make_constants::<BETA>(count);
+            match seen.are_few {
+                true => points.find_constants(count, &one_by_one),
+                false => points.make_constants::<BETA>(count),
+            }
             Given::Each
         };
         vectored(Densities::<BETA> { points: &points, given, count, out: &mut made });
@@ -382,12 +405,12 @@ fn densities<const BETA: bool>([a, b, x]: [&[f64]; 3], out: &mut [f64], rare: im
 
 /// [`log_gamma_density`] of as many points as there are results.
 pub fn log_gamma_densities(a: &[f64], x: &[f64], out: &mut [f64]) {
-    densities::<false>([a, &[], x], out, |i| log_gamma_density(a[i], x[i]));
+    densities::<false>([a, &[], x], out, |a, _| log_gamma_constant(a), |i| log_gamma_density(a[i], x[i]));
 }
 
 /// [`log_beta_density`] of as many points as there are results.
 pub fn log_beta_densities(a: &[f64], b: &[f64], x: &[f64], out: &mut [f64]) {
-    densities::<true>([a, b, x], out, |i| log_beta_density(a[i], b[i], x[i]));
+    densities::<true>([a, b, x], out, log_beta_constant, |i| log_beta_density(a[i], b[i], x[i]));
 }
 
 /// A function of the logarithm of the beta function, of as many points as there are results.
@@ -450,11 +473,12 @@ mod tests {
     fn densities_have_the_bits_of_those_of_one_point() {
         let mut next = numbers();
         // Parameters of all kinds, one for all, counts, and counts with some others.
-        let kinds: [fn(usize, f64, f64) -> f64; 4] = [
+        let kinds: [fn(usize, f64, f64) -> f64; 5] = [
             |_, _, x| x,
             |_, first, _| first,
             |i, _, x| ((x.abs() * 40.0).floor() + (i % 5) as f64).clamp(1.0, 256.0),
             |i, _, x| if i % 19 == 3 { x } else { (i % 130 + 1) as f64 },
+            |i, first, _| if i % 3 == 0 { (i % 130 + 1) as f64 } else { first },
         ];
         for (count, kind) in
             [0, 1, 7, 63, 64, 65, 1200, 20_000].into_iter().flat_map(|n| kinds.map(|k| (n, k)))
