@@ -18,8 +18,8 @@ effects <- c(
   "withCallingHandlers", "invokeRestart", "write", "writeLines", "readline", "readLines",
   "readRDS", "saveRDS", "save", "load", "scan", "sink", "dput", "dump", "file", "open", "close", "browser",
   "Sys.time", "Sys.Date", "date", "proc.time", "system.time", "Sys.sleep", "Sys.getenv", "Sys.setenv",
-  "options", "getOption", "gc", "tracemem", "reg.finalizer", "nv_print", "nv_callback", "nv_save",
-  "anvil_progress"
+  "options", "getOption", "gc", "tracemem", "reg.finalizer", ".Call", ".External", ".C", ".Fortran",
+  "nv_print", "nv_callback", "nv_save", "anvil_progress"
 )
 
 is_effect <- function(f) {
@@ -29,15 +29,15 @@ is_effect <- function(f) {
   }, NA))
 }
 
-# Whether a function has no effects, as far as its code and that of the user's functions in it says. It is
-# told `FALSE` of code that cannot be followed: methods of objects, variables that are environments.
+# Whether a function has no effects, by its code and that of the user's functions in it. Code that cannot be
+# followed may have some: methods of objects, and variables that are environments or hold any.
 is_repeatable <- function(f) {
   seen <- list()
   is_fine_function <- function(f) {
     if (is.primitive(f)) return(TRUE)
     home <- environment(f)
     for (one in seen) if (identical(one, f)) return(TRUE)
-    # Code of a hundred functions is not worth to be followed.
+    # A package may be called, of which each function calls others.
     if (length(seen) > 100L) return(FALSE)
     seen <<- c(seen, f)
     if (is_of_package(f) && is_of_r(topenv(home))) {
@@ -51,8 +51,12 @@ is_repeatable <- function(f) {
   }
   is_fine_variable <- function(name, home, locals) {
     if (name %in% locals) return(TRUE)
-    value <- get0(name, home)
-    if (is.function(value)) !is_effect(value) && is_fine_function(value) else !is.environment(value)
+    is_fine_value(get0(name, home))
+  }
+  is_fine_value <- function(value) {
+    if (is.function(value)) return(!is_effect(value) && is_fine_function(value))
+    if (is.list(value)) return(all(vapply(unclass(value), is_fine_value, NA)))
+    !is.environment(value) && !isS4(value) && typeof(value) != "externalptr"
   }
   is_fine <- function(code, home, locals) {
     if (is.symbol(code)) return(is_fine_variable(as.character(code), home, locals))
@@ -65,7 +69,11 @@ is_repeatable <- function(f) {
       name <- as.character(head)
       if (name %in% effects) return(FALSE)
       if (name %in% c("::", ":::")) return(!as.character(code[[3L]]) %in% effects)
-      if (name == "function") return(all(vapply(parts[-3L], is_fine, NA, home, c(locals, names(code[[2L]])))))
+      if (name == "function") {
+        parts <- c(as.list(code[[2L]]), code[[3L]])
+        locals <- c(locals, names(code[[2L]]))
+        return(all(vapply(given_parts(parts), is_fine, NA, home, locals)))
+      }
       if (name %in% c("$", "@")) parts <- parts[1L]
       f <- if (!name %in% locals) get0(name, home, mode = "function")
       if (!is.null(f) && !is_fine_function(f)) return(FALSE)

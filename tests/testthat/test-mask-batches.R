@@ -104,6 +104,16 @@ test_that("a function with effects is called for each line", {
   methods <- list(of = step)
   by_part <- function(x) sapply(x, function(v) methods$of(v))
   expect_lines_as_r(user_env(by_part, methods = methods), unname(x[, 1]))
+  by_variable <- function(x) {
+    sapply(x, function(v, of = methods$of) {
+      g <- of
+      g(v)
+    })
+  }
+  expect_lines_as_r(user_env(by_variable, methods = methods), unname(x[, 1]))
+  expect_lines_as_r(user_env(function(x) sapply(x, function(v) (function(w, f = step) f(w))(v)), step = step),
+    unname(x[, 1])
+  )
   by_name <- function(x) {
     k <- 0
     sapply(x, function(v) {
