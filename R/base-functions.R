@@ -183,7 +183,7 @@ rep.int.AnvilValue <- function(x, times, ...) {
   check_dots(..., .known = c("", "sep", "lex.order"))
   values <- Filter(is_operand, if (is.list(value)) unclass(value) else list(value))
   x <- do.call(nv_promote_to_common, c(list(x), unname(values)))[[1L]]
-  by_base(base::`split<-.default`(x, f, drop, ..., value = value))
+  by_base(refused(base::`split<-.default`(x, f, drop, ..., value = value)))
 }
 
 #' @rdname base-functions

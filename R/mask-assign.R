@@ -3,6 +3,7 @@
 
 # x[...] <- value, or x[[...]] <- value if it is `one` element.
 assigned <- function(x, value, one, ...) {
+  if (missing(x)) abort_missing("x")
   if (is_traced_factor(x) && (is.character(value) || is.factor(value))) {
     # Labels are assigned as their codes.
     codes <- match(as.character(value), levels(x), nomatch = 0L)

@@ -112,7 +112,7 @@ any_function_of_case <- function(holds) {
 # What R says of calls of primitives before it looks for methods, or without saying what was called.
 said_by_r <- paste0(
   "^operator needs|^bad (variable|namespace) name|introduced by coercion|^invalid type/length|",
-  "^Incompatible methods|^NaNs produced|",
+  "^Incompatible methods|^NaNs produced|^invalid 'type' [(]character[)] of argument|",
   "in coercion to raw$|^requires numeric/complex|^cannot coerce type 'closure' to vector"
 )
 

@@ -145,4 +145,12 @@ test_that("numbers of R with a class that says what they are, are numbers", {
   expect_as_r(function(a, r) a * r, logLik(lm(x ~ 1)))
 })
 
+test_that("arguments that are left out, or of no use, are classed errors or R's own", {
+  expect_error(jit(user(function(z) `[<-`(z)))(nv_tensor(1:3)), class = "anvil_error_arg", "x")
+  expect_error(approx(nv_tensor(1:3), 1:3 + 1i), class = "anvil_error_arg", "real numbers")
+  too_many <- function(x) `split<-`(x, 1:2, FALSE, ".", TRUE, 5, value = list(1, 2))
+  expect_error(too_many(nv_tensor(1:4)), class = "anvil_error_arg", "not used")
+  expect_identical(tryCatch(order(nv_tensor(3:1), , nv_tensor(1:3)), error = function(e) "error"), "error")
+})
+
 # nolint end

@@ -21,8 +21,10 @@ pub(in crate::kernels) fn vectored<V: Vectored>(work: V) -> V::Made {
 /// Bytes of the shortest vectors of all levels.
 pub(in crate::kernels) const SHORTEST: usize = 16;
 
-/// As [`vectored`], on vectors of at most so many bytes, or the shortest: at a lower level if need be.
+/// As [`vectored`], on vectors of at most so many bytes, or the shortest: at a lower level if need be. Elsewhere than on
+/// x86-64 all are the shortest.
 #[inline]
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 pub(in crate::kernels) fn vectored_within<V: Vectored>(bytes: usize, work: V) -> V::Made {
     #[cfg(target_arch = "x86_64")]
     let level = match Level::current() {
