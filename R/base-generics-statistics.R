@@ -370,7 +370,9 @@ approx.AnvilValue <- function(x, y = NULL, xout = NULL, method = "linear", n = 5
                               yright = NULL, rule = 1, f = 0, ties = mean, na.rm = TRUE) {
   method <- chosen("method", method, c("linear", "constant"))
   if (is.null(y)) abort_arg("y", "given for tensors", "left out")
-  for (arg in c("x", "y")) if (is.complex(get(arg))) abort_arg(arg, "real numbers", "complex ones")
+  # Tensors of complex numbers are refused below, by their dtype.
+  if (is.complex(x) && !is_value(x)) abort_arg("x", "real numbers", "complex ones")
+  if (is.complex(y) && !is_value(y)) abort_arg("y", "real numbers", "complex ones")
   if (is_selection(x) || is_selection(y)) {
     points <- selected_points(x, y)
     x <- points[[1L]]
