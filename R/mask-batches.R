@@ -75,7 +75,8 @@ is_repeatable <- function(f) {
         return(all(vapply(given_parts(parts), is_fine, NA, home, locals)))
       }
       if (name %in% c("$", "@")) parts <- parts[1L]
-      f <- if (!name %in% locals) get0(name, home, mode = "function")
+      # A variable of the name hides no function.
+      f <- get0(name, home, mode = "function")
       if (!is.null(f) && !is_fine_function(f)) return(FALSE)
     } else if (is.call(head) && as.character(head[[1L]])[1L] %in% c("$", "@", "[[")) {
       return(FALSE)

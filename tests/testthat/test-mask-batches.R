@@ -114,6 +114,13 @@ test_that("a function with effects is called for each line", {
   expect_lines_as_r(user_env(function(x) sapply(x, function(v) (function(w, f = step) f(w))(v)), step = step),
     unname(x[, 1])
   )
+  hidden <- function(x) {
+    sapply(x, function(v) {
+      step <- 2
+      step(v) * step
+    })
+  }
+  expect_lines_as_r(user_env(hidden, step = step), unname(x[, 1]))
   by_name <- function(x) {
     k <- 0
     sapply(x, function(v) {
