@@ -41,8 +41,8 @@ among <- function(x, y, z, w) {
 among_dots <- function(...) {
   found <- NULL
   # R's own function says of an argument that is left out, such as the second of `order(x, )`, what it says.
-  written <- as.list(substitute(...()))
-  if (length(given_parts(written)) < length(written)) return(found)
+  written <- substitute(...())
+  for (i in seq_along(written)) if (identical(written[[i]], quote(expr = ))) return(found)
   for (x in list(...)) {
     if (!is.object(x)) next
     if (inherits(x, taken_classes)) return(x)
