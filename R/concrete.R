@@ -518,6 +518,8 @@ primitive_calls <- function(code, frame, surely = FALSE) {
     f <- if_it_fails(get0(name, frame, mode = "function"), NULL)
     is.function(f) && !is.primitive(f) && (is_ours(f) || is_mask_function(f))
   }
+  # Any other function has a frame.
+  is_primitive <- function(name) is.primitive(get0(name, baseenv(), mode = "function"))
   # What is computed of R's numbers is not traced, nor is what a function says of a type alone.
   is_known <- function(x) {
     exists(as.character(x), frame, inherits = FALSE) && !is_active(x) &&
@@ -533,11 +535,11 @@ primitive_calls <- function(code, frame, surely = FALSE) {
     if (!is.call(x) || identical(x[[1L]], quote(`function`))) return()
     arguments <- Filter(function(x) !identical(x, quote(expr = )), as.list(x)[-1L])
     name <- if (is.name(x[[1L]])) as.character(x[[1L]]) else ""
-    replaces <- name == "<-" && is.call(x[[2L]])
+    replaces <- name == "<-" && is.call(x[[2L]]) && is_primitive(name_of_call(x))
     if (name %in% primitive_readers || replaces) {
       read <- switch(
         name, `if` = , `while` = , switch = arguments[1L], `for` = arguments[2L],
-        `<-` = list(x[[2L]][[2L]], x[[3L]]), arguments
+        `<-` = c(if (is_subset(x[[2L]])) list(x[[2L]][[2L]]), x[[3L]]), arguments
       )
       # A method of ours takes its first argument, and reads none.
       taken <- sub("<-$", "", name_of_call(x)) %in% dispatching && length(read) && names_tensor(read[[1L]]) ||

@@ -26,8 +26,14 @@ classes_of <- function(x) .class2(if (stands_for_vector(x)) vector_like(x) else 
 by_vector <- function(generic) {
   function(...) UseMethod(generic, {
     own <- paste0(generic, ".AnvilValue")
-    if (exists(own, parent.frame(), mode = "function")) structure(list(), class = "AnvilValue") else {
-      vector_like(first_traced(...))
+    first <- first_traced(...)
+    if (exists(own, parent.frame(), mode = "function")) {
+      structure(list(), class = "AnvilValue")
+    } else if (length(users_classes(first))) {
+      # R looks for no other method after those of classes that are given.
+      structure(list(), class = "default")
+    } else {
+      vector_like(first)
     }
   })
 }
@@ -54,6 +60,48 @@ with_mode <- function(x, mode, what) {
   with_names_of(nv_reshape(traced_vector(x, mode[1L], what), dim(x)), x)
 }
 
+# The classes that the user has given to a traced value, before those that it has.
+users_classes <- function(x) {
+  if (is_traced(x)) setdiff(oldClass(x), c("AnvilTracer", "AnvilValue")) else character()
+}
+
+# A traced value without classes of the user's; of a factor, its codes.
+without_class <- function(x) {
+  if (!is.null(levels(x))) x <- as.integer(x)
+  given <- users_classes(x)
+  if (length(given)) oldClass(x) <- setdiff(oldClass(x), given)
+  x
+}
+
+# As `class<-` does it: those of R's vectors say how the elements are stored, or ask for a shape.
+with_class <- function(x, value) {
+  if (is.null(value)) return(without_class(x))
+  value <- setdiff(value, c("AnvilTracer", "AnvilValue"))
+  if (length(value) == 1L && value %in% c("numeric", "integer", "logical", "complex")) {
+    return(with_mode(without_class(x), value, "`class<-`"))
+  }
+  if (all(value %in% class(vector_like(x)))) return(x)
+  known <- intersect(value, c("matrix", "array", "factor", "ordered", "data.frame", "function"))
+  known <- setdiff(known, class(vector_like(x)))
+  if (length(known)) {
+    abort_arg(
+      "value", "a class of R that the traced value has, or one of your own", paste0("\"", known[1L], "\""),
+      "`dim(x) <- ` makes a matrix, `factor(x, levels = 1:k)` a factor."
+    )
+  }
+  oldClass(x) <- c(value, setdiff(oldClass(x), users_classes(x)))
+  x
+}
+
+# One attribute, as `attr<-` sets it.
+with_attribute <- function(x, name, value) {
+  switch(
+    name,
+    class = with_class(x, value), names = `names<-`(x, value), dim = `dim<-`(x, value),
+    dimnames = `dimnames<-`(x, value), `attr<-`(x, name, value)
+  )
+}
+
 # ---- methods of the user's for what is masked --------------------------------------------------------------
 
 # Masked functions for which R looks for a method of the first argument, and which do not do so themselves.
@@ -71,7 +119,7 @@ groups_of_generics <- c(
 
 # Whether there is a method that is neither R's nor ours.
 is_users_class <- function(name, x, frame) {
-  if (inherits(x, taken_classes) || is_selection(x)) return(FALSE)
+  if (inherits(x, taken_classes) && !length(users_classes(x)) || is_selection(x)) return(FALSE)
   names <- c(name, if (name %in% c("as.numeric", "as.double")) c("as.double", "as.numeric"))
   names <- c(names, groups_of_generics[name][name %in% names(groups_of_generics)])
   for (class in outer(names, class(x), paste, sep = ".")) {
@@ -119,19 +167,47 @@ mask_classes <- list(
   },
 
   class = function(x) {
-    if (stands_for_vector(x)) class(vector_like(x)) else called_from("class", parent.frame())(x)
+    if (!stands_for_vector(x)) return(called_from("class", parent.frame())(x))
+    given <- users_classes(x)
+    if (length(given)) given else class(vector_like(x))
+  },
+
+  `class<-` = function(x, value) if (is_traced(x)) with_class(x, value) else `class<-`(x, value),
+
+  `oldClass<-` = function(x, value) if (is_traced(x)) with_class(x, value) else `oldClass<-`(x, value),
+
+  unclass = function(x) if (is_traced(x)) without_class(x) else unclass(x),
+
+  `attributes<-` = function(x, value) {
+    if (!is_traced(x)) return(`attributes<-`(x, value))
+    x <- as_flat(unname(without_class(x)))
+    # Names fit the shape.
+    value <- value[order(names(value) != "dim")]
+    for (i in seq_along(value)) x <- with_attribute(x, names(value)[i], value[[i]])
+    x
+  },
+
+  structure = function(.Data, ...) {
+    names <- ...names() %||% ""
+    if (!is_traced(.Data) || !...length() || !all(nzchar(names))) return(structure(.Data, ...))
+    given <- list(...)
+    for (i in seq_along(given)) {
+      name <- switch(names[i], .Dim = "dim", .Dimnames = "dimnames", .Names = "names", names[i])
+      .Data <- with_attribute(.Data, name, given[[i]])
+    }
+    .Data
   },
 
   inherits = function(x, what, which = FALSE) {
     if (!stands_for_vector(x) || !isFALSE(which)) return(base::inherits(x, what, which))
-    base::inherits(x, what) || base::inherits(vector_like(x), what)
+    base::inherits(x, what) || !length(users_classes(x)) && base::inherits(vector_like(x), what)
   },
 
   is = function(object, class2) {
     if (missing(class2) || !stands_for_vector(object)) {
       return(own_call("is", sys.call(), parent.frame()))
     }
-    methods::is(object, class2) || methods::is(vector_like(object), class2)
+    methods::is(object, class2) || !length(users_classes(object)) && methods::is(vector_like(object), class2)
   }
 )
 

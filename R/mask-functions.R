@@ -115,6 +115,25 @@ with_value_last <- function(call, frame) {
   eval(call, frame)
 }
 
+# Whether two values are the same, is an error where elements decide that which are not known.
+refuse_unknown_comparison <- function(what, x, y) {
+  if (!decided_by_elements(x, y)) return(invisible())
+  values <- lapply(list(x, y), function(value) if (is.list(value)) unlist_leaves(value) else list(value))
+  abort_concrete(what, Find(function(value) is_traced(value) || is_selection(value), do.call(c, values)))
+}
+
+# A number and a traced value may be the same or not; what is no number is not.
+decided_by_elements <- function(x, y) {
+  unknown <- c(is_traced(x) || is_selection(x), is_traced(y) || is_selection(y))
+  if (!any(unknown)) {
+    return(is.list(x) && is.list(y) && length(x) == length(y) &&
+      any(as.logical(mapply(decided_by_elements, unclass(x), unclass(y)))))
+  }
+  if (all(unknown)) return(!is_same(x, y))
+  other <- if (unknown[1L]) y else x
+  !is.null(other) && is_r_vector(other)
+}
+
 # Those that reduce all of their arguments.
 reducing <- function(name) {
   eval(bquote(function(..., na.rm = FALSE) {
@@ -147,7 +166,7 @@ mask_base <- list(
       return(if (is_vector && any_traced_subscript(...)) subset_of_known(...) else `[`(...))
     }
     if (inherits(x, "AnvilSelection")) return(`[.AnvilSelection`(...))
-    if (inherits(x, "AnvilValue")) return(`[.AnvilTracer`(...))
+    if (inherits(x, "AnvilValue") && length(oldClass(x)) == 2L) return(`[.AnvilTracer`(...))
     if (is.factor(x) && any_traced_subscript(...)) return(subset_of_factor(...))
     called_from("[", parent.frame())(...)
   },
@@ -202,14 +221,15 @@ mask_base <- list(
   },
 
   identical = function(x, y, ...) {
-    if (is_selection(x) || is_selection(y)) abort_concrete("identical()", if (is_selection(x)) x else y)
-    # A number and a traced value may be identical or not; what is no number is not.
-    traced <- c(is_traced(x), is_traced(y))
-    other <- if (traced[1L]) y else x
-    if (sum(traced) == 1L && !is.null(other) && is_r_vector(other)) {
-      abort_concrete("identical()", if (traced[1L]) x else y)
-    }
+    refuse_unknown_comparison("identical()", x, y)
     identical(x, y, ...)
+  },
+
+  all.equal = function(target, current, ...) {
+    if (missing(current)) return(all.equal(target, ...))
+    if (is_traced(target) && is_same(target, current)) return(TRUE)
+    refuse_unknown_comparison("all.equal()", target, current)
+    called_from("all.equal", parent.frame())(target, current, ...)
   },
 
   `%in%` = function(x, table) {

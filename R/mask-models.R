@@ -132,6 +132,17 @@ root_of <- function(x) {
   nv_ifelse(is_zero, 0, sqrt(nv_ifelse(is_zero, 1, x)))
 }
 
+# Those of a matrix, below its diagonal.
+distances_of_matrix <- function(m) {
+  check_matrix("m", m)
+  size <- nrow(m)
+  if (size != ncol(m)) abort_arg("m", "a square matrix", shown_shape(m))
+  out <- taken(as_flat(unname(m)), which(lower.tri(diag(size))))
+  attr(out, "Size") <- size
+  attr(out, "Labels") <- rownames(m) %||% colnames(m)
+  out
+}
+
 matrix_of_distances <- function(x) {
   size <- attr(x, "Size")
   at <- matrix(0L, size, size)
@@ -311,6 +322,11 @@ mask_models <- list(
     if (!is_traced(x)) return(stats::dist(x, method, diag, upper, p))
     method <- chosen("method", method, c("euclidean", "maximum", "manhattan", "minkowski"))
     distances(in_columns(real_floats(x)), method, p)
+  },
+
+  as.dist = function(m, diag = FALSE, upper = FALSE) {
+    if (!is_traced(m)) return(called_from("as.dist", parent.frame())(m, diag, upper))
+    if (is.null(attr(m, "Size"))) distances_of_matrix(m) else m
   },
 
   bw.nrd0 = function(x) {

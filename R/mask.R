@@ -84,15 +84,19 @@
 #'   has derivatives with respect to what the function uses, as its equation says them. `integrate()` halves
 #'   the interval with the largest error until its tolerance is met, without the extrapolation that R has
 #'   beside that. Where R stops, such as at ends of one sign, the result is NaN;
-#' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist bw.nrd0
-#'   bw.nrd`. They give lists of what R's give, without classes, for columns that are independent. Components
-#'   of `prcomp()` are unique up to their signs; `predict()` takes them, with new data, and `summary()`.
-#'   `dist()` gives distances of which `as.matrix()` makes a matrix, also after operators:
+#' * least squares and their like: `lm.fit lm.wfit .lm.fit lsfit prcomp princomp cov.wt poly dist as.dist
+#'   bw.nrd0 bw.nrd`. They give lists of what R's give, without classes, for columns that are independent.
+#'   Components of `prcomp()` are unique up to their signs; `predict()` takes them, with new data, and
+#'   `summary()`.
+#'   `dist()` and `as.dist()` give distances of which `as.matrix()` makes a matrix, also after operators:
 #'   `as.matrix(exp(-dist(x)^2))`;
 #' * what asks: `class inherits is`, which see the class of the R vector, as do the user's own generics that
 #'   look for methods such as `area.numeric()` and `area.matrix()`; `seq_along %in% is.vector is.factor which
-#'   arrayInd`, `storage.mode<-` and `mode<-`, and `identical`, which is an error where
-#'   it compares a traced value with a number;
+#'   arrayInd`, `storage.mode<-` and `mode<-`, and `identical all.equal`, which are errors where
+#'   elements decide that are not known;
+#' * classes and attributes: `unclass class<- oldClass<- attributes<- structure`. A traced value keeps a class
+#'   of the user's until it is computed with, and methods for that class are found. Tensors that a program
+#'   gives have none;
 #' * `tryCatch()` and `try()`: a handler of errors does not take that a function reads a traced value, an
 #'   `anvil_error_concrete`, unless it is one of that class. The program would be what the code does after a
 #'   failure. That holds for R's own words about a traced value that a function is given, too.

@@ -36,6 +36,59 @@ test_that("elements take another mode", {
   expect_error(jit(bad)(x), class = "anvil_error_concrete", "storage.mode", fixed = TRUE)
 })
 
+test_that("classes and attributes are taken away and given", {
+  expect_as_r(user(function(x) unclass(x) * 2), x)
+  expect_as_r(user(function(m) colSums(unclass(m))), m)
+  expect_as_r(user(function(d) unclass(d$f) * 2L), d)
+  expect_as_r(user(function(x) { class(x) <- NULL; x + 1 }), x)
+  expect_as_r(user(function(x) { oldClass(x) <- NULL; x + 1 }), x)
+  expect_as_r(user(function(x) { class(x) <- "numeric"; x / 2 }), 1:3)
+  expect_as_r(user(function(x) { class(x) <- "integer"; x * 2L }), x)
+  expect_as_r(user(function(m) { class(m) <- "matrix"; rowSums(m) }), m)
+  expect_as_r(user(function(m) { attributes(m) <- NULL; c(length(m), is.matrix(m), m) }), m)
+  expect_as_r(user(function(m) {
+    attributes(m) <- list(dimnames = list(c("a", "b"), NULL), dim = c(2L, 2L))
+    m["b", ]
+  }), m)
+  expect_as_r(user(function(x) { attributes(x) <- list(names = c("a", "b", "c")); x["b"] }), x)
+  expect_as_r(user(function(x) is.null(names(structure(c(a = 1, b = 2) * x[1], names = NULL)))), x)
+  expect_as_r(user(function(x) {
+    structure(c(x, 1), .Dim = c(2L, 2L), .Dimnames = list(NULL, c("a", "b")))[, "a"]
+  }), x)
+  wrong <- user(function(x) { class(x) <- "matrix"; x })
+  expect_fields(jit(wrong)(x), "anvil_error_arg", arg = "value", got = "\"matrix\"")
+})
+
+test_that("a traced value may be of a class of the user's, with methods", {
+  expect_as_r(user(function(x) {
+    Ops.money <- function(e1, e2) {
+      out <- get(.Generic)(unclass(e1), unclass(e2))
+      if (.Generic == "+") structure(out, class = "money") else out
+    }
+    m <- structure(x, class = "money")
+    c(inherits(m + m, "money"), inherits(m, "numeric"), class(m) == "money", (m + m) * 2)
+  }), x)
+  expect_as_r(user(function(x) {
+    `[.mine` <- function(x, i) structure(unclass(x)[i] + 100, class = "mine")
+    c.mine <- function(...) -unlist(lapply(list(...), unclass))
+    mean.mine <- function(x, ...) 10 * max(unclass(x))
+    m <- structure(x, class = c("mine", class(x)))
+    c(unclass(m[2:3]), c(m, m), mean(m), sum(m))
+  }), x)
+  # After its classes comes the default method, as in R.
+  expect_as_r(user(function(x) {
+    area <- function(o) UseMethod("area")
+    area.square <- function(o) 2 * NextMethod()
+    area.numeric <- function(o) o + 50
+    area.default <- function(o) unclass(o)
+    c(area(structure(x, class = "square")), area(structure(x, class = "other")), area(x))
+  }), x)
+  expect_as_r(user(function(m) {
+    m <- structure(m, class = c("mine", class(m)))
+    nrow(m) + colSums(unclass(m))
+  }), m)
+})
+
 test_that("generics of the user's find the methods of vectors", {
   kind <- function(...) {
     f <- user_env(function(x) size(x), size = NULL)

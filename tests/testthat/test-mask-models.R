@@ -80,6 +80,16 @@ test_that("poly() is orthogonal", {
   refused(function(x) poly(x, x, degree = 2), r, "one vector")
 })
 
+test_that("as.dist() takes what is below the diagonal of a matrix", {
+  expect_as_r(function(m) as.vector(as.dist(crossprod(m))), m)
+  expect_as_r(function(m) as.matrix(as.dist(1 - abs(cor(m)))^2), m)
+  expect_as_r(function(m) as.vector(as.dist(as.dist(crossprod(m)))), m)
+  f <- user(function(m) as.matrix(as.dist(crossprod(m))))
+  named <- matrix(c(1, 2, 4, 3), 2, dimnames = list(NULL, c("a", "b")))
+  expect_identical(dimnames(jit(f)(named)), dimnames(f(named)))
+  expect_fields(jit(user(function(m) as.dist(m)))(m), "anvil_error_arg", arg = "m")
+})
+
 test_that("dist() knows the rows it is of, and as.matrix() makes a matrix of it", {
   with_nan <- replace(m, 2, NaN)
   for (method in c("euclidean", "maximum", "manhattan", "minkowski")) {

@@ -562,7 +562,7 @@ test_that("a traced value without its class is one still where it is returned", 
   expect_equal(as_array(bare[[1L]]), as_array(x))
   expect_equal(as_array(bare[[2L]]), as_array(x))
   expect_equal(as.vector(bare[[3L]][[1L]]), c(1, 2, 3, 4))
-  expect_error(jit(function(x) unclass(x) + 1)(x), class = "anvil_error_concrete")
+  expect_equal(as_array(jit(function(x) unclass(x) + 1)(x)), as_array(x) + 1)
 })
 
 test_that("what base R changes before a traced value fails is as it was", {
