@@ -24,7 +24,8 @@
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
 #'   aperm drop dim<- length<- split split<- na.omit diag embed toeplitz outer %o% sweep proportions`,
-#'   and `prop.table crossprod tcrossprod kronecker scale cov2cor unsplit`, and before R 4.3 `I`;
+#'   and `prop.table crossprod tcrossprod kronecker scale cov2cor unsplit`, and before R 4.3 `I`; `relist`
+#'   takes the shapes of the tensors in its second argument;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.
@@ -262,7 +263,9 @@ sort.AnvilValue <- function(x, decreasing = FALSE, na.last = NA, ...) {
     abort_arg("na.last", "TRUE, or NA as it is by default", describe(na.last), "NaN comes last.")
   }
   if (!isFALSE(list(...)$index.return %||% FALSE)) {
-    abort_arg("index.return", "FALSE", describe(list(...)$index.return), "`nv_order(x)` has the positions.")
+    check_flag("index.return", list(...)$index.return)
+    order <- nv_order(x, decreasing = decreasing)
+    return(list(x = sort.AnvilValue(x, decreasing), ix = order))
   }
   if (!is_traced_factor(x)) {
     # Which name comes first is known of elements that are.
@@ -278,6 +281,42 @@ sort.AnvilValue <- function(x, decreasing = FALSE, na.last = NA, ...) {
   sorted <- nv_sort(keys, decreasing = decreasing)
   factor_of(nv_ifelse(sorted > count, 0L, sorted), levels(x))
 }
+
+# The elements in the shape of a tensor that a skeleton holds: R's method makes a vector of them.
+#' @importFrom utils relist
+#' @method relist AnvilValue
+#' @export
+relist.AnvilValue <- function(flesh, skeleton = attr(flesh, "skeleton")) relisted(flesh, skeleton)
+
+# Elements in the shapes and with the names of what a list holds, in its order.
+relisted <- function(flesh, skeleton) {
+  if (is.null(skeleton) || is.factor(skeleton) || !is.list(skeleton) && !is_operand(skeleton)) {
+    abort_arg("skeleton", "numbers, or a list of them", describe(skeleton))
+  }
+  sizes <- if (is.list(skeleton)) lapply(skeleton, element_count) else length(skeleton)
+  if (sum(unlist(sizes)) != length(flesh)) {
+    abort_arg("flesh", paste(sum(unlist(sizes)), "elements, as `skeleton` has"), length(flesh))
+  }
+  if (is.list(skeleton)) {
+    ends <- cumsum(unlist(sizes))
+    parts <- Map(function(size, end) as_flat(flesh)[seq_len(size) + end - size], sizes, ends)
+    skeleton[] <- Map(relisted, parts, skeleton)
+    return(skeleton)
+  }
+  # A number is one without axes.
+  sizes <- if (inherits(skeleton, "AnvilValue")) shape(skeleton) else dim(skeleton) %||% length(skeleton)
+  if (identical(sizes, 1L) && is.null(dim(skeleton))) sizes <- integer()
+  if (inherits(flesh, "AnvilValue")) {
+    out <- nv_reshape(as_flat(unname(flesh)), sizes)
+    if (is_traced(out) && !inherits(skeleton, "AnvilValue")) out <- from_r(out)
+  } else {
+    out <- if (length(sizes) > 1L) array(flesh, sizes) else as.vector(flesh)
+  }
+  with_names(out, axis_names(skeleton))
+}
+
+# How many elements a list has in all, or a vector.
+element_count <- function(x) if (is.list(x)) sum(vapply(x, element_count, 0)) else as.double(length(x))
 
 # A table is an array that has names along each axis; a traced value has no class of R's.
 #' @export

@@ -122,10 +122,16 @@ shown_reading <- function(reader, x) {
   if (length(given)) paste("It is given", format(given[[1L]])) else paste("It computes with", format(x))
 }
 
-# Traced values among the arguments of a call that are variables; others might not have been evaluated yet.
+# Traced values among the arguments of a call that are variables, or columns of one; others might not have
+# been evaluated yet.
 traced_arguments <- function(call, frame) {
-  variables <- Filter(is.name, as.list(call)[-1L])
-  values <- lapply(variables, function(name) if_it_fails(get0(as.character(name), frame), NULL))
+  value <- function(x) {
+    if (is.name(x)) return(if_it_fails(get0(as.character(x), frame), NULL))
+    if (!is.call(x) || length(x) != 3L || name_of_call(x) != "$" || !is.name(x[[2L]])) return(NULL)
+    whole <- value(x[[2L]])
+    if (is.list(whole)) unclass(whole)[[as.character(x[[3L]])]]
+  }
+  values <- lapply(as.list(call)[-1L], value)
   unname(Filter(function(x) is_traced(x) || is_selection(x), values))
 }
 

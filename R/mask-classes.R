@@ -80,9 +80,9 @@ with_class <- function(x, value) {
   if (length(value) == 1L && value %in% c("numeric", "integer", "logical", "complex")) {
     return(with_mode(without_class(x), value, "`class<-`"))
   }
-  if (all(value %in% class(vector_like(x)))) return(x)
-  known <- intersect(value, c("matrix", "array", "factor", "ordered", "data.frame", "function"))
-  known <- setdiff(known, class(vector_like(x)))
+  own <- class(vector_like(x))
+  if (!length(setdiff(value, own))) return(x)
+  known <- setdiff(intersect(value, c("matrix", "array", "factor", "ordered", "data.frame", "function")), own)
   if (length(known)) {
     abort_arg(
       "value", "a class of R that the traced value has, or one of your own", paste0("\"", known[1L], "\""),

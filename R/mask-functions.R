@@ -254,7 +254,12 @@ mask_base <- list(
   },
 
   unlist = function(x, recursive = TRUE, use.names = TRUE) {
-    if (!is.list(x) || !holds_tracer(x)) return(unlist(x, recursive, use.names))
+    listed <- without_classes_of_lists(x)
+    if (!is.list(x) || !holds_tracer(listed)) return(unlist(x, recursive, use.names))
+    if (inherits(x, "relistable")) {
+      return(structure(mask_base$unlist(unclass(x), recursive, use.names), skeleton = x))
+    }
+    x <- listed
     if (!recursive && any(vapply(x, is.list, NA))) {
       return(unlist(lapply(x, listed_if_traced), FALSE, use.names))
     }
@@ -264,6 +269,10 @@ mask_base <- list(
     out <- joined(unname(unlist_leaves(x)))
     names(out) <- names
     out
+  },
+
+  relist = function(flesh, skeleton = attr(flesh, "skeleton")) {
+    if (is_traced(flesh)) relisted(flesh, skeleton) else relist(flesh, skeleton)
   },
 
   as.numeric = function(x, ...) if (is.list(x) && holds_tracer(x)) numbers_of(x) else as.numeric(x, ...),
@@ -335,6 +344,24 @@ mask_base <- list(
     from_r(if (is.null(dimnames)) out else with_dimnames(out, dimnames))
   },
 
+  sort.int = function(x, partial = NULL, na.last = NA, decreasing = FALSE, method, index.return = FALSE) {
+    if (!is_traced(x)) return(own_call("sort.int", sys.call(), parent.frame()))
+    sort(x, decreasing = decreasing, na.last = na.last, index.return = index.return)
+  },
+
+  sort.list = function(x, partial = NULL, na.last = TRUE, decreasing = FALSE, method) {
+    if (!is_traced(x)) return(own_call("sort.list", sys.call(), parent.frame()))
+    order(x, na.last = na.last, decreasing = decreasing)
+  },
+
+  pmax.int = function(..., na.rm = FALSE) {
+    if (any_traced(...)) pmax(..., na.rm = na.rm) else pmax.int(..., na.rm = na.rm)
+  },
+
+  pmin.int = function(..., na.rm = FALSE) {
+    if (any_traced(...)) pmin(..., na.rm = na.rm) else pmin.int(..., na.rm = na.rm)
+  },
+
   array = function(data = NA, dim = length(data), dimnames = NULL) {
     if (!is_traced(data)) return(array(data, dim, dimnames))
     out <- nv_reshape(filling(data, dim), dim)
@@ -393,6 +420,12 @@ position_in_array <- function(at, sizes) {
     at <- at %/% size
   }
   do.call(nv_concatenate, c(columns, axis = 2L))
+}
+
+# A list of a class of the user's, or one in a list, as the list that it is.
+without_classes_of_lists <- function(x) {
+  if (!is.list(x) || inherits(x, c("data.frame", "AnvilRows", taken_classes))) return(x)
+  lapply(if (is.object(x)) unclass(x) else x, without_classes_of_lists)
 }
 
 listed_if_traced <- function(x) if (is_traced(x)) as.list(x) else x

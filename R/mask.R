@@ -20,7 +20,7 @@
 #'   R data, and the value. A list stays a list. `NULL` and vectors grow as R's do, values are recycled, a
 #'   matrix of logicals and a matrix with a row of positions for each element select elements. `NA` becomes
 #'   NaN; it is an error where integers or logicals are assigned.
-#' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`.
+#' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`, and `relist`.
 #' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply asplit replicate
 #'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
 #'   program holds each of these calls. For eight lines of an array or elements and more, `apply sapply vapply
@@ -67,7 +67,8 @@
 #'   NaN;
 #' * what makes arrays: `matrix array`, `seq` with a known `length.out`, and of data frames with traced
 #'   columns their matrix: `as.matrix data.matrix t scale`;
-#' * what looks at its first argument, as in `log(8, x)`: `log`;
+#' * what looks at its first argument, as in `log(8, x)`: `log`; and what R has for its own vectors alone:
+#'   `sort.int sort.list pmax.int pmin.int`;
 #' * functions of stats and utils that read elements: `filter acf pacf ccf p.adjust combn max.col approxfun
 #'   stepfun ecdf spline splinefun mad complete.cases`, and `quantile()` of what `ecdf()` gives. `acf()` and
 #'   its like take `plot = FALSE` and give a list, in which lags count elements; `max.col()` takes the first

@@ -66,7 +66,7 @@ test_that("a traced value may be of a class of the user's, with methods", {
       if (.Generic == "+") structure(out, class = "money") else out
     }
     m <- structure(x, class = "money")
-    c(inherits(m + m, "money"), inherits(m, "numeric"), class(m) == "money", (m + m) * 2)
+    c(inherits(m + m, "money"), inherits(m, "numeric"), identical(class(m), "money"), (m + m) * 2)
   }), x)
   expect_as_r(user(function(x) {
     `[.mine` <- function(x, i) structure(unclass(x)[i] + 100, class = "mine")

@@ -145,6 +145,34 @@ test_that("what joins values looks at all of them", {
   expect_identical(seen, c("a", "b", "c"))
 })
 
+test_that("relist() gives elements the shapes of a list, and unlist() takes lists of any class", {
+  expect_as_r(function(x) {
+    p <- relist(c(x, x), list(a = c(0, 0), b = matrix(0, 1, 2), c = list(d = 0, e = 0)))
+    p$b %*% p$a + p$c$d * p$c$e
+  })
+  expect_as_r(function(x) relist(x, c(a = 1, b = 2, c = 3))["b"])
+  expect_as_r(function(x) relist(c(x, 1), diag(2)) %*% diag(2))
+  expect_as_r(function(x) {
+    u <- unlist(as.relistable(list(a = x[1:2], b = x[3])))
+    p <- relist(u)
+    p$a * p$b
+  })
+  expect_as_r(function(x) unlist(structure(list(a = x, b = list(1)), class = "par")))
+  expect_as_r(function(x) unlist(list(x, structure(list(x[1]), class = "par"))))
+  round_trip <- user(function(p) relist(unlist(p) / 2, p))
+  p <- list(a = nv_tensor(matrix(1:4 + 0.5, 2), "f64"), b = nv_scalar(3, "f64"))
+  for (got in list(round_trip(p), jit(round_trip)(p))) {
+    expect_identical(plain(got), list(a = matrix(1:4 + 0.5, 2) / 2, b = 1.5))
+  }
+  expect_fields(jit(user(function(x) relist(x, list(0, 0))))(x), "anvil_error_arg", arg = "flesh")
+  expect_fields(jit(user(function(x) relist(x)))(x), "anvil_error_arg", arg = "skeleton")
+})
+
+test_that("what R has for its own vectors alone takes traced ones", {
+  expect_as_r(function(x) c(sort.int(x), sort.list(x), pmax.int(0, x), pmin.int(x, 1, 0.5)))
+  expect_as_r(function(x) sort.int(x, decreasing = TRUE, index.return = TRUE)$ix)
+})
+
 test_that("what functions give is put together as R does", {
   expect_as_r(function(x) sapply(1:3, function(i) x[i]^2))
   expect_as_r(function(x) vapply(1:3, function(i) x[i]^2, numeric(1)))

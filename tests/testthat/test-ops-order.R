@@ -353,7 +353,9 @@ test_that("sort(), median(), quantile() and unique() dispatch, in traced functio
   expect_identical(unique(nv_tensor(matrix(c(1, 1, 2, 2), 2))), unique(matrix(c(1, 1, 2, 2), 2)))
   expect_elements(sort(nv_tensor(c(2, NaN, 1), "f64")), c(1, 2, NaN), "f64[3]")
   expect_error(sort(x, na.last = FALSE), class = "anvil_error_arg")
-  expect_error(sort(x, index.return = TRUE), class = "anvil_error_arg")
+  expect_jit_equal(function(x) sort(x, index.return = TRUE)$x, x, r = sort(r))
+  expect_jit_equal(function(x) sort(x, decreasing = TRUE, index.return = TRUE)$ix, x, r = order(-r))
+  expect_error(sort(x, index.return = NA), class = "anvil_error_arg")
   expect_error(quantile(x, na.rm = NA), class = "anvil_error_arg")
   # Positions are R's integers outside of programs.
   expect_identical(order(x), order(r))
