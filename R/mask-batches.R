@@ -29,9 +29,10 @@ is_effect <- function(f) {
   }, NA))
 }
 
-# Whether a function has no effects, by its code and that of the user's functions in it. Code that cannot be
-# followed may have some: methods of objects, and variables that are environments or hold any.
-is_repeatable <- function(f) {
+# Whether a function has no effects, by its code and that of the user's functions in it, nor those that it is
+# `given`, or that a string among these names. Code that cannot be followed may have some: methods of objects,
+# and variables that are environments or hold any.
+is_repeatable <- function(f, given = list()) {
   seen <- list()
   is_fine_function <- function(f) {
     if (is.primitive(f)) return(TRUE)
@@ -45,23 +46,46 @@ is_repeatable <- function(f) {
       if (identical(home, topenv(home))) return(TRUE)
       return(all(vapply(functions_in(home, ls(home, all.names = TRUE)), is_fine_function, NA)))
     }
+    # Of a generic of S4, methods may be anywhere.
+    if (isS4(f)) return(FALSE)
     parts <- given_parts(c(list(body(f)), as.list(formals(f))))
     locals <- c(names(formals(f)), unlist(lapply(parts, variables_set_by)))
-    all(vapply(parts, is_fine, NA, home, locals))
+    all(vapply(parts, is_fine, NA, home, locals)) && has_fine_methods(parts, home)
+  }
+  # Which of the user's methods are called, classes decide.
+  has_fine_methods <- function(parts, home) {
+    names <- unique(unlist(lapply(parts, function(code) c(all.names(code), strings_in(code)))))
+    while (!identical(home, emptyenv()) && (!isNamespace(home) || !is_of_r(home))) {
+      methods <- methods_in(home, c(names, paste0(names, "<-"), "Ops", "Math", "Summary"))
+      if (!all(vapply(functions_in(home, methods), is_fine_function, NA))) return(FALSE)
+      if (identical(home, topenv(home))) break
+      home <- parent.env(home)
+    }
+    TRUE
   }
   is_fine_variable <- function(name, home, locals) {
     if (name %in% locals) return(TRUE)
-    is_fine_value(get0(name, home))
+    !is_active_from(name, home) && is_fine_value(get0(name, home), home)
   }
-  is_fine_value <- function(value) {
+  is_fine_value <- function(value, home) {
     if (is.function(value)) return(!is_effect(value) && is_fine_function(value))
-    if (is.list(value)) return(all(vapply(unclass(value), is_fine_value, NA)))
+    if (is.list(value)) return(all(vapply(unclass(value), is_fine_value, NA, home)))
+    if (is.character(value) && !is_fine_text(value, home)) return(FALSE)
     !is.environment(value) && !isS4(value) && typeof(value) != "externalptr"
+  }
+  # A function may be called by its name.
+  is_fine_text <- function(text, home) {
+    text <- unique(text[!is.na(text) & nzchar(text)])
+    !any(text %in% effects) && all(vapply(text, function(name) is_fine_name(name, home), NA))
+  }
+  # A variable of the name hides no function.
+  is_fine_name <- function(name, home) {
+    f <- get0(name, home, mode = "function")
+    is.null(f) || !is_effect(f) && is_fine_function(f)
   }
   is_fine <- function(code, home, locals) {
     if (is.symbol(code)) return(is_fine_variable(as.character(code), home, locals))
-    # A function may be called by its name.
-    if (is.character(code)) return(!any(code %in% effects))
+    if (is.character(code)) return(is_fine_text(code, home))
     if (!is.call(code)) return(TRUE)
     head <- code[[1L]]
     parts <- as.list(code)[-1L]
@@ -74,10 +98,11 @@ is_repeatable <- function(f) {
         locals <- c(locals, names(code[[2L]]))
         return(all(vapply(given_parts(parts), is_fine, NA, home, locals)))
       }
+      # A name that is computed.
+      if (name %in% c("do.call", "match.fun") && length(parts) && is_computed(parts[[1L]])) return(FALSE)
+      if (name %in% c("<-", "=") && !all(vapply(replacing(parts[[1L]]), is_fine_name, NA, home))) return(FALSE)
       if (name %in% c("$", "@")) parts <- parts[1L]
-      # A variable of the name hides no function.
-      f <- get0(name, home, mode = "function")
-      if (!is.null(f) && !is_fine_function(f)) return(FALSE)
+      if (is_active_from(name, home) || !is_fine_name(name, home)) return(FALSE)
     } else if (is.call(head) && as.character(head[[1L]])[1L] %in% c("$", "@", "[[")) {
       return(FALSE)
     } else {
@@ -85,7 +110,31 @@ is_repeatable <- function(f) {
     }
     all(vapply(given_parts(parts), is_fine, NA, home, locals))
   }
-  if_it_fails(!is_effect(f) && is_fine_function(f), FALSE)
+  if_it_fails(
+    !is_effect(f) && is_fine_function(f) && all(vapply(given, is_fine_value, NA, environment(f))), FALSE
+  )
+}
+
+is_computed <- function(code) is.call(code) && !identical(code[[1L]], quote(`function`))
+
+# The functions that `third(second(x)) <- 1` calls.
+replacing <- function(target) {
+  if (!is.call(target)) return(character())
+  c(paste0(name_of_call(target), "<-"), if (length(target) > 1L) replacing(target[[2L]]))
+}
+
+# Whether a variable that is seen from here is computed each time that it is read.
+is_active_from <- function(name, home) {
+  while (!identical(home, emptyenv())) {
+    if (exists(name, home, inherits = FALSE)) return(bindingIsActive(as.name(name), home))
+    home <- parent.env(home)
+  }
+  FALSE
+}
+
+strings_in <- function(code) {
+  if (is.character(code)) return(code)
+  if (is.call(code) || is.pairlist(code)) unlist(lapply(given_parts(as.list(code)), strings_in))
 }
 
 # Parts of code but for arguments that are left out.
@@ -108,8 +157,8 @@ variables_set_by <- function(code) {
 answers_of_batch <- function(f, values, names, ...) {
   count <- shape(values[[1L]])[ndims(values[[1L]])]
   more <- list(...)
-  is_plain <- function(x) is.atomic(x) || is_traced(x) || is.function(x) && is_repeatable(x)
-  if (count < least_batch || !is_repeatable(f) || !all(vapply(more, is_plain, NA))) return(NULL)
+  is_plain <- function(x) is.atomic(x) || is_traced(x) || is.function(x)
+  if (count < least_batch || !all(vapply(more, is_plain, NA)) || !is_repeatable(f, more)) return(NULL)
   answer <- NULL
   keep <- function(out) {
     if (is_traced(out) && length(out) && is.null(levels(out))) answer <<- out

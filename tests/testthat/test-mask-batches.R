@@ -139,6 +139,89 @@ test_that("a function with effects is called for each line", {
   expect_length(printed, 24L)
 })
 
+test_that("effects of what is called by a string, as a method or in place of a variable are found", {
+  in_sapply <- function(line) {
+    f <- eval(bquote(function(x) {
+      k <- 0
+      count <- function(...) {
+        k <<- k + 1
+        k
+      }
+      sapply(x, .(line))
+    }))
+    expect_lines_as_r(user(f), unname(x[, 1]))
+  }
+  in_sapply(quote(function(v) v * do.call("count", list())))
+  in_sapply(quote(function(v) v * do.call(paste0("co", "unt"), list())))
+  in_sapply(quote(function(v) v * Reduce("count", 1:3)))
+  in_sapply(quote(function(v, g = "count") v * do.call(g, list())))
+  programs <- list(
+    by_variable = function(x) {
+      k <- 0
+      count <- function() k <<- k + 1
+      name <- "count"
+      sapply(x, function(v) v * do.call(name, list()))
+    },
+    by_argument = function(x) {
+      k <- 0
+      count <- function() k <<- k + 1
+      sapply(x, function(v, name) v * do.call(name, list()), name = "count")
+    },
+    by_method = function(x) {
+      k <- 0
+      tick <- function(o) UseMethod("tick")
+      tick.clock <- function(o) k <<- k + 1
+      o <- structure(list(), class = "clock")
+      sapply(x, function(v) v * tick(o))
+    },
+    by_operator = function(x) {
+      k <- 0
+      Ops.clock <- function(e1, e2) k <<- k + 1
+      o <- structure(list(), class = "clock")
+      sapply(x, function(v) v * (o + 1))
+    },
+    in_place = function(x) {
+      k <- 0
+      `scaled<-` <- function(x, value) {
+        k <<- k + 1
+        value * k
+      }
+      sapply(x, function(v) {
+        scaled(v) <- v
+        v
+      })
+    },
+    in_place_by_method = function(x) {
+      k <- 0
+      `$<-.clock` <- function(x, name, value) {
+        k <<- k + 1
+        structure(setNames(list(value * k), name), class = "clock")
+      }
+      o <- structure(list(), class = "clock")
+      sapply(x, function(v) {
+        o$at <- v
+        o$at
+      })
+    },
+    active = function(x) {
+      k <- 0
+      makeActiveBinding("ticks", function() k <<- k + 1, environment())
+      sapply(x, function(v) v * ticks)
+    }
+  )
+  for (f in programs) expect_lines_as_r(user(f), unname(x[, 1]))
+  # What has none is traced once as ever.
+  fine <- user(function(x) {
+    norm.clock <- function(x, ...) x * 2
+    `twice<-` <- function(x, value) 2 * value
+    sapply(x, function(v) {
+      twice(v) <- do.call("exp", list(v))
+      v
+    })
+  })
+  expect_true(is_batch(fine, unname(x[, 1])))
+})
+
 test_that("draws of R are those of one line after the other", {
   f <- user(function(x) {
     set.seed(4)
