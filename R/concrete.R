@@ -396,7 +396,7 @@ reading_call <- function(at, statement) {
     }
     caller <- if (parents[at] > 0L) sys.frame(parents[at]) else globalenv()
     line <- line_of(attr(sys.call(at), "srcref")) %||% line
-    call <- tidy_assignment(sys.call(at), sys.frame(at), caller)
+    call <- with_own_name(tidy_assignment(sys.call(at), sys.frame(at), caller))
     given <- traced_arguments(call, caller)
     at <- if (parents[at] < at) parents[at] else at - 1L
   }
@@ -491,6 +491,13 @@ name_of_call <- function(call) {
   if (identical(name, quote(`<-`)) && is.call(call[[2L]])) return(paste0(name_of_call(call[[2L]]), "<-"))
   if (is.call(name) && length(name) == 3L && is.name(name[[3L]])) name <- name[[3L]]
   if (is.name(name)) as.character(name) else "function"
+}
+
+# A call of R's own function by a masked one, as the user wrote it.
+with_own_name <- function(call) {
+  name <- name_of_call(call)
+  if (name %in% names(mask_functions) && identical(call[[1L]], own_name(name))) call[[1L]] <- as.name(name)
+  call
 }
 
 # "file.R:12" of a source reference; NULL without one.

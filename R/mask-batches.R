@@ -70,7 +70,9 @@ is_repeatable <- function(f, given = list()) {
   is_fine_value <- function(value, home) {
     if (is.function(value)) return(!is_effect(value) && is_fine_function(value))
     if (is.list(value)) return(all(vapply(unclass(value), is_fine_value, NA, home)))
-    if (is.character(value) && !is_fine_text(value, home)) return(FALSE)
+    # Many strings are data.
+    if (is.character(value) && length(value) <= 100L && !is_fine_text(value, home)) return(FALSE)
+    if (any(vapply(attributes(value), is.environment, NA))) return(FALSE)
     !is.environment(value) && !isS4(value) && typeof(value) != "externalptr"
   }
   # A function may be called by its name.

@@ -126,6 +126,10 @@ setMethod("show", "AnvilTracer", function(object) print(object))
 format.AnvilTracer <- function(x, ...) {
   check_dots(..., .known = taken_by("format"))
   type <- paste0(as.character(dtype(x)), if (ambiguous(x)) "?")
+  # A data frame shows a string for each row.
+  if (identical(sys.function(sys.parent()), base::format.data.frame)) {
+    return(rep(if (is_traced_factor(x)) "factor" else type, NROW(x)))
+  }
   paste0("AnvilTracer(dtype=", type, ", shape=", paste(shape(x), collapse = "x"), ")")
 }
 

@@ -207,6 +207,15 @@ test_that("effects of what is called by a string, as a method or in place of a v
       k <- 0
       makeActiveBinding("ticks", function() k <<- k + 1, environment())
       sapply(x, function(v) v * ticks)
+    },
+    by_attribute = function(x) {
+      state <- structure(1, of = new.env())
+      attr(state, "of")$k <- 0
+      sapply(x, function(v) {
+        of <- attr(state, "of")
+        of$k <- of$k + 1
+        v * of$k
+      })
     }
   )
   for (f in programs) expect_lines_as_r(user(f), unname(x[, 1]))

@@ -197,3 +197,9 @@ test_that("models take the contrasts that a factor has", {
 })
 
 # nolint end
+
+test_that("an error within R's own factor() shows the call as it was written", {
+  e <- tryCatch(jit(user(function(x) factor(x[x > 0], 0:2)))(nv_tensor(c(1, -1))), error = identity)
+  expect_s3_class(e, "anvil_error_concrete")
+  expect_identical(conditionCall(e), quote(factor(x[x > 0], 0:2)))
+})

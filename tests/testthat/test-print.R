@@ -385,3 +385,15 @@ test_that("functions of R print what they computed of tensors, and choose among 
   expect_identical(base::ifelse(x > 0, NA, x), c(NA, -2, NA))
   expect_identical(as.vector(round(nv_tensor(1.26, "f64"), nv_scalar(1))), 1.3)
 })
+
+test_that("a data frame of traced columns prints a line for each row", {
+  d <- data.frame(x = c(1.5, 2), f = factor(c("a", "b")), k = 1:2)
+  f <- user(function(d, x) {
+    d$x <- x
+    d$k <- 1:2
+    print(d)
+    x
+  })
+  expect_silent(shown <- capture.output(invisible(jit(f)(d, nv_tensor(c(1.5, 2), "f64")))))
+  expect_identical(shown, c("    x      f k", "1 f64 factor 1", "2 f64 factor 2"))
+})
