@@ -584,7 +584,7 @@ is_condition <- function(x) as.character(x[[1L]]) %in% c("if", "while", "for", "
 # Primitives with methods of ours, for their first argument.
 dispatching <- c(
   "c", "max", "min", "sum", "prod", "range", "any", "all", "log", "rep", "rep.int", "rep_len", "[", "[[",
-  "[<-", "[[<-"
+  "[<-", "[[<-", "as.numeric", "as.double", "as.integer", "as.logical", "as.complex", "signif"
 )
 
 # Primitives, and functions that the compiler of R makes calls of internal ones.

@@ -578,3 +578,16 @@ test_that("an operator of a data frame and a traced value is refused with what t
   got <- jit(function(b) as_nv_tensor(cars) * b)(nv_scalar(2))
   expect_equal(as_array(got), as.matrix(cars) * 2, ignore_attr = TRUE)
 })
+
+test_that("what takes a traced value, or has a frame, is not named as its reader", {
+  # Without source references all of the code is looked at.
+  f <- eval(parse(text = "function(x, g) {
+    if (any(x < 0)) stop('below 0')
+    if (!missing(g)) rownames(x) <- x[, 1]
+    attr(x, 'of') <- 1
+    as.integer(x)
+  }", keep.source = FALSE))
+  e <- tryCatch(jit(user(f))(nv_tensor(c(1, 2))), error = identity)
+  expect_s3_class(e, "anvil_error_concrete")
+  expect_identical(e$where, "if")
+})
