@@ -50,11 +50,14 @@ is.vector <- function(x, mode = "any") UseMethod("is.vector", among(x))
 #' @method is.vector AnvilValue
 #' @export
 is.vector.AnvilValue <- function(x, mode = "any") {
-  ndims(x) < 2L && is.null(levels(x)) && is_of_mode(x, mode)
+  is_of_mode(x, mode) && ndims(x) < 2L && is.null(levels(x))
 }
 
 # Whether the R vector of these elements is of a mode, or of a type, as is.vector() asks.
 is_of_mode <- function(x, mode) {
+  if (!is.character(mode) || length(mode) != 1L || is.na(mode)) {
+    abort_arg("mode", "one string", describe(mode))
+  }
   mode %in% c("any", base::mode(x), typeof(x)) || mode == "double" && is_float(dtype(x))
 }
 

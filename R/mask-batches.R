@@ -102,7 +102,8 @@ is_repeatable <- function(f, given = list()) {
       }
       # A name that is computed.
       if (name %in% c("do.call", "match.fun") && length(parts) && is_computed(parts[[1L]])) return(FALSE)
-      if (name %in% c("<-", "=") && !all(vapply(replacing(parts[[1L]]), is_fine_name, NA, home))) return(FALSE)
+      called <- if (name %in% c("<-", "=")) replacing(parts[[1L]])
+      if (!all(vapply(called, is_fine_name, NA, home))) return(FALSE)
       if (name %in% c("$", "@")) parts <- parts[1L]
       if (is_active_from(name, home) || !is_fine_name(name, home)) return(FALSE)
     } else if (is.call(head) && as.character(head[[1L]])[1L] %in% c("$", "@", "[[")) {
@@ -121,7 +122,7 @@ is_computed <- function(code) is.call(code) && !identical(code[[1L]], quote(`fun
 
 # The functions that `third(second(x)) <- 1` calls.
 replacing <- function(target) {
-  if (!is.call(target)) return(character())
+  if (!is.call(target)) return(NULL)
   c(paste0(name_of_call(target), "<-"), if (length(target) > 1L) replacing(target[[2L]]))
 }
 

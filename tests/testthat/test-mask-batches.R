@@ -139,6 +139,7 @@ test_that("a function with effects is called for each line", {
   expect_length(printed, 24L)
 })
 
+# nolint start: object_name_linter. Methods have names of this kind.
 test_that("effects of what is called by a string, as a method or in place of a variable are found", {
   in_sapply <- function(line) {
     f <- eval(bquote(function(x) {
@@ -230,6 +231,7 @@ test_that("effects of what is called by a string, as a method or in place of a v
   })
   expect_true(is_batch(fine, unname(x[, 1])))
 })
+# nolint end
 
 test_that("draws of R are those of one line after the other", {
   f <- user(function(x) {

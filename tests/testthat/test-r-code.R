@@ -27,6 +27,8 @@ test_that("is.vector() tells vectors from matrices, eagerly too", {
     expect_identical(as.logical(jit(asked)(value)), asked(data))
   }
   expect_identical(asked(nv_tensor(c(a = 1, b = 2), "f64")), asked(c(a = 1, b = 2)))
+  expect_fields(is.vector(nv_scalar(1), 2), "anvil_error_arg", arg = "mode")
+  expect_fields(is.vector(nv_scalar(1), as_dtype("i8")), "anvil_error_arg", arg = "mode")
   expect_identical(is.vector(list(1)), TRUE)
   expect_identical(is.vector(factor("a")), FALSE)
   # A density of several variables begins so, and the distance of all pairs of rows.
