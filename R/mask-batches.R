@@ -78,12 +78,15 @@ is_repeatable <- function(f, given = list()) {
   # A function may be called by its name.
   is_fine_text <- function(text, home) {
     text <- unique(text[!is.na(text) & nzchar(text)])
-    !any(text %in% effects) && all(vapply(text, function(name) is_fine_name(name, home), NA))
+    all(vapply(text, is_fine_name, NA, home))
   }
   # A variable of the name hides no function.
   is_fine_name <- function(name, home) {
+    if (name %in% effects) return(FALSE)
     f <- get0(name, home, mode = "function")
-    is.null(f) || !is_effect(f) && is_fine_function(f)
+    # R's own of this name has none, since the name is none of those that have.
+    is_rs <- is.null(f) || identical(f, get0(name, baseenv())) || identical(f, mask_functions[[name]])
+    is_rs || !is_effect(f) && is_fine_function(f)
   }
   is_fine <- function(code, home, locals) {
     if (is.symbol(code)) return(is_fine_variable(as.character(code), home, locals))
@@ -93,7 +96,6 @@ is_repeatable <- function(f, given = list()) {
     parts <- as.list(code)[-1L]
     if (is.symbol(head)) {
       name <- as.character(head)
-      if (name %in% effects) return(FALSE)
       if (name %in% c("::", ":::")) return(!as.character(code[[3L]]) %in% effects)
       if (name == "function") {
         parts <- c(as.list(code[[2L]]), code[[3L]])
