@@ -192,7 +192,7 @@ pub(super) fn turn<V: Numbers>([a, b]: Group<V>, [c, s]: Group<V>) -> Group<V> {
 
 /// `x + i y`, and `x - i y`.
 #[inline(always)]
-fn across<V: Numbers>(x: Group<V>, y: Group<V>) -> [Group<V>; 2] {
+pub(super) fn across<V: Numbers>(x: Group<V>, y: Group<V>) -> [Group<V>; 2] {
     [[x[0] - y[1], x[1] + y[0]], [x[0] + y[1], x[1] - y[0]]]
 }
 

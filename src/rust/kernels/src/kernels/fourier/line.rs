@@ -30,7 +30,7 @@ impl<T: Number> Line<T> {
                 return Line::Long(long);
             }
         }
-        match Passes::new(size) {
+        match Passes::new(size).filter(Passes::are_fast) {
             Some(passes) => Line::Short(passes),
             None => Line::Chirp(Chirp::new(size)),
         }

@@ -16,7 +16,9 @@ mod halves;
 mod line;
 mod lines;
 mod long;
+mod odd;
 mod parts;
+mod pass;
 mod passes;
 mod roots;
 mod tiles;
@@ -99,7 +101,11 @@ mod tests {
     #[test]
     fn lines_of_all_lengths_are_transformed() {
         let lengths = (1..70)
-            .chain([81, 125, 128, 210, 251, 509, 1000, 1024, 3721, 4096, 4099, 5000, 6561, 8192, 10007]);
+            .chain([
+                81, 101, 125, 128, 210, 251, 289, 509, 1000, 1024, 2032, 3721, 4096, 4099, 4489, 5000, 6561,
+                8192,
+            ])
+            .chain([10007]);
         for n in lengths {
             let x = numbers(n);
             let at: Vec<usize> = if n < 600 { (0..n).collect() } else { (0..n).step_by(n / 40).collect() };

@@ -14,30 +14,23 @@ use super::butterflies::{
     by_turns, turn, Butterfly, Eight, Five, Four, Group, Number, Numbers, OnVectors, Single, Three, Two,
 };
 use super::ends::{Apart, Read, Woven, Write};
+use super::odd::Odd;
 use super::parts::{Part, Parts};
+use super::pass::{Pass, Radix, FEW, LARGEST_PRIME};
 use super::roots::Roots;
 use crate::kernels::math::lanes::MOST_LANES;
-use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 use std::marker::PhantomData;
 
-/// The largest prime factor that has a pass of its own.
-pub const LARGEST_PRIME: usize = 61;
+/// The largest prime factor where fewer than so many elements lie side by side in its pass: beyond it a convolution is
+/// faster.
+const LARGEST_ALONE: usize = 61;
+const SIDE: usize = 16;
 
 /// The transform of lines of so many elements whose prime factors are small.
 pub struct Passes<T> {
     size: usize,
     passes: Vec<Pass<T>>,
-}
-
-/// A pass, from lines of `radix * rest` elements.
-struct Pass<T> {
-    radix: usize,
-    rest: usize,
-    /// The factors of the outputs but the first: of each output those of all elements of the rest.
-    factors: Parts<T>,
-    /// The roots of unity of the radix, for radices without code of their own.
-    roots: Vec<[T; 2]>,
 }
 
 /// The factors of a length in the order of the passes; `None` if one is too large.
@@ -81,6 +74,12 @@ impl<T: Number> Passes<T> {
         Some(Passes { size, passes })
     }
 
+    /// Whether they are faster than a convolution, for one line too.
+    pub fn are_fast(&self) -> bool {
+        let is_fast = |pass: &Pass<T>| pass.radix <= LARGEST_ALONE || self.size / pass.radix >= SIDE;
+        self.passes.iter().all(is_fast)
+    }
+
     /// The number of elements of a line.
     pub fn size(&self) -> usize {
         self.size
@@ -94,8 +93,7 @@ impl<T: Number> Passes<T> {
 
     /// Whether lines can be read from where they are, and written to where they go, by the passes themselves.
     pub fn is_between(&self) -> bool {
-        let has_own = |pass: Option<&Pass<T>>| pass.is_some_and(Pass::has_own);
-        self.passes.len() > 1 && has_own(self.passes.first()) && has_own(self.passes.last())
+        self.passes.len() > 1
     }
 
     /// As [`Passes::run`], of numbers that are elsewhere, or go elsewhere: then what is in `x` is of no use. Elsewhere
@@ -120,35 +118,16 @@ impl<T: Number> Passes<T> {
             let to = to.filter(|_| i == last);
             let run = Run { pass, from, x, room, to, stride, lanes };
             match pass.radix {
-                _ if !pass.has_own() => wide_loop(Defined(run)),
-                2 => run.by::<Two, 2>(),
-                3 => run.by::<Three, 3>(),
-                4 => run.by::<Four, 4>(),
-                5 => run.by::<Five, 5>(),
-                8 => run.by::<Eight, 8>(),
-                _ => unreachable!("a radix without code of its own"),
+                2 => run.by::<Own<Two, 2>>(),
+                3 => run.by::<Own<Three, 3>>(),
+                4 => run.by::<Own<Four, 4>>(),
+                5 => run.by::<Own<Five, 5>>(),
+                8 => run.by::<Own<Eight, 8>>(),
+                _ => run.by::<Odd>(),
             }
             std::mem::swap(x, room);
             stride *= pass.radix;
         }
-    }
-}
-
-impl<T> Pass<T> {
-    /// Whether its radix has code of its own.
-    fn has_own(&self) -> bool {
-        self.roots.is_empty()
-    }
-}
-
-/// A pass of any radix. Its loops are short, for which vectors as wide as they get are too wide.
-struct Defined<'a, T>(Run<'a, T>);
-
-impl<T: Number> Loop for Defined<'_, T> {
-    type Made = ();
-    #[inline(always)]
-    fn run(self) {
-        self.0.any();
     }
 }
 
@@ -175,28 +154,18 @@ pub struct Run<'a, T> {
     lanes: usize,
 }
 
-impl<T: Number> Pass<T> {
-    /// The factors of the outputs of number `p` of the rest, in all lanes; those of the first output are not set.
-    #[inline(always)]
-    fn factors_of<V: Numbers<One = T>, const R: usize>(&self, p: usize) -> [Group<V>; R] {
-        let mut all = [[V::of(0.0); 2]; R];
-        for j in 1..R {
-            let at = (j - 1) * self.rest + p;
-            all[j] = [V::of(self.factors[0][at].f64()), V::of(self.factors[1][at].f64())];
-        }
-        all
-    }
-}
+/// A radix with code of its own.
+struct Own<B, const R: usize>(PhantomData<B>);
 
-/// A pass of a radix with code of its own. Each radix is a function by itself, as the compiler takes more than twice the
-/// time for one that is twice as long.
-struct By<'a, T, B, const R: usize>(Run<'a, T>, PhantomData<B>);
+/// A pass of a radix. Each radix is a function by itself, as the compiler takes more than twice the time for one that is
+/// twice as long.
+struct By<'a, T, K>(Run<'a, T>, PhantomData<K>);
 
 impl<T: Number> Run<'_, T> {
     /// Runs it on the longest vectors that are not longer than what lies side by side.
-    fn by<B: Butterfly<R>, const R: usize>(self) {
+    fn by<K: Radix<T>>(self) {
         let side = if self.stride == 1 { self.pass.rest } else { self.inner() };
-        T::on_vectors_of(side, By::<T, B, R>(self, PhantomData))
+        T::on_vectors_of(side, By::<T, K>(self, PhantomData))
     }
 
     /// How many elements of the same factors lie side by side.
@@ -211,7 +180,7 @@ impl<T: Number> Run<'_, T> {
     }
 }
 
-impl<T: Number, B: Butterfly<R>, const R: usize> OnVectors<T> for By<'_, T, B, R> {
+impl<T: Number, K: Radix<T>> OnVectors<T> for By<'_, T, K> {
     type Made = ();
     #[inline(always)]
     fn on<V: Numbers<One = T>>(self) {
@@ -228,47 +197,15 @@ impl<T: Number, B: Butterfly<R>, const R: usize> OnVectors<T> for By<'_, T, B, R
         // SAFETY: the parts are long enough, as has been asserted, and the caller of the transform promises the rest.
         unsafe {
             match (run.from, run.to) {
-                (From::Tensor(from), _) if run.stride == 1 => neighbours::<T, V, B, R>(pass, from, room),
-                _ if run.stride == 1 => neighbours::<T, V, B, R>(pass, x, room),
-                (From::Tensor(from), _) => each::<T, V, B, R>(pass, from, room, rows, inner),
+                (From::Tensor(from), _) if run.stride == 1 => K::neighbours::<V>(pass, from, room),
+                _ if run.stride == 1 => K::neighbours::<V>(pass, x, room),
+                (From::Tensor(from), _) => K::each::<V>(pass, from, room, rows, inner),
                 (_, Some(to)) => {
                     // Rows of one line lie one behind the other.
                     let step = if run.lanes == 1 { to.step * inner as isize } else { to.step };
-                    each::<T, V, B, R>(pass, x, Woven { step, ..to }, rows, inner)
+                    K::each::<V>(pass, x, Woven { step, ..to }, rows, inner)
                 }
-                _ => each::<T, V, B, R>(pass, x, room, rows, inner),
-            }
-        }
-    }
-}
-
-impl<T: Number> Run<'_, T> {
-    /// The pass of any radix, by the definition.
-    #[inline(always)]
-    fn any(self) {
-        let (radix, rest, stride) = (self.pass.radix, self.pass.rest, self.stride);
-        let [re, im] = self.room;
-        for p in 0..rest {
-            for j in 0..radix {
-                let first = (radix * p + j) * stride;
-                let (re, im) = (&mut re[first..][..stride], &mut im[first..][..stride]);
-                let at = |k: usize| (p + rest * k) * stride;
-                re.copy_from_slice(&self.x[0][at(0)..][..stride]);
-                im.copy_from_slice(&self.x[1][at(0)..][..stride]);
-                for k in 1..radix {
-                    let [c, s] = self.pass.roots[j * k % radix];
-                    let (x, y) = (&self.x[0][at(k)..][..stride], &self.x[1][at(k)..][..stride]);
-                    for i in 0..stride {
-                        re[i] = re[i] + (x[i] * c - y[i] * s);
-                        im[i] = im[i] + (x[i] * s + y[i] * c);
-                    }
-                }
-                if j > 0 && p > 0 {
-                    let [c, s] = self.pass.factors.each_ref().map(|part| part[(j - 1) * rest + p]);
-                    for i in 0..stride {
-                        (re[i], im[i]) = (re[i] * c - im[i] * s, re[i] * s + im[i] * c);
-                    }
-                }
+                _ => K::each::<V>(pass, x, room, rows, inner),
             }
         }
     }
@@ -293,30 +230,39 @@ unsafe fn taken<T, V: Numbers<One = T>, const R: usize>(
     all
 }
 
-/// Elements of which the first pass of one line makes no vectors, however short: it would make most of them twice.
-const FEW: usize = 4;
+impl<T: Number, B: Butterfly<R>, const R: usize> Radix<T> for Own<B, R> {
+    #[inline(always)]
+    unsafe fn neighbours<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>) {
+        // SAFETY: by the caller.
+        unsafe {
+            if V::SHORTEST && pass.rest < FEW {
+                neighbours_by::<T, Single<T>, B, R>(pass, from, to)
+            } else {
+                neighbours_by::<T, V, B, R>(pass, from, to)
+            }
+        }
+    }
 
-/// The first pass of one line: elements side by side are computed together, and the outputs of each lie side by side.
-///
-/// # Safety
-/// The numbers are there, and nobody else uses those that are written.
-#[inline(always)]
-unsafe fn neighbours<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
-    pass: &Pass<T>,
-    from: impl Read<T>,
-    to: Apart<*mut T>,
-) {
-    // SAFETY: by the caller.
-    unsafe {
-        if V::SHORTEST && pass.rest < FEW {
-            neighbours_by::<T, Single<T>, B, R>(pass, from, to)
-        } else {
-            neighbours_by::<T, V, B, R>(pass, from, to)
+    #[inline(always)]
+    unsafe fn each<V: Numbers<One = T>>(
+        pass: &Pass<T>,
+        from: impl Read<T>,
+        to: impl Write<T>,
+        rows: usize,
+        inner: usize,
+    ) {
+        // SAFETY: by the caller.
+        unsafe {
+            if V::SHORTEST && inner < V::COUNT {
+                each_by::<T, Single<T>, B, R>(pass, from, to, rows, inner)
+            } else {
+                each_by::<T, V, B, R>(pass, from, to, rows, inner)
+            }
         }
     }
 }
 
-/// As [`neighbours`], so many elements at once, of which there are as many or more.
+/// As [`Radix::neighbours`], so many elements at once, of which there are as many or more.
 ///
 /// # Safety
 /// As there.
@@ -334,15 +280,7 @@ unsafe fn neighbours_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R
         unsafe {
             let mut made = B::of::<V>(taken(from, rest, p, 0));
             for j in 1..R {
-                let at = (j - 1) * rest + p;
-                let [re, im] = &pass.factors;
-                let turned = turn(made[j], [V::load(re.as_ptr().add(at)), V::load(im.as_ptr().add(at))]);
-                // As in the other passes, nothing is multiplied by 1, which would change what is not finite.
-                made[j] = if p == 0 {
-                    [made[j][0].before(turned[0]), made[j][1].before(turned[1])]
-                } else {
-                    turned
-                };
+                made[j] = pass.turned_beside(j, p, made[j]);
             }
             if R.is_power_of_two() {
                 let made = by_turns(made);
@@ -366,29 +304,7 @@ unsafe fn neighbours_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R
     }
 }
 
-/// A pass whose `rows` of elements of the same factors have `inner` ones side by side.
-///
-/// # Safety
-/// The numbers are there, and nobody else uses those that are written.
-#[inline(always)]
-unsafe fn each<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
-    pass: &Pass<T>,
-    from: impl Read<T>,
-    to: impl Write<T>,
-    rows: usize,
-    inner: usize,
-) {
-    // SAFETY: by the caller.
-    unsafe {
-        if V::SHORTEST && inner < V::COUNT {
-            each_by::<T, Single<T>, B, R>(pass, from, to, rows, inner)
-        } else {
-            each_by::<T, V, B, R>(pass, from, to, rows, inner)
-        }
-    }
-}
-
-/// As [`each`], so many elements at once, of which there are as many or more.
+/// As [`Radix::each`], so many elements at once, of which there are as many or more.
 ///
 /// # Safety
 /// As there.
@@ -402,7 +318,10 @@ unsafe fn each_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usiz
 ) {
     let rest = pass.rest;
     for p in 0..rest {
-        let factors = pass.factors_of::<V, R>(p);
+        let mut factors = [[V::of(0.0); 2]; R];
+        for j in 1..R {
+            factors[j] = pass.factor(j, p);
+        }
         for row in 0..rows {
             for q in (0..inner).step_by(V::COUNT) {
                 // The last ones once more, where they are no whole vector.
