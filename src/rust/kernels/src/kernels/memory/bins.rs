@@ -45,7 +45,7 @@ impl Bins {
     /// each place: they are added one after the other then.
     pub fn of(len: usize, places: usize, width: usize) -> Option<Bins> {
         let room = len / (EACH * places.max(1));
-        let fits = if len > PART { room >= 4 } else { places <= len.max(FEW) };
+        let fits = if len > PART { room >= 2 } else { places <= len.max(FEW) };
         if places == 0 || len == 0 || !fits {
             return None;
         }
