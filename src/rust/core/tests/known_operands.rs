@@ -8,7 +8,9 @@ use anvil_core::graph::Value;
 use anvil_core::kernels::math::Steps;
 use anvil_core::kernels::memory::AlignedBytes;
 use anvil_core::kernels::reductions::fold::Fold;
-use anvil_core::ops::{Binary, BroadcastInDim, Builder, Convert, Graph, Op, Reduction, Ternary, Unary};
+use anvil_core::ops::{
+    Binary, BroadcastInDim, Builder, Convert, Graph, Op, Predicate, Reduction, Ternary, Unary,
+};
 use anvil_core::passes;
 use anvil_core::shape::Axis;
 use anvil_core::tensor::{Aval, Literal};
@@ -303,5 +305,35 @@ fn sums_of_booleans_are_counts() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn what_is_nan_nowhere_is_not_asked() {
+    let mut rng = Rng::new(14);
+    // A number where it is NaN; one where another value is; NaN itself; an integer; and what is asked the other way round.
+    for (dtype, filled, other, swapped, known) in [
+        (DType::F64, 0.5, false, false, true),
+        (DType::F32, f64::NEG_INFINITY, false, false, true),
+        (DType::F64, 0.5, true, false, false),
+        (DType::F32, f64::NAN, false, false, false),
+        (DType::F64, 0.5, false, true, false),
+        (DType::I32, 3.0, false, true, true),
+    ] {
+        let mut b = Builder::default();
+        let aval = Aval::known(dtype, [N].into());
+        let (x, y) = (b.input(aval.clone()), b.input(aval.clone()));
+        let scalar = b.literal(Literal::new(filled).convert(dtype), None);
+        let number = b.node1(BroadcastInDim { shape: aval.shape, axes: vec![] }, &[scalar]).unwrap();
+        let is_nan = b.node1(Predicate::is_nan, &[if other { y } else { x }]).unwrap();
+        let (yes, no) = if swapped { (x, number) } else { (number, x) };
+        let chosen = b.node1(Ternary::Select, &[is_nan, yes, no]).unwrap();
+        let asked = b.node1(Predicate::is_nan, &[chosen]).unwrap();
+        let graph = b.finish(vec![asked]);
+        let inputs = [0; 2].map(|_| aligned(&elements(dtype, &mut rng)));
+        assert_eq!(disagreement(&graph, &inputs, &[], &[]), None, "{graph}");
+        let simple = passes::optimise(&graph).unwrap();
+        let asks = simple.nodes().iter().any(|node| node.op.get::<Predicate>().is_some());
+        assert_eq!(asks, !known, "{simple}");
     }
 }

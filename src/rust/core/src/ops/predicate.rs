@@ -1,17 +1,19 @@
 //! One operand, booleans of the same shape out. The result is known.
 
 use super::attrs::Attrs;
-use super::contract::{member, named, Form, OpDef, Promotion, Role};
+use super::contract::{member, named, simplified, Form, OpDef, Promotion, Role, Simplified};
+use super::create::{everywhere, uniform};
 use super::lower::{Lower, Lowering, UnaryFormula as Formula, UnaryLower};
 use super::rules::{Batch, Vjp};
-use super::{Op, Row};
-use crate::dtype::{DType, ANY};
+use super::{Builder, Graph, Op, Row, Ternary};
+use crate::dtype::{Bool, DType, ANY};
 use crate::error::Result;
 use crate::exec::vm::native;
 use crate::exec::vm::Kernel;
 use crate::graph::syntax::Parsed;
+use crate::graph::{Node, Value};
 use crate::kernels::elementwise::{self, Map};
-use crate::tensor::{Aval, View, ViewMut};
+use crate::tensor::{Aval, Literal, View, ViewMut};
 
 macro_rules! predicate_ops {
     ($(
@@ -96,6 +98,16 @@ impl OpDef for Predicate {
         Some(Kernel::map(self.map(from[0])))
     }
 
+    /// What is NaN nowhere: integers, and a choice of a number where something is NaN, and of that elsewhere.
+    fn simplify(&self, b: &mut Builder, operands: &[Value], _read: &[bool]) -> Result<Simplified> {
+        if *self != Predicate::is_nan || !is_number(b.graph(), operands[0]) {
+            return Ok(None);
+        }
+        let shape = b.graph().aval(operands[0]).shape.clone();
+        let never = b.literal(Literal::new(Bool::FALSE), None);
+        simplified(everywhere(b, never, shape)?)
+    }
+
     fn vjp(&self) -> Vjp<'_> {
         Vjp::Zero
     }
@@ -107,4 +119,19 @@ impl OpDef for Predicate {
     fn lower(&self, operands: &[Aval]) -> Lowering<'_> {
         self.lowering().property(operands[0].dtype)
     }
+}
+
+/// Whether a value is known to be NaN nowhere.
+fn is_number(graph: &Graph, x: Value) -> bool {
+    let dtype = graph.aval(x).dtype;
+    if !dtype.is_float() && !dtype.is_complex() {
+        return true;
+    }
+    let Some(node) = graph.made_by(x) else { return false };
+    let (Some(Ternary::Select), &[pred, yes, no]) = (node.op.get::<Ternary>(), &node.operands[..]) else {
+        return false;
+    };
+    let is_filled = uniform(graph, yes).is_some_and(|yes| !yes.get::<f64>().is_nan() && dtype.is_float());
+    let is_asked = |node: &Node<Op>| *node.operands == [no] && node.op.get() == Some(&Predicate::is_nan);
+    is_filled && graph.made_by(pred).is_some_and(is_asked)
 }
