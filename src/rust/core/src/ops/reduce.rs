@@ -3,6 +3,7 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::compare::Compare;
+use super::concatenate::Concatenate;
 use super::contract::{simplified, Form, Linear, OpDef, Promotion, Ready, Role, Simplified, Strip};
 use super::convert::Convert;
 use super::create::everywhere;
@@ -10,6 +11,7 @@ use super::derive::Var;
 use super::layout::{Order, Reshape};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
+use super::slice::StaticSlice;
 use super::{written, Builder, Op, Row};
 use crate::dtype::{dispatch, Bool, DType, Element, ANY, BOOLEAN, FLOAT, ORDERED};
 use crate::error::Result;
@@ -346,6 +348,13 @@ impl Reduction {
             sorted.aval().shape,
             sorted.reshaped(&[count, shape.size().checked_div(count).unwrap_or(0)].into()),
         );
+        let mut back = order.clone();
+        for (to, from) in order.iter().enumerate() {
+            back[from.0] = Axis(to);
+        }
+        if (2..=FEW).contains(&count) {
+            return of_few(flat).reshaped(&all).transposed(back);
+        }
         let shifted = |v: Var<'m, 'b>, by: i64| v.padded(1.0, vec![by, 0], vec![-by, 0], vec![0, 0]);
         let running = |way: i64| {
             let mut product = shifted(flat, way);
@@ -356,11 +365,31 @@ impl Reduction {
             }
             product
         };
-        let others = (running(1) * running(-1)).reshaped(&all);
-        let mut back = order.clone();
-        for (to, from) in order.iter().enumerate() {
-            back[from.0] = Axis(to);
-        }
-        others.transposed(back)
+        (running(1) * running(-1)).reshaped(&all).transposed(back)
     }
+}
+
+/// Rows of which each is a value by itself where the products of all but one are computed: products of such are computed
+/// together with what is around them, and are twice as many as the rows.
+const FEW: usize = 8;
+
+/// Of each of a few rows, two or more, the products of the others.
+fn of_few<'m, 'b>(x: Var<'m, 'b>) -> Var<'m, 'b> {
+    let shape = x.aval().shape;
+    let (count, size) = (shape[0], shape[1]);
+    let row = |i: usize| {
+        x.apply(StaticSlice { start: vec![i, 0], limit: vec![i + 1, size], stride: vec![1, 1] }, &[])
+    };
+    // From the row before the last one down, of what comes after.
+    let mut after = vec![row(count - 1)];
+    for i in (1..count - 1).rev() {
+        after.push(row(i) * after[after.len() - 1]);
+    }
+    let (mut before, mut others) = (row(0), vec![]);
+    for i in 1..count - 1 {
+        others.push(before * after[count - 2 - i]);
+        before = before * row(i);
+    }
+    others.push(before);
+    after[count - 2].apply(Concatenate { axis: Axis(0) }, &others)
 }
