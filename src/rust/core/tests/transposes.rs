@@ -108,3 +108,54 @@ fn rows_of_a_transpose_are_folded_where_they_lie() {
     let made = transposes(&Graph::parse(text).unwrap()).unwrap().expect("it sinks");
     assert_eq!(count(&made), 0, "{made}");
 }
+
+/// A program that folds a function of a value of these sizes and of what is repeated along their first two axes.
+fn folded(sizes: &[usize], fold: &str, axes: &[usize], drop: bool, also_read: bool) -> String {
+    let list = |of: &[usize]| of.iter().map(|x| x.to_string()).collect::<Vec<_>>().join(", ");
+    let left: Vec<usize> = (0..sizes.len())
+        .filter(|i| !drop || !axes.contains(i))
+        .map(|i| if axes.contains(&i) { 1 } else { sizes[i] })
+        .collect();
+    let (all, left, shape) = (list(sizes), list(&left), vector(sizes.iter().copied()));
+    let (axes, keeps) = (vector(axes.iter().map(|i| i + 1)), if drop { "TRUE" } else { "FALSE" });
+    let mut text =
+        format!("<AnvilGraph>\n  Inputs:\n    %x: f64[{all}]\n    %m: f64[{}]\n  Body:\n", list(&sizes[..2]));
+    writeln!(text, "    %1: f64[{all}] = broadcast_in_dim [shape = {shape}, broadcast_axes = c(1, 2)] (%m)")
+        .unwrap();
+    writeln!(text, "    %2: f64[{all}] = sub(%x, %1)").unwrap();
+    writeln!(text, "    %3: f64[{all}] = tanh(%2)").unwrap();
+    writeln!(text, "    %4: f64[{left}] = {fold} [axes = {axes}, drop = {keeps}] (%3)").unwrap();
+    writeln!(text, "  Outputs:\n    %4: f64[{left}]").unwrap();
+    if also_read {
+        writeln!(text, "    %3: f64[{all}]").unwrap();
+    }
+    text
+}
+
+#[test]
+fn folds_over_axes_in_the_middle_are_over_the_last() {
+    let rng = &mut Rng::new(29);
+    // Sizes, the axes that are folded, whether the result of the elementwise ops is read elsewhere, and whether the fold is
+    // moved: they are many elements in long runs, none but the fold reads them, and its axes are not the last ones.
+    let cases: [(&[usize], &[usize], bool, bool); 9] = [
+        (&[50, 30, 47], &[1], false, true),
+        (&[17, 300, 14], &[1], false, true),
+        (&[40, 9, 10, 20], &[1, 2], false, true),
+        (&[40, 9, 10, 20], &[1, 3], false, true),
+        (&[40, 9, 10, 20], &[2], false, true),
+        (&[50, 30, 47], &[2], false, false),
+        (&[50, 30, 47], &[1], true, false),
+        (&[3, 300, 90], &[1], false, false),
+        (&[20, 30, 10], &[1], false, false),
+    ];
+    for (sizes, axes, also_read, moves) in cases {
+        for fold in ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_squares"] {
+            for drop in [false, true] {
+                let text = folded(sizes, fold, axes, drop, also_read);
+                check(&text, rng).unwrap_or_else(|error| panic!("{error}\n{text}"));
+                let moved = transposes(&Graph::parse(&text).unwrap()).unwrap();
+                assert_eq!(moved.is_some(), moves && fold != "reduce_squares", "{text}");
+            }
+        }
+    }
+}

@@ -3,9 +3,11 @@
 //! moved to the front are made so. So a program on a batch whose axis comes first is computed in that order.
 //! Only the engine runs this pass: graphs that are shown or exported keep their transposes.
 //!
-//! Where that leaves fewer, they sink below what reads them instead ([`below`](below::below)).
+//! Where that leaves fewer, they sink below what reads them instead ([`below`](below::below)). Folds over axes in the
+//! middle are computed as of transposes ([`middle`](middle::middle)).
 
 mod below;
+mod middle;
 
 use super::{optimise, rebuilt, Views};
 use crate::dtype::DType;
@@ -17,11 +19,18 @@ use crate::shape::{Axis, Shape};
 use crate::stop;
 use std::collections::HashSet;
 
-/// The graph with its transposes before elementwise ops, or below them; `None` if none moves, or it would not be cheaper.
+/// The graph with its transposes before elementwise ops, or below them, and with folds over the last axes; `None` if none
+/// moves, or it would not be cheaper.
 ///
 /// # Errors
 /// Those of [`Builder::node`]; one would be a bug of the pass.
 pub fn transposes(graph: &Graph) -> Result<Option<Graph>> {
+    let moved = moved(graph)?;
+    Ok(middle::middle(moved.as_ref().unwrap_or(graph))?.or(moved))
+}
+
+/// The graph with its transposes elsewhere.
+fn moved(graph: &Graph) -> Result<Option<Graph>> {
     if !graph.nodes().iter().any(|node| node.op.get::<Transpose>().is_some()) {
         return Ok(None);
     }
