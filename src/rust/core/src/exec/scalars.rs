@@ -40,11 +40,11 @@ mod sources;
 mod values;
 mod vectors;
 
-/// Elements of a value that is replaced, at most.
-const MAX_ELEMENTS: usize = 2 * SHORT;
+/// Elements of a value that is replaced, at most. Whether a loop on fewer takes less time than its plan is estimated.
+const MAX_ELEMENTS: usize = 5 * SHORT;
 
 /// Steps of an iteration, at most.
-const MAX_STEPS: usize = 1024;
+const MAX_STEPS: usize = 1536;
 
 /// Steps of the formulas of functions in an iteration, at most; further functions are called.
 const MAX_FORMULAS: usize = 2048;
