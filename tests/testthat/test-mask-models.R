@@ -90,6 +90,25 @@ test_that("as.dist() takes what is below the diagonal of a matrix", {
   expect_fields(jit(user(function(m) as.dist(m)))(m), "anvil_error_arg", arg = "m")
 })
 
+test_that("distances that are arguments know their rows and labels", {
+  m <- matrix(c(1, 4, 2, 8, 5, 7, 0, 3), 4)
+  f <- jit(function(d, s) as.matrix(exp(-d / s)))
+  as_r <- function(d) as.matrix(exp(-d / 2))
+  expect_equal(as_array(f(dist(m), 2)), as_r(dist(m)))
+  # Labels are part of the program's type, and so is what made the vector.
+  rownames(m) <- letters[1:4]
+  expect_equal(as_array(f(dist(m), 2)), as_r(dist(m)))
+  rownames(m) <- letters[4:1]
+  expect_equal(as_array(f(dist(m), 2)), as_r(dist(m)))
+  expect_identical(shape(f(as.vector(dist(m)), 2)), c(6L, 1L))
+  expect_equal(as_array(f(list(dist(m))[[1L]], 2)), as_r(dist(m)))
+  g <- gradient(function(d) sum(as.matrix(d)^2))
+  expect_equal(as.vector(g(dist(m))$d), 4 * as.vector(dist(m)))
+  # A class that does not fit is numbers.
+  wrong <- structure(c(1, 2, 3, 4), class = "dist", Size = 3L)
+  expect_identical(shape(jit(function(d) as.matrix(d))(wrong)), c(4L, 1L))
+})
+
 test_that("dist() knows the rows it is of, and as.matrix() makes a matrix of it", {
   with_nan <- replace(m, 2, NaN)
   for (method in c("euclidean", "maximum", "manhattan", "minkowski")) {

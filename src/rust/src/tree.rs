@@ -6,6 +6,7 @@
 //! depth first. All walks of nested lists are here, with one limit for their depth.
 
 use crate::axis_names;
+use crate::distances;
 use crate::factor;
 use crate::ffi::*;
 use crate::guard::{protected, Outcome, Scope};
@@ -101,6 +102,7 @@ const OBJECT: u64 = 8;
 const ROWS: u64 = 9;
 const NAMED_ROWS: u64 = 10;
 const LEVELS: u64 = 11;
+const DISTANCES: u64 = 12;
 
 /// Whether a value stands for an argument that the caller left out.
 pub fn is_absent(x: SEXP) -> bool {
@@ -177,6 +179,12 @@ impl Flat {
                 if say_more {
                     self.statics.push(levels);
                 }
+            }
+            // How many rows there are follows from the number of distances.
+            if let Some(labels) = distances::labels(x) {
+                self.names.push(labels);
+                self.words.push(DISTANCES);
+                self.names_along(labels);
             }
         }
         Ok(())
@@ -350,10 +358,11 @@ pub fn inputs(trace: &trace::Trace, handle: SEXP, x: SEXP, depth: usize, scope: 
     named(trace::number(trace, handle, dtype, shape, scope)?, x, scope)
 }
 
-/// A tracer with the names of an argument's axes, and the levels of a factor.
+/// A tracer with the names of an argument's axes, the levels of a factor, and what distances know.
 fn named(tracer: SEXP, x: SEXP, scope: &Scope) -> Outcome {
     axis_names::set(tracer, axis_names::of(x, scope)?)?;
     factor::keep_levels(tracer, x)?;
+    distances::keep(tracer, x)?;
     Ok(tracer)
 }
 
