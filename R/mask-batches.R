@@ -69,6 +69,8 @@ is_repeatable <- function(f, given = list()) {
   }
   is_fine_value <- function(value, home) {
     if (is.function(value)) return(!is_effect(value) && is_fine_function(value))
+    # Which are S4 objects before R 4.3.
+    if (inherits(value, "AnvilValue")) return(TRUE)
     if (is.list(value)) return(all(vapply(unclass(value), is_fine_value, NA, home)))
     # Many strings are data.
     if (is.character(value) && length(value) <= 100L && !is_fine_text(value, home)) return(FALSE)

@@ -72,6 +72,22 @@ test_that("a function without effects is traced once for all lines", {
   expect_true(is_batch(user_env(function(x) apply(x, 1, loop), loop = loop), x))
 })
 
+test_that("a function may read other traced values", {
+  f <- user(function(x) {
+    weights <- x[1, ]^2
+    apply(x, 1, function(v) sum(v * weights) / sum(weights))
+  })
+  g <- user(function(x) apply(x, 1, function(v) apply(sweep(x[1:3, ], 2, v, "+"), 1, min)))
+  h <- user(function(x) {
+    parts <- list(first = x[1, ], rest = list(x[2, ]))
+    sapply(x[, 1], function(v) v * sum(parts$first) - parts$rest[[1L]][2])
+  })
+  for (program in list(f, g, h)) {
+    expect_lines_as_r(program, tall)
+    expect_true(is_batch(program, tall))
+  }
+})
+
 test_that("a function with effects is called for each line", {
   count <- function(x) {
     k <- 0
