@@ -500,25 +500,6 @@ test_that("identical() refuses to compare a traced value with a number", {
   expect_identical(as.vector(f(x)), c(0, 0, 0, 1))
 })
 
-test_that("all.equal() does not say that a traced value is no number", {
-  x <- nv_tensor(c(0, 1))
-  for (y in list(0, c(0, 1), TRUE, 1L)) {
-    compare <- list(
-      function(x) all.equal(x, y), function(x) all.equal(y, x), function(x) all.equal(sum(x), y)
-    )
-    for (f in compare) {
-      expect_error(jit(user_env(f, y = y))(x), "all.equal", class = "anvil_error_concrete")
-    }
-  }
-  f <- jit(function(x) {
-    same <- c(
-      all.equal(x, x), all.equal(length(x), 2), all.equal(c(a = 1), c(a = 1 + 1e-9), tolerance = 1e-8)
-    )
-    c(same, isTRUE(all.equal(x, NULL)), isTRUE(all.equal(1, 2))) + 0 * x[1L]
-  })
-  expect_identical(as.vector(f(x)), c(1, 1, 1, 0, 0))
-})
-
 test_that("functions that assign take their value last, without its name", {
   x <- nv_tensor(c(1, 2, 3), "f64")
   f <- function(x) `[<-`(x, 2, 0)
