@@ -102,8 +102,8 @@ test_that("distances that are arguments know their rows and labels", {
   expect_equal(as_array(f(dist(m), 2)), as_r(dist(m)))
   expect_identical(shape(f(as.vector(dist(m)), 2)), c(6L, 1L))
   expect_equal(as_array(f(list(dist(m))[[1L]], 2)), as_r(dist(m)))
-  g <- gradient(function(d) sum(as.matrix(d)^2))
-  expect_equal(as.vector(g(dist(m))$d), 4 * as.vector(dist(m)))
+  g <- gradient(function(s, d) sum(as.matrix(d * s)^2), wrt = "s")
+  expect_equal(as.vector(g(nv_scalar(2, "f64"), dist(m))$s), 8 * sum(dist(m)^2))
   # A class that does not fit is numbers.
   wrong <- structure(c(1, 2, 3, 4), class = "dist", Size = 3L)
   expect_identical(shape(jit(function(d) as.matrix(d))(wrong)), c(4L, 1L))
