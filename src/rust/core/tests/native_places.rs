@@ -9,7 +9,7 @@ use common::Rng;
 use std::fmt::Write;
 
 /// The vectors that programs carry: their sizes.
-const SIZES: [usize; 2] = [300, 97];
+const SIZES: [usize; 2] = [400, 97];
 
 /// What is known at some place of a program: names of the vectors, of numbers and of positions.
 #[derive(Clone)]
@@ -147,7 +147,7 @@ impl Program {
             numbers: vec!["%s".into(), "1.5:f64".into()],
             positions: vec!["%i".into(), "%p".into()],
         };
-        let state = "%v: f64[300], %w: f64[97], %s: f64[]";
+        let state = "%v: f64[400], %w: f64[97], %s: f64[]";
         let mut body = String::new();
         let own = Program { next: 0, mode: self.mode, reach: self.reach };
         let mut own = own;
@@ -159,7 +159,7 @@ impl Program {
             let times = rng.below(4);
             writeln!(
                 text,
-                "({}): (f64[300], f64[97], f64[], i32[]) = while({a}, {b}, {number}, 0:i32, {position})\n  cond({state}, %i: i32[]):\n    %1: i1[] = lt(%i, {times}:i32)\n    gives (%1)\n  body({state}, %i: i32[], %p: i32[]):\n{body}    %900: i32[] = add(%i, 1:i32)\n    gives ({v}, {w}, {s}, %900)",
+                "({}): (f64[400], f64[97], f64[], i32[]) = while({a}, {b}, {number}, 0:i32, {position})\n  cond({state}, %i: i32[]):\n    %1: i1[] = lt(%i, {times}:i32)\n    gives (%1)\n  body({state}, %i: i32[], %p: i32[]):\n{body}    %900: i32[] = add(%i, 1:i32)\n    gives ({v}, {w}, {s}, %900)",
                 made.join(", ")
             )
             .unwrap();
@@ -170,7 +170,7 @@ impl Program {
             writeln!(text, "{along}: i32[{length}] = iota [axis = 1, dtype = i32, shape = {length}, start = 0, ambiguous = FALSE] ()").unwrap();
             writeln!(
                 text,
-                "({}): (f64[300], f64[97], f64[]) = scan [length = {length}, reverse = FALSE, checkpoint = FALSE] ({a}, {b}, {number}, {along}, {position})\n  body({state}, %i: i32[], %p: i32[]):\n{body}    gives ({v}, {w}, {s})",
+                "({}): (f64[400], f64[97], f64[]) = scan [length = {length}, reverse = FALSE, checkpoint = FALSE] ({a}, {b}, {number}, {along}, {position})\n  body({state}, %i: i32[], %p: i32[]):\n{body}    gives ({v}, {w}, {s})",
                 made[..3].join(", ")
             )
             .unwrap();
@@ -186,7 +186,7 @@ impl Program {
         let [a, b] = &scope.vectors;
         let inputs = format!("{a}, {b}, {x}, {position}");
         writeln!(text, "{test}: i1[] = lt({x}, {y})").unwrap();
-        writeln!(text, "({v}, {w}, {s}): (f64[300], f64[97], f64[]) = if({test}, {inputs}, {inputs})")
+        writeln!(text, "({v}, {w}, {s}): (f64[400], f64[97], f64[]) = if({test}, {inputs}, {inputs})")
             .unwrap();
         for side in ["true", "false"] {
             let inner = Scope {
@@ -200,7 +200,7 @@ impl Program {
             let (v, w, s) = (&end.vectors[0], &end.vectors[1], end.numbers[end.numbers.len() - 1].clone());
             writeln!(
                 text,
-                "  {side}(%v: f64[300], %w: f64[97], %s: f64[], %p: i32[]):\n{body}    gives ({v}, {w}, {s})"
+                "  {side}(%v: f64[400], %w: f64[97], %s: f64[], %p: i32[]):\n{body}    gives ({v}, {w}, {s})"
             )
             .unwrap();
         }
@@ -225,7 +225,7 @@ fn programs(seed: u64, mode: &'static str, reach: usize, count: usize) -> (usize
         let (v, w, s) = (&end.vectors[0], &end.vectors[1], end.numbers.last().unwrap());
         let body: String = body.lines().map(|line| format!("        {line}\n")).collect();
         let text = format!(
-            "<AnvilGraph>\n  Inputs:\n    %a: f64[300]\n    %b: f64[97]\n    %c: f64[]\n    %d: f64[15]\n    %e: i32[15]\n    %f: i32[15]\n  Body:\n    (%x, %y, %z, %all): (f64[300], f64[97], f64[], f64[15]) = scan [length = 15, reverse = FALSE, checkpoint = FALSE] (%a, %b, %c, %d, %e, %f)\n      body(%v: f64[300], %w: f64[97], %s: f64[], %t: f64[], %i: i32[], %j: i32[]):\n{body}        gives ({v}, {w}, {s}, {s})\n  Outputs:\n    %x: f64[300]\n    %y: f64[97]\n    %z: f64[]\n    %all: f64[15]\n"
+            "<AnvilGraph>\n  Inputs:\n    %a: f64[400]\n    %b: f64[97]\n    %c: f64[]\n    %d: f64[15]\n    %e: i32[15]\n    %f: i32[15]\n  Body:\n    (%x, %y, %z, %all): (f64[400], f64[97], f64[], f64[15]) = scan [length = 15, reverse = FALSE, checkpoint = FALSE] (%a, %b, %c, %d, %e, %f)\n      body(%v: f64[400], %w: f64[97], %s: f64[], %t: f64[], %i: i32[], %j: i32[]):\n{body}        gives ({v}, {w}, {s}, {s})\n  Outputs:\n    %x: f64[400]\n    %y: f64[97]\n    %z: f64[]\n    %all: f64[15]\n"
         );
         let (result, is_native) = run(&text, &mut rng, true);
         native += usize::from(is_native);

@@ -17,7 +17,7 @@ fn indices(step: usize, positions: [String; 3], lines: &mut Vec<String>) -> Stri
 
 /// A body that reads and replaces elements of three vectors at computed positions, in a random order.
 fn body_on_vectors(rng: &mut Rng) -> String {
-    let sizes = [300, 200, 6];
+    let sizes = [400, 200, 6];
     let mut latest: Vec<String> = (0..3).map(|i| format!("%x{i}")).collect();
     let mut versions: Vec<(usize, String)> = latest.iter().cloned().enumerate().collect();
     let (mut numbers, mut positions) = (vec!["%x3".to_string(), "%x7".into()], vec![]);
@@ -110,13 +110,13 @@ fn elements_of_carried_vectors_are_read_and_replaced_in_any_order() {
     for _ in 0..400 {
         let length = *rng.choose(&[1, 3, 40]);
         let body = body_on_vectors(&mut rng);
-        let types = "f64[300], f64[200], f64[6], f64[], f64[LENGTH]".replace("LENGTH", &length.to_string());
+        let types = "f64[400], f64[200], f64[6], f64[], f64[LENGTH]".replace("LENGTH", &length.to_string());
         let text = format!(
-            "<AnvilGraph>\n  Inputs:\n    %x1: f64[300]\n    %x2: f64[200]\n    %x3: f64[6]\n    %x4: f64[]\n    \
+            "<AnvilGraph>\n  Inputs:\n    %x1: f64[400]\n    %x2: f64[200]\n    %x3: f64[6]\n    %x4: f64[]\n    \
              %x5: i32[{length}]\n    %x6: i32[{length}]\n    %x7: f64[]\n  Body:\n    (%r1, %r2, %r3, %r4, %r5): \
              ({types}) = scan [length = {length}, reverse = FALSE, checkpoint = FALSE] (%x1, %x2, %x3, %x4, %x5, %x6, \
-             %x7)\n      body(%x0: f64[300], %x1: f64[200], %x2: f64[6], %x3: f64[], %x4: i32[], %x5: i32[], %x7: \
-             f64[]):\n{body}  Outputs:\n    %r1: f64[300]\n    %r2: f64[200]\n    %r3: f64[6]\n    %r4: f64[]\n    %r5: \
+             %x7)\n      body(%x0: f64[400], %x1: f64[200], %x2: f64[6], %x3: f64[], %x4: i32[], %x5: i32[], %x7: \
+             f64[]):\n{body}  Outputs:\n    %r1: f64[400]\n    %r2: f64[200]\n    %r3: f64[6]\n    %r4: f64[]\n    %r5: \
              f64[{length}]\n"
         );
         let (result, is_native) = run(&text, &mut rng, true);
@@ -164,6 +164,45 @@ fn windows_of_carried_matrices_are_read_and_replaced() {
             assert!(is_native, "{by}");
             // Some of so many numbers are 30 or 31.
             assert_eq!(result.is_err(), mode.is_empty() && most > 29, "{by}");
+        }
+    }
+}
+
+/// Elements of a matrix by their numbers in it, as of a vector: what `m[cbind(i, j)] <- x` is in R.
+#[test]
+fn elements_of_carried_matrices_are_read_and_replaced_as_of_vectors() {
+    let mut rng = Rng::new(17);
+    for order in ["column", "row"] {
+        let text = format!(
+            "<AnvilGraph>
+  Inputs:
+    %x: f64[40, 20]
+    %is: i32[6, 3]
+  Body:
+    (%r, %s): (f64[40, 20], f64[6]) = scan [length = 6, reverse = FALSE, checkpoint = FALSE] (%x, %is)
+      body(%x: f64[40, 20], %i: i32[3]):
+        %most: i32[3] = broadcast_in_dim [shape = 3, broadcast_axes = c()] (511:i32)
+        %at: i32[3] = and(%i, %most)
+        %flat: f64[800] = reshape [shape = 800, order = \"{order}\"] (%x)
+        %parts: f64[3] = gather [slice_sizes = 1, offset_axes = c(), collapsed_slice_axes = 1, start_index_map = 1, index_vector_axis = 2, indices_are_sorted = FALSE] (%flat, %at)
+        %two: f64[3] = add(%parts, %parts)
+        %some: i32[1] = static_slice [start_indices = 1, limit_indices = 1, strides = 1] (%at)
+        %one: i32[] = reshape [shape = c(), order = \"column\"] (%some)
+        %first: i32[] = and(%one, 31:i32)
+        %row: f64[1, 20] = dynamic_slice [slice_sizes = c(1, 20)] (%x, %first, 0:i32)
+        %sum: f64[] = reduce_sum [axes = c(1, 2), drop = TRUE] (%row)
+        %new: f64[800] = scatter [update_window_axes = c(), inserted_window_axes = 1, scatter_axes_to_operand_axes = 1, index_vector_axis = 2, indices_are_sorted = FALSE, unique_indices = FALSE, update_computation = \"replace\"] (%flat, %at, %two)
+        %y: f64[40, 20] = reshape [shape = c(40, 20), order = \"{order}\"] (%new)
+        gives (%y, %sum)
+  Outputs:
+    %r: f64[40, 20]
+    %s: f64[6]
+"
+        );
+        for _ in 0..30 {
+            let (result, is_native) = run(&text, &mut rng, false);
+            // By rows they have another order.
+            assert!(result.is_ok() && (is_native || order == "row"), "{order}");
         }
     }
 }

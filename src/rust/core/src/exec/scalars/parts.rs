@@ -4,15 +4,19 @@ use super::values::{Held, Lie};
 use super::{Lowering, Node, MAX_ELEMENTS};
 use crate::exec::vm::native::loops::{Otherwise, Step, Window};
 use crate::graph::Value;
-use crate::ops::StaticSlice;
+use crate::ops::layout::Order;
+use crate::ops::{Reshape, StaticSlice};
 use crate::tensor::{Aval, Literal};
 
 impl Lowering<'_> {
-    /// A slice of what is in memory, at known positions: elements, if it is short, else where they are. `None` if the node is
-    /// none.
+    /// A slice of what is in memory, at known positions: elements, if it is short, else where they are; and what is there
+    /// in another shape. `None` if the node is neither.
     pub(super) fn part(&mut self, node: &Node, result: &Aval) -> Option<Held> {
+        let &v = node.operands.first()?;
+        if node.op.get::<Reshape>().is_some_and(|op| op.order == Order::Column) {
+            return self.reshaped(v);
+        }
         let op = node.op.get::<StaticSlice>()?;
-        let v = node.operands[0];
         if matches!(self.held[v.index()], Some(Held::Elements(_)) | None) {
             return None;
         }
@@ -35,6 +39,14 @@ impl Lowering<'_> {
         let (argument, otherwise) = (lie.argument, Otherwise::Never);
         self.looped.steps.push(Step::Load(Window { argument, starts, otherwise, elements: elements_at }));
         Some(Held::Elements(elements))
+    }
+
+    /// What is in the buffer of an argument in another shape: the same elements, in the same order.
+    fn reshaped(&mut self, v: Value) -> Option<Held> {
+        if self.lanes.is_some() || !self.is_whole(v) {
+            return None;
+        }
+        self.operand(v).filter(|held| matches!(held, Held::Whole(..)))
     }
 
     /// Where a value is, if it need not be stored for that.
