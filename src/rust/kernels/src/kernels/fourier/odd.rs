@@ -3,9 +3,9 @@
 // As in the other passes.
 #![allow(clippy::needless_range_loop)]
 
-use super::butterflies::{across, turn, Group, Number, Numbers, Single};
+use super::butterflies::{across, turn, Group, Number, Numbers};
 use super::ends::{Apart, Read, Write};
-use super::pass::{Pass, Radix, FEW, LARGEST_PRIME};
+use super::pass::{Pass, Radix, LARGEST_PRIME};
 use crate::kernels::math::lanes::MOST_LANES;
 use std::mem::MaybeUninit;
 
@@ -185,80 +185,38 @@ impl<T: Number, V: Numbers<One = T>, W: Write<T>> Put<V> for Rows<'_, T, W> {
 
 impl<T: Number> Radix<T> for Odd {
     #[inline(always)]
-    unsafe fn neighbours<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>) {
-        // SAFETY: by the caller.
-        unsafe {
-            if V::SHORTEST && pass.rest < FEW {
-                neighbours_by::<T, Single<T>>(pass, from, to)
-            } else {
-                neighbours_by::<T, V>(pass, from, to)
+    unsafe fn neighbours_by<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>) {
+        let (rest, mut pairs) = (pass.rest, Pairs::<V>::new());
+        for p in (0..rest).step_by(V::COUNT) {
+            // The last ones once more, where they are no whole vector.
+            let p = p.min(rest - V::COUNT);
+            // SAFETY: by the caller.
+            unsafe {
+                pairs.take(pass.radix, from, rest, p, 0);
+                butterfly(&pairs, &pass.roots, Turned { pass, to, p });
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn each<V: Numbers<One = T>>(
+    unsafe fn each_by<V: Numbers<One = T>>(
         pass: &Pass<T>,
         from: impl Read<T>,
         to: impl Write<T>,
         rows: usize,
         inner: usize,
     ) {
-        // SAFETY: by the caller.
-        unsafe {
-            if V::SHORTEST && inner < V::COUNT {
-                each_by::<T, Single<T>>(pass, from, to, rows, inner)
-            } else {
-                each_by::<T, V>(pass, from, to, rows, inner)
-            }
-        }
-    }
-}
-
-/// As [`Radix::neighbours`], so many elements at once, of which there are as many or more.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn neighbours_by<T: Number, V: Numbers<One = T>>(
-    pass: &Pass<T>,
-    from: impl Read<T>,
-    to: Apart<*mut T>,
-) {
-    let (rest, mut pairs) = (pass.rest, Pairs::<V>::new());
-    for p in (0..rest).step_by(V::COUNT) {
-        // The last ones once more, where they are no whole vector.
-        let p = p.min(rest - V::COUNT);
-        // SAFETY: by the caller.
-        unsafe {
-            pairs.take(pass.radix, from, rest, p, 0);
-            butterfly(&pairs, &pass.roots, Turned { pass, to, p });
-        }
-    }
-}
-
-/// As [`Radix::each`], so many elements at once, of which there are as many or more.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn each_by<T: Number, V: Numbers<One = T>>(
-    pass: &Pass<T>,
-    from: impl Read<T>,
-    to: impl Write<T>,
-    rows: usize,
-    inner: usize,
-) {
-    let (rest, mut pairs) = (pass.rest, Pairs::<V>::new());
-    for p in 0..rest {
-        for row in 0..rows {
-            for q in (0..inner).step_by(V::COUNT) {
-                // The last ones once more, where they are no whole vector.
-                let lane = q.min(inner - V::COUNT);
-                // SAFETY: by the caller.
-                unsafe {
-                    pairs.take(pass.radix, from, rest * rows, p * rows + row, lane);
-                    butterfly(&pairs, &pass.roots, Rows { pass, to, p, rows, row, lane });
+        let (rest, mut pairs) = (pass.rest, Pairs::<V>::new());
+        for p in 0..rest {
+            for row in 0..rows {
+                for q in (0..inner).step_by(V::COUNT) {
+                    // As above.
+                    let lane = q.min(inner - V::COUNT);
+                    // SAFETY: by the caller.
+                    unsafe {
+                        pairs.take(pass.radix, from, rest * rows, p * rows + row, lane);
+                        butterfly(&pairs, &pass.roots, Rows { pass, to, p, rows, row, lane });
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! One pass of a transform, and what is asked of a radix.
 
-use super::butterflies::{turn, Group, Number, Numbers};
+use super::butterflies::{turn, Group, Number, Numbers, Single};
 use super::ends::{Apart, Read, Write};
 use super::parts::Parts;
 
@@ -18,7 +18,7 @@ pub(super) struct Pass<T> {
 }
 
 /// Elements of which the first pass of one line makes no vectors, however short: it would make most of them twice.
-pub(super) const FEW: usize = 4;
+const FEW: usize = 4;
 
 impl<T: Number> Pass<T> {
     /// The factor of output `j` of number `p` of the rest, in all lanes. The first output has none.
@@ -52,23 +52,62 @@ impl<T: Number> Pass<T> {
 }
 
 /// The loops of passes of some radix.
-pub(super) trait Radix<T> {
-    /// The first pass of one line: elements side by side are computed together, and the outputs of each lie side by
-    /// side.
+pub(super) trait Radix<T: Number> {
+    /// The first pass of one line: so many elements side by side are computed together, of which there are as many or more,
+    /// and the outputs of each lie side by side.
     ///
     /// # Safety
     /// The numbers are there, and nobody else uses those that are written.
-    unsafe fn neighbours<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>);
+    unsafe fn neighbours_by<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>);
 
-    /// A pass whose `rows` of elements of the same factors have `inner` ones side by side.
+    /// A pass whose `rows` of elements of the same factors have `inner` ones side by side, so many at once, of which there
+    /// are as many or more.
     ///
     /// # Safety
-    /// As of [`Radix::neighbours`].
-    unsafe fn each<V: Numbers<One = T>>(
+    /// As of [`Radix::neighbours_by`].
+    unsafe fn each_by<V: Numbers<One = T>>(
         pass: &Pass<T>,
         from: impl Read<T>,
         to: impl Write<T>,
         rows: usize,
         inner: usize,
     );
+
+    /// As [`Radix::neighbours_by`], of however few elements.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    unsafe fn neighbours<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>) {
+        // SAFETY: by the caller.
+        unsafe {
+            if V::SHORTEST && pass.rest < FEW {
+                Self::neighbours_by::<Single<T>>(pass, from, to)
+            } else {
+                Self::neighbours_by::<V>(pass, from, to)
+            }
+        }
+    }
+
+    /// As [`Radix::each_by`], of however few elements.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    unsafe fn each<V: Numbers<One = T>>(
+        pass: &Pass<T>,
+        from: impl Read<T>,
+        to: impl Write<T>,
+        rows: usize,
+        inner: usize,
+    ) {
+        // SAFETY: by the caller.
+        unsafe {
+            if V::SHORTEST && inner < V::COUNT {
+                Self::each_by::<Single<T>>(pass, from, to, rows, inner)
+            } else {
+                Self::each_by::<V>(pass, from, to, rows, inner)
+            }
+        }
+    }
 }

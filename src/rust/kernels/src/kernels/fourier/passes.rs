@@ -11,12 +11,12 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::butterflies::{
-    by_turns, turn, Butterfly, Eight, Five, Four, Group, Number, Numbers, OnVectors, Single, Three, Two,
+    by_turns, turn, Butterfly, Eight, Five, Four, Group, Number, Numbers, OnVectors, Three, Two,
 };
 use super::ends::{Apart, Read, Woven, Write};
 use super::odd::Odd;
 use super::parts::{Part, Parts};
-use super::pass::{Pass, Radix, FEW, LARGEST_PRIME};
+use super::pass::{Pass, Radix, LARGEST_PRIME};
 use super::roots::Roots;
 use crate::kernels::math::lanes::MOST_LANES;
 use crate::stop;
@@ -232,110 +232,68 @@ unsafe fn taken<T, V: Numbers<One = T>, const R: usize>(
 
 impl<T: Number, B: Butterfly<R>, const R: usize> Radix<T> for Own<B, R> {
     #[inline(always)]
-    unsafe fn neighbours<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>) {
-        // SAFETY: by the caller.
-        unsafe {
-            if V::SHORTEST && pass.rest < FEW {
-                neighbours_by::<T, Single<T>, B, R>(pass, from, to)
-            } else {
-                neighbours_by::<T, V, B, R>(pass, from, to)
+    unsafe fn neighbours_by<V: Numbers<One = T>>(pass: &Pass<T>, from: impl Read<T>, to: Apart<*mut T>) {
+        let rest = pass.rest;
+        for p in (0..rest).step_by(V::COUNT) {
+            // The last ones once more, where they are no whole vector.
+            let p = p.min(rest - V::COUNT);
+            // SAFETY: by the caller; there are as many factors.
+            unsafe {
+                let mut made = B::of::<V>(taken(from, rest, p, 0));
+                for j in 1..R {
+                    made[j] = pass.turned_beside(j, p, made[j]);
+                }
+                if R.is_power_of_two() {
+                    let made = by_turns(made);
+                    for i in 0..R {
+                        to.put(p * R + i * V::COUNT, 0, made[i]);
+                    }
+                    continue;
+                }
+                for part in 0..2 {
+                    let mut rows = [[T::of(0.0); MOST_LANES]; R];
+                    for j in 0..R {
+                        made[j][part].store(rows[j].as_mut_ptr());
+                    }
+                    for i in 0..V::COUNT {
+                        for j in 0..R {
+                            *to.parts[part].add((p + i) * R + j) = rows[j][i];
+                        }
+                    }
+                }
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn each<V: Numbers<One = T>>(
+    unsafe fn each_by<V: Numbers<One = T>>(
         pass: &Pass<T>,
         from: impl Read<T>,
         to: impl Write<T>,
         rows: usize,
         inner: usize,
     ) {
-        // SAFETY: by the caller.
-        unsafe {
-            if V::SHORTEST && inner < V::COUNT {
-                each_by::<T, Single<T>, B, R>(pass, from, to, rows, inner)
-            } else {
-                each_by::<T, V, B, R>(pass, from, to, rows, inner)
-            }
-        }
-    }
-}
-
-/// As [`Radix::neighbours`], so many elements at once, of which there are as many or more.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn neighbours_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
-    pass: &Pass<T>,
-    from: impl Read<T>,
-    to: Apart<*mut T>,
-) {
-    let rest = pass.rest;
-    for p in (0..rest).step_by(V::COUNT) {
-        // The last ones once more, where they are no whole vector.
-        let p = p.min(rest - V::COUNT);
-        // SAFETY: by the caller; there are as many factors.
-        unsafe {
-            let mut made = B::of::<V>(taken(from, rest, p, 0));
+        let rest = pass.rest;
+        for p in 0..rest {
+            let mut factors = [[V::of(0.0); 2]; R];
             for j in 1..R {
-                made[j] = pass.turned_beside(j, p, made[j]);
+                factors[j] = pass.factor(j, p);
             }
-            if R.is_power_of_two() {
-                let made = by_turns(made);
-                for i in 0..R {
-                    to.put(p * R + i * V::COUNT, 0, made[i]);
-                }
-                continue;
-            }
-            for part in 0..2 {
-                let mut rows = [[T::of(0.0); MOST_LANES]; R];
-                for j in 0..R {
-                    made[j][part].store(rows[j].as_mut_ptr());
-                }
-                for i in 0..V::COUNT {
-                    for j in 0..R {
-                        *to.parts[part].add((p + i) * R + j) = rows[j][i];
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// As [`Radix::each`], so many elements at once, of which there are as many or more.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn each_by<T: Number, V: Numbers<One = T>, B: Butterfly<R>, const R: usize>(
-    pass: &Pass<T>,
-    from: impl Read<T>,
-    to: impl Write<T>,
-    rows: usize,
-    inner: usize,
-) {
-    let rest = pass.rest;
-    for p in 0..rest {
-        let mut factors = [[V::of(0.0); 2]; R];
-        for j in 1..R {
-            factors[j] = pass.factor(j, p);
-        }
-        for row in 0..rows {
-            for q in (0..inner).step_by(V::COUNT) {
-                // The last ones once more, where they are no whole vector.
-                let q = q.min(inner - V::COUNT);
-                // SAFETY: by the caller.
-                unsafe {
-                    let mut made = B::of::<V>(taken(from, rest * rows, p * rows + row, q));
-                    if p > 0 {
-                        for j in 1..R {
-                            made[j] = turn(made[j], factors[j]);
+            for row in 0..rows {
+                for q in (0..inner).step_by(V::COUNT) {
+                    // The last ones once more, where they are no whole vector.
+                    let q = q.min(inner - V::COUNT);
+                    // SAFETY: by the caller.
+                    unsafe {
+                        let mut made = B::of::<V>(taken(from, rest * rows, p * rows + row, q));
+                        if p > 0 {
+                            for j in 1..R {
+                                made[j] = turn(made[j], factors[j]);
+                            }
                         }
-                    }
-                    for j in 0..R {
-                        to.put((R * p + j) * rows + row, q, made[j]);
+                        for j in 0..R {
+                            to.put((R * p + j) * rows + row, q, made[j]);
+                        }
                     }
                 }
             }
