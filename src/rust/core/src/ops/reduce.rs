@@ -8,7 +8,7 @@ use super::contract::{simplified, Form, Linear, OpDef, Promotion, Ready, Role, S
 use super::convert::Convert;
 use super::create::everywhere;
 use super::derive::Var;
-use super::layout::{Order, Reshape};
+use super::layout::{Order, Reshape, Transpose};
 use super::lower::{op_if, Formula, HloOp, Lowering, Syntax};
 use super::rules::{Batch, Jvp, Vjp};
 use super::slice::StaticSlice;
@@ -348,10 +348,7 @@ impl Reduction {
             sorted.aval().shape,
             sorted.reshaped(&[count, shape.size().checked_div(count).unwrap_or(0)].into()),
         );
-        let mut back = order.clone();
-        for (to, from) in order.iter().enumerate() {
-            back[from.0] = Axis(to);
-        }
+        let back = Transpose::inverse(&order);
         if (2..=FEW).contains(&count) {
             return of_few(flat).reshaped(&all).transposed(back);
         }

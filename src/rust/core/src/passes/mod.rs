@@ -56,7 +56,7 @@ pub use segments::segments;
 pub use slices::{slices, SHORT};
 pub use spectra::spectra;
 pub use strips::{lanes, strips, Cuts, Lanes};
-pub use transposes::transposes;
+pub use transposes::{transposes, FOLDED};
 pub use views::Views;
 
 use crate::dtype::DType;

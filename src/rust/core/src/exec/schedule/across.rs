@@ -8,11 +8,8 @@ use super::node::{Body, NodePlan, Schedule};
 use crate::exec::vm;
 use crate::kernels::reductions::accumulators::Accumulators;
 use crate::kernels::reductions::fold::Fold;
+use crate::passes::FOLDED;
 use crate::shape::{Axis, Shape};
-
-/// Elements from which a reduction over the last axes joins the group that computes them: fewer are still in
-/// the cache when a step of its own reads them.
-const MIN_ELEMENTS: usize = 1 << 16;
 
 /// When a node has this schedule.
 pub fn plan(at: &Asked) -> Option<NodePlan> {
@@ -24,7 +21,7 @@ pub fn plan(at: &Asked) -> Option<NodePlan> {
         let is_packed = lines::are_packed(len, rows) && lines::pay(len, rows, at.from[0].bytes());
         return is_packed.then(|| plan(Schedule::Lines(rows)));
     }
-    (len >= MIN_ELEMENTS).then(|| plan(Schedule::Across(rows)))
+    (len >= FOLDED).then(|| plan(Schedule::Across(rows)))
 }
 
 /// The results of a reduction over the last axes of a dense operand of this shape, each of elements at the

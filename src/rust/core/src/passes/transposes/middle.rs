@@ -2,19 +2,14 @@
 //! group folds what it computes over its last axes without storing it. A line is folded in the same order whichever axis
 //! it lies along.
 
-use super::{gathered, is_elementwise, turn, turned};
+use super::{gathered, is_elementwise, turn, turned, FOLDED};
 use crate::error::Result;
-use crate::graph::{Node, NODE};
-use crate::growth::table;
+use crate::graph::Node;
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::layout::Order;
 use crate::ops::{Graph, Op, Reduction, Reshape, Transpose};
-use crate::passes::{optimise, rebuilt};
+use crate::passes::{optimise, reads, rebuilt};
 use crate::shape::Axis;
-use crate::stop;
-
-/// Elements that are folded, at least: fewer are not folded by the group that computes them.
-const MANY: usize = 1 << 16;
 
 /// Elements before the first axis that is folded, at least: these stay side by side, so that values are read in runs.
 const RUN: usize = 16;
@@ -25,16 +20,11 @@ const RUN: usize = 16;
 /// # Errors
 /// Those of [`Builder::node`](crate::ops::Builder); one would be a bug of the pass.
 pub(super) fn middle(graph: &Graph) -> Result<Option<Graph>> {
-    let mut readers: Vec<usize> = table(0, graph.values().count());
-    for node in graph.nodes() {
-        stop::work(NODE);
-        node.operands.iter().for_each(|v| readers[v.index()] += 1);
-    }
-    graph.outputs().iter().for_each(|v| readers[v.index()] += 1);
+    let reads = reads(graph);
     let orders: Vec<Option<Vec<Axis>>> = graph
         .nodes()
         .iter()
-        .map(|node| order(graph, node).filter(|_| readers[node.operands[0].index()] == 1))
+        .map(|node| order(graph, node).filter(|_| reads[node.operands[0].index()] == 1))
         .collect();
     if orders.iter().all(Option::is_none) {
         return Ok(None);
@@ -69,7 +59,7 @@ fn order(graph: &Graph, node: &Node<Op>) -> Option<Vec<Axis>> {
     let is_moved = folded.first().is_some_and(|first| first.0 < order.len());
     order.extend(folded);
     let is_made = graph.made_by(node.operands[0]).is_some_and(|x| is_elementwise(graph, x));
-    (is_moved && is_made && run >= RUN && shape.size() >= MANY).then_some(order)
+    (is_moved && is_made && run >= RUN && shape.size() >= FOLDED).then_some(order)
 }
 
 /// Transposes of what elementwise ops make, which are stored first.

@@ -19,6 +19,10 @@ use crate::shape::{Axis, Shape};
 use crate::stop;
 use std::collections::HashSet;
 
+/// Elements of a value from which a fold over its last axes joins the group that computes it: fewer are still in the cache
+/// when a step of its own reads them.
+pub const FOLDED: usize = 1 << 16;
+
 /// The graph with its transposes before elementwise ops, or below them, and with folds over the last axes; `None` if none
 /// moves, or it would not be cheaper.
 ///
