@@ -3,7 +3,7 @@
 mod common;
 
 use anvil_core::ops::{Graph, Transpose};
-use anvil_core::passes::transposes;
+use anvil_core::passes::{optimise, transposes};
 use common::both::check;
 use common::Rng;
 use std::fmt::Write;
@@ -157,5 +157,32 @@ fn folds_over_axes_in_the_middle_are_over_the_last() {
                 assert_eq!(moved.is_some(), moves && fold != "reduce_squares", "{text}");
             }
         }
+    }
+}
+
+#[test]
+fn gathers_are_made_in_the_order_in_which_they_are_read() {
+    let gather = |indices: &str, attributes: &str, made: &str, order: &str, out: &str| {
+        format!(
+            "<AnvilGraph>\n  Inputs:\n    %x1: f64[50, 6]\n    %x2: i32[{indices}]\n  Body:\n    %1: i32[{indices}] = and(%x2, %x2)\n    %2: f64[{made}] = gather [{attributes}, mode = \"clip\"] (%x1, %1)\n    %3: f64[{out}] = transpose [permutation = c({order})] (%2)\n  Outputs:\n    %3: f64[{out}]\n"
+        )
+    };
+    let rows = "slice_sizes = c(1, 6), offset_axes = 2, collapsed_slice_axes = 1, start_index_map = 1, index_vector_axis = 3, indices_are_sorted = FALSE";
+    let turned = |text: &str| {
+        check(text, &mut Rng::new(3)).unwrap();
+        let graph = optimise(&Graph::parse(text).unwrap()).unwrap();
+        transposes(&graph).unwrap().is_some_and(|graph| {
+            graph.made_by(graph.outputs()[0]).is_some_and(|node| node.op.row().name == "gather")
+        })
+    };
+    // The batch first, the rows of a matrix after it.
+    assert!(turned(&gather("31, 70", rows, "31, 6, 70", "3, 1, 2", "70, 31, 6")));
+    turned(&gather("31, 70", rows, "31, 6, 70", "1, 3, 2", "31, 70, 6"));
+    // With vectors of indices on an axis of their own, in the middle.
+    let cells = "slice_sizes = c(1, 3), offset_axes = 3, collapsed_slice_axes = 1, start_index_map = c(1, 2), index_vector_axis = 2, indices_are_sorted = FALSE";
+    for order in ["3, 1, 2", "1, 3, 2", "2, 1, 3", "3, 2, 1"] {
+        let out: Vec<&str> =
+            order.split(", ").map(|i| ["31", "70", "3"][i.parse::<usize>().unwrap() - 1]).collect();
+        turned(&gather("31, 2, 70", cells, "31, 70, 3", order, &out.join(", ")));
     }
 }

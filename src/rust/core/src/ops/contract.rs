@@ -234,6 +234,12 @@ pub trait OpDef {
         None
     }
 
+    /// What makes its only result with the axes in this order, as fast, of operands of these types; `None` if there is no
+    /// such op. Elementwise ops are the same on operands in this order.
+    fn ordered(&self, _order: &[Axis], _operands: &[&Aval]) -> Option<Ordered> {
+        None
+    }
+
     /// What makes a strip of its only result: `size` elements along this axis, and all along the others, if they are
     /// made of the same strips of operands, by the same operations however many there are. `None` if they are not.
     /// Elementwise ops are the same on strips of all operands.
@@ -395,6 +401,14 @@ pub(super) fn named<T: OpDef + Copy>(family: &[T], operands: usize, form: &Form)
     form.takes(operands)?;
     let op = family.iter().find(|op| op.row().name == form.op);
     op.copied().ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))
+}
+
+/// What makes a result with its axes in another order.
+pub struct Ordered {
+    /// The op.
+    pub op: Op,
+    /// The order of the axes of each operand.
+    pub orders: Vec<Vec<Axis>>,
 }
 
 /// What makes a strip of a result.

@@ -3,7 +3,7 @@
 use super::attrs::{logical, vector, Attrs};
 use super::binary::Binary;
 use super::check::Check;
-use super::contract::{Cost, Form, Linear, OpDef, Promotion, Role, Strip, Touched, WholeKernel};
+use super::contract::{Cost, Form, Linear, OpDef, Ordered, Promotion, Role, Strip, Touched, WholeKernel};
 use super::lower::{are_wide, op_if, Formula, HloOp, Lowering, Syntax};
 use super::places::finder;
 use super::rules::{Batch, Vjp};
@@ -224,6 +224,33 @@ impl OpDef for Gather {
             }
             at.x(0).apply(op, &[indices])
         })
+    }
+
+    /// The axes of the stack follow those of the indices; those of the windows keep their order. Of several indices out of
+    /// range, the error names any.
+    fn ordered(&self, order: &[Axis], operands: &[&Aval]) -> Option<Ordered> {
+        let (windows, indices) = (&self.windows, &operands[1].shape);
+        let of_windows = |axis: &Axis| windows.window_axes.contains(axis);
+        if !order.iter().filter(|axis| of_windows(axis)).eq(&windows.window_axes) {
+            return None;
+        }
+        let batches: Vec<usize> = windows.batches(indices).collect();
+        let stacked: Vec<Axis> = (0..order.len()).map(Axis).filter(|axis| !of_windows(axis)).collect();
+        let batch = |axis: &Axis| stacked.iter().position(|other| other == axis).map(|i| Axis(batches[i]));
+        let mut of_indices: Vec<Axis> = order.iter().filter_map(batch).collect();
+        if windows.index_vector_axis.0 < indices.rank() {
+            of_indices.push(windows.index_vector_axis);
+        }
+        let moved =
+            |axis: &Axis| Axis(of_indices.iter().position(|other| other == axis).unwrap_or(indices.rank()));
+        let mut op = self.clone();
+        op.indices_are_sorted = false;
+        op.windows.window_axes =
+            (0..order.len()).map(Axis).filter(|axis| of_windows(&order[axis.0])).collect();
+        op.windows.index_batching = windows.index_batching.iter().map(moved).collect();
+        op.windows.index_vector_axis = moved(&windows.index_vector_axis);
+        let whole = (0..operands[0].shape.rank()).map(Axis).collect();
+        Some(Ordered { op: op.into(), orders: vec![whole, of_indices] })
     }
 
     fn strip(&self, axis: Axis, size: usize, operands: &[&Aval]) -> Option<Strip> {

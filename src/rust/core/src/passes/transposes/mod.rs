@@ -14,9 +14,11 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::{Node, Value, NODE};
 use crate::growth::table;
+use crate::ops::contract::Ordered;
 use crate::ops::{BroadcastInDim, Builder, Graph, Op, Reshape, Transpose};
 use crate::shape::{Axis, Shape};
 use crate::stop;
+use crate::tensor::Aval;
 use std::collections::HashSet;
 
 /// Elements of a value from which a fold over its last axes joins the group that computes it: fewer are still in the cache
@@ -108,8 +110,8 @@ fn kept(from: &Shape, to: &Shape) -> Option<Vec<usize>> {
     from[next..].iter().all(|&size| size == 1).then_some(kept)
 }
 
-/// For each value, the permutation in which alone it is read: a result of an elementwise op, or of a product
-/// that can be made so, whose readers transpose it so, are elementwise ops that are read so, or read any
+/// For each value, the permutation in which alone it is read: a result of an elementwise op, or of a product or another
+/// op that can be made so, whose readers transpose it so, are elementwise ops that are read so, or read any
 /// order: broadcasts, and products.
 fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
     let count = graph.values().count();
@@ -140,9 +142,11 @@ fn turned(graph: &Graph) -> Vec<Option<Vec<Axis>>> {
     }
     for v in graph.values() {
         let made = |order: &[Axis]| {
-            graph
-                .made_by(v)
-                .is_some_and(|node| is_elementwise(graph, node) || product(graph, node, order).is_some())
+            graph.made_by(v).is_some_and(|node| {
+                is_elementwise(graph, node)
+                    || product(graph, node, order).is_some()
+                    || ordered(graph, node, order).is_some()
+            })
         };
         if kept[v.index()] || !turned[v.index()].as_deref().is_some_and(made) {
             turned[v.index()] = None;
@@ -156,6 +160,12 @@ fn product(graph: &Graph, node: &Node<Op>, order: &[Axis]) -> Option<Op> {
     let op = node.op.contraction()?;
     let operands = [0, 1].map(|i| &graph.aval(node.operands[i]).shape);
     op.transposed(order, operands).map(Op::from)
+}
+
+/// What makes the result of a node, transposed, if there is an op that does.
+fn ordered(graph: &Graph, node: &Node<Op>, order: &[Axis]) -> Option<Ordered> {
+    let types: Vec<&Aval> = node.operands.iter().map(|&v| graph.aval(v)).collect();
+    node.op.ordered(order, &types).filter(|_| node.results.len() == 1)
 }
 
 /// Whether each element of its result is a function of the operands' at the same index.
@@ -203,6 +213,12 @@ fn turn(
     }
     let Some(order) = node.results.first().and_then(|v| turned[v.index()].as_ref()) else { return Ok(None) };
     let mut given = Vec::new();
+    if let Some(Ordered { op, orders }) = ordered(graph, node, order) {
+        for (&operand, permutation) in operands.iter().zip(orders) {
+            given.push(b.node1(Transpose { permutation }, &[operand])?);
+        }
+        return b.node(op, &given).map(Some);
+    }
     for (old, &new) in node.operands.iter().zip(operands) {
         given.push(match turned[old.index()] {
             Some(_) => new,
