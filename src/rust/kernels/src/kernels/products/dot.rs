@@ -20,15 +20,16 @@ use super::matrix::{Batch, Block, Matrix, MULTIPLY_ADD, PRODUCTS};
 use super::matvec::{matvec, SHORT};
 use super::matvecs::matvecs;
 use super::pieces::piece;
+use super::sides::apart;
+pub use super::sides::Side;
 use super::symmetric::{is_of_itself, mirror};
 use crate::dtype::{dispatch, Bool, Element, Int};
+use crate::kernels::cast;
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::{pool, threads};
 use crate::kernels::wide::wide;
-use crate::kernels::{cast, tile};
-use crate::shape::Shape;
 use crate::stop;
-use crate::tensor::{Layout, View, ViewMut};
+use crate::tensor::{View, ViewMut};
 use half::{bf16, f16};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{s, LinalgScalar};
@@ -297,42 +298,6 @@ pub fn is_same_in_batches([m, k, n]: [usize; 3]) -> bool {
     }
 }
 
-/// How an operand is read as a batch of matrices: rows, columns and batch are sets of its axes.
-pub enum Side {
-    /// In place: the strides of rows, columns and matrices.
-    Lines([isize; 3]),
-    /// From a copy, as not each of the three has a single stride: the order of the axes in the copy, the rows
-    /// of a matrix, and its elements.
-    Copied(Vec<usize>, usize, usize),
-}
-
-impl Side {
-    fn matrices<'a, T: Element>(&self, x: &View<'a>, scratch: &'a mut Vec<T>) -> Batch<'a, T> {
-        match self {
-            &Side::Lines([rows, columns, stride]) => {
-                let first =
-                    Matrix { data: cast::slice(x.data), first: x.layout.offset, strides: [rows, columns] };
-                Batch { first, stride }
-            }
-            Side::Copied(order, rows, size) => {
-                let shape =
-                    Shape::try_new(order.iter().map(|&i| x.shape[i]).collect()).expect("same size as before");
-                let layout = Layout {
-                    strides: order.iter().map(|&i| x.layout.strides[i]).collect(),
-                    offset: x.layout.offset,
-                };
-                *scratch = zeroed(shape.size());
-                let view = View { shape: &shape, layout: &layout, ..*x };
-                tile::copy(
-                    &view,
-                    &mut ViewMut { dtype: x.dtype, shape: &shape, data: cast::bytes_mut(scratch) },
-                );
-                Batch { first: Matrix::dense(scratch, *rows), stride: *size as isize }
-            }
-        }
-    }
-}
-
 /// Products of batches of matrices of one dtype, as [`batched`] has them, or if the batch comes last, as
 /// [`one_by_one`] has them.
 pub fn product(
@@ -381,6 +346,8 @@ fn one_by_one<T: Dot>(lhs: Batch<T>, rhs: Batch<T>, [b, m, k, n]: [usize; 4], ou
     if one_matrix || T::small([lhs, rhs], [b, m, k, n], false, out) {
         return;
     }
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let (lhs, rhs) = (apart(lhs, [b, m, k], &mut left), apart(rhs, [b, k, n], &mut right));
     let (size, each) = (m * n, (m * k * n).saturating_mul(MULTIPLY_ADD));
     let per = per_piece([b, m, k, n]);
     pool::for_each_chunk(out, size * per, each.saturating_mul(b), |i, chunk| {

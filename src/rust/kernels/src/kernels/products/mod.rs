@@ -14,4 +14,5 @@ pub mod matrix;
 pub mod matvec;
 mod matvecs;
 mod pieces;
+mod sides;
 mod symmetric;
