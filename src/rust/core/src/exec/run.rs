@@ -80,6 +80,9 @@ impl Executable {
         if let Some(narrow) = passes::narrow(&graph)? {
             graph = narrow;
         }
+        if let Some(parts) = passes::planar(&graph)? {
+            graph = parts;
+        }
         if let Some(fused) = passes::outer_products(&graph)? {
             graph = passes::optimise(&fused)?;
         }

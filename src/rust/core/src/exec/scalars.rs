@@ -392,7 +392,7 @@ impl<'a> Lowering<'a> {
         };
         from.last().filter(|&&dtype| native::loop_has(op, dtype))?;
         let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
-        let is_called = matches!(op, native::Op::Function(_) | native::Op::Function2(_));
+        let is_called = op.is_function();
         let steps = match native::steps(op, result.dtype) {
             0 if is_called && result.bytes() > ONE_BY_ONE * native::LOOP_VECTOR && self.may_call(node) => {
                 return None

@@ -79,6 +79,8 @@ ops! {
     Part(complex::Part),
     /// A complex number from two real ones.
     Complex(complex::MakeComplex),
+    /// Of parts of complex numbers.
+    Planar(planar::Planar),
     /// Two operands of one type, same type out.
     Binary(binary::Binary),
     /// Two operands of one type, booleans out.

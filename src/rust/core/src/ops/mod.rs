@@ -33,6 +33,7 @@ mod lower;
 pub mod lu;
 mod matrices;
 mod places;
+pub mod planar;
 mod power;
 pub mod predicate;
 pub mod print;

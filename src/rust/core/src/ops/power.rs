@@ -17,9 +17,9 @@ pub(super) fn steps(dtype: DType, exponent: Literal) -> Option<Steps> {
     let fits = match dtype {
         DType::F32 | DType::F64 => true,
         // A second product would round a second time: their power is rounded once.
-        DType::BF16 | DType::F16 | DType::C64 => plain && steps.factors == 2,
+        DType::BF16 | DType::F16 => plain && steps.factors == 2,
         // The kernel squares again and again.
-        DType::C128 => plain && !matches!(steps.factors, 6 | 7),
+        DType::C64 | DType::C128 => plain && !matches!(steps.factors, 6 | 7),
         _ => plain,
     };
     fits.then_some(steps)

@@ -390,7 +390,7 @@ fn map_pieces(
 }
 
 /// Operands of a kernel, at most.
-const MAX_OPERANDS: usize = 3;
+pub const MAX_OPERANDS: usize = 4;
 
 /// Copies a value of any layout into a dense one.
 pub fn copy(x: &View, out: &mut ViewMut) {

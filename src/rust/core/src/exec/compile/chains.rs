@@ -36,6 +36,8 @@ struct Link {
     folded: bool,
     /// Steps of its functions.
     steps: usize,
+    /// Operands of its functions of parts of complex numbers.
+    parts: Vec<Vec<usize>>,
     phase: usize,
     /// Values that it reads from outside, elements and constants.
     reads: Vec<usize>,
@@ -110,6 +112,7 @@ impl Link {
             width: None,
             folded: draft.folded,
             steps: 0,
+            parts: vec![],
             phase: draft.phase,
             reads: vec![],
             constants: vec![],
@@ -122,7 +125,10 @@ impl Link {
         self.members.push(at);
         if native_op(draft, values).is_some() {
             self.read(from, values);
-            self.steps += steps(draft, values);
+            self.steps += self.steps_of(draft, values);
+            if is_part(draft, values) {
+                self.parts.push(draft.operands.clone());
+            }
             self.width = self.width.or(width(draft, values));
             self.stored += usize::from(stored[draft.result]);
         }
@@ -276,6 +282,11 @@ fn steps(draft: &Draft, values: &[Virtual]) -> usize {
     native_op(draft, values).map_or(0, |op| native::steps(op, values[draft.result].dtype))
 }
 
+/// Whether an instruction makes a part of a product or quotient of complex numbers.
+fn is_part(draft: &Draft, values: &[Virtual]) -> bool {
+    matches!(native_op(draft, values), Some(native::Op::Function4(_)))
+}
+
 impl Link {
     /// Whether it accepts an instruction that reads these values from outside.
     fn takes(
@@ -301,7 +312,7 @@ impl Link {
             read <= MAX_READS && read + made <= MAX_STREAMS
         };
         let made = self.stored + usize::from(stored[draft.result]);
-        let more = steps(draft, values);
+        let more = self.steps_of(draft, values);
         self.open
             && native_op(draft, values).is_some()
             && same
@@ -311,6 +322,14 @@ impl Link {
             && (self.steps == 0 || more == 0 || self.steps + more <= MAX_STEPS)
             && fits(made)
             && constants() <= MAX_ARGUMENTS - MAX_STREAMS
+    }
+
+    /// Steps that an instruction adds: both parts of a complex number have nearly the same.
+    fn steps_of(&self, draft: &Draft, values: &[Virtual]) -> usize {
+        match is_part(draft, values) && self.parts.contains(&draft.operands) {
+            true => 1,
+            false => steps(draft, values),
+        }
     }
 
     /// Records the values that a member reads from outside.
@@ -453,7 +472,8 @@ fn joined(
     // function of a literal, of which much is done before.
     let is_literal = |&v: &usize| matches!(chain.values[v].origin, Origin::Literal(_));
     let of_literal = |micro: &native::MicroOp| {
-        matches!(micro.op, native::Op::Function2(_)) && micro.operands.iter().any(is_literal)
+        matches!(micro.op, native::Op::Function2(_) | native::Op::Function4(_))
+            && micro.operands.iter().any(is_literal)
     };
     let outruns = |micro: &native::MicroOp| native::outruns(micro.op, chain.values[micro.result].dtype);
     let many = link.members.len() > 1 || chain.ops.iter().any(|micro| of_literal(micro) || outruns(micro));

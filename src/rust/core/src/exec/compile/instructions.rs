@@ -9,6 +9,7 @@ use crate::exec::place::Place;
 use crate::exec::schedule::{Body, NodePlan, Schedule, LOADED, STORED};
 use crate::exec::vm::{Across, Blocks, Code, Folding, Instruction, Kernel, Phased, Runs, Slot, Walk, Work};
 use crate::graph::Value;
+use crate::kernels::tile::MAX_OPERANDS;
 use crate::ops::Graph;
 use crate::passes::Views;
 use crate::shape::Shape;
@@ -395,7 +396,7 @@ impl Compiler<'_> {
         let mut instruction = |Item { make, reads, writes, folded, by_column, phase, .. }: Item| {
             let work = match make {
                 Make::Kernel(make) => {
-                    let mut operands = [Slot::Register(0); 3];
+                    let mut operands = [Slot::Register(0); MAX_OPERANDS];
                     operands.iter_mut().zip(&reads).for_each(|(operand, &value)| *operand = slot(value));
                     Work::Kernel { kernel: make(), operands, result: slot(writes[0]) }
                 }

@@ -3,6 +3,7 @@
 
 use super::runs::Joint;
 use crate::kernels::memory::Streams;
+use crate::kernels::tile::MAX_OPERANDS;
 
 /// Index of the base address of registers.
 pub(super) const REGISTERS: usize = 0;
@@ -45,7 +46,7 @@ impl Address {
 #[derive(Clone, Debug)]
 pub(super) enum Resolved {
     Kernel {
-        reads: [Address; 3],
+        reads: [Address; MAX_OPERANDS],
         write: Address,
         /// Bytes of the first two operands, if they are read whole.
         whole: [usize; 2],

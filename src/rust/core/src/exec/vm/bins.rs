@@ -28,6 +28,6 @@ impl Kernel {
                 bins.add(sums, start, places, new, &by);
             }
         });
-        Kernel::new(run, [Extent::Tile(width), Extent::Tile(own), Extent::Unused], Extent::Partial(bytes))
+        Kernel::new(run, [Extent::Tile(width), Extent::Tile(own)], Extent::Partial(bytes))
     }
 }

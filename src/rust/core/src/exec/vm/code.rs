@@ -7,7 +7,7 @@ use super::native::Native;
 use super::runs::Runs;
 use crate::kernels::reductions::accumulators::Accumulators;
 use crate::kernels::reductions::partials::{LANES, PARTIAL};
-use crate::kernels::tile::TILE;
+use crate::kernels::tile::{MAX_OPERANDS, TILE};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ pub enum Work {
         /// The kernel.
         kernel: Kernel,
         /// Slots of its operands; unused ones are [`Slot::Register`]`(0)`.
-        operands: [Slot; 3],
+        operands: [Slot; MAX_OPERANDS],
         /// Slot of its result.
         result: Slot,
     },

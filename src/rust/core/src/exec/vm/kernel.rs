@@ -13,7 +13,7 @@ use crate::kernels::reductions::carrier::Carrier;
 use crate::kernels::reductions::fold::Fold;
 use crate::kernels::reductions::partials::PARTIAL;
 use crate::kernels::reductions::segments::{segments, tiles};
-use crate::kernels::tile::{copy_run, gather, repeat_each, runs};
+use crate::kernels::tile::{copy_run, gather, repeat_each, runs, MAX_OPERANDS};
 use crate::shape::Shape;
 use crate::tensor::{Layout, Literal};
 use std::fmt;
@@ -67,12 +67,12 @@ impl<F: Fn(&Window) + Send + Sync> Run for F {
     }
 }
 
-/// A kernel of up to three operands, with its extents.
+/// A kernel of up to [`MAX_OPERANDS`] operands, with its extents.
 pub struct Kernel {
     pub(super) run: Box<dyn Run>,
     /// What carries from tile to tile, if it cumulates.
     pub(super) carrier: Option<Arc<dyn Carrier>>,
-    pub(super) reads: [Extent; 3],
+    pub(super) reads: [Extent; MAX_OPERANDS],
     pub(super) write: Extent,
 }
 
@@ -89,31 +89,33 @@ fn tile_of<T>() -> Extent {
 
 impl Kernel {
     /// A kernel that keeps to these extents.
-    pub(super) fn new(run: Box<dyn Run>, reads: [Extent; 3], write: Extent) -> Kernel {
-        Kernel { run, carrier: None, reads, write }
+    pub(super) fn new<const N: usize>(run: Box<dyn Run>, reads: [Extent; N], write: Extent) -> Kernel {
+        let mut all = [Extent::Unused; MAX_OPERANDS];
+        all[..N].copy_from_slice(&reads);
+        Kernel { run, carrier: None, reads: all, write }
     }
 
     /// The kernel of a map.
     pub fn map<const N: usize>(map: Map<N>) -> Kernel {
         let (from, to) = (map.from().map(DType::bytes), map.to().bytes());
-        let mut reads = [Extent::Unused; 3];
+        let mut reads = [];
         reads.iter_mut().zip(from).for_each(|(read, width)| *read = Extent::Tile(width));
         let run = Box::new(move |w: &Window| {
             map.run(std::array::from_fn(|i| w.slice::<u8>(i, w.len * from[i])), w.folded(w.len * to));
         });
-        Kernel::new(run, reads, Extent::Tile(to))
+        Kernel::new(run, from.map(Extent::Tile), Extent::Tile(to))
     }
 
     /// A kernel of one operand.
     pub fn of1<T: Element, U: Element>(f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.write::<U>()));
-        Kernel::new(run, [tile_of::<T>(), Extent::Unused, Extent::Unused], tile_of::<U>())
+        Kernel::new(run, [tile_of::<T>()], tile_of::<U>())
     }
 
     /// A kernel of two operands.
     pub fn of2<T: Element, U: Element>(f: impl Fn(&[T], &[T], &mut [U]) + Send + Sync + 'static) -> Kernel {
         let run = Box::new(move |w: &Window| f(w.read::<T>(0), w.read::<T>(1), w.write::<U>()));
-        Kernel::new(run, [tile_of::<T>(), tile_of::<T>(), Extent::Unused], tile_of::<U>())
+        Kernel::new(run, [tile_of::<T>(), tile_of::<T>()], tile_of::<U>())
     }
 
     /// A kernel of three operands, the first of its own dtype.
@@ -134,7 +136,7 @@ impl Kernel {
     fn of_bytes(dtype: DType, f: fn(&[u8], &mut [u8])) -> Kernel {
         let width = dtype.bytes();
         let run = Box::new(move |w: &Window| f(w.slice(0, w.len * width), w.folded(w.len * width)));
-        Kernel::new(run, [Extent::Tile(width), Extent::Unused, Extent::Unused], Extent::Tile(width))
+        Kernel::new(run, [Extent::Tile(width)], Extent::Tile(width))
     }
 
     /// Copies the operand by non-temporal stores, for results that are not read soon: memory is not read
@@ -150,7 +152,7 @@ impl Kernel {
 
     fn gather_of<T: Element>(shape: Shape, layout: Layout) -> Kernel {
         let run = Box::new(move |w: &Window| gather::<T>(w.whole(0), &shape, &layout, w.range(), w.write()));
-        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], tile_of::<T>())
+        Kernel::new(run, [Extent::Whole], tile_of::<T>())
     }
 
     /// Stores the tile in a stream of so many bytes, in which a value of this shape lies so.
@@ -169,7 +171,7 @@ impl Kernel {
             let x = w.read::<T>(0);
             runs(&shape, &layout, w.range(), |at, first, _, len| w.put(first, &x[at..at + len]));
         });
-        Kernel::new(run, [tile_of::<T>(), Extent::Unused, Extent::Unused], Extent::Bytes(bytes))
+        Kernel::new(run, [tile_of::<T>()], Extent::Bytes(bytes))
     }
 
     /// One element of a stream, as a constant. Runs before the first tile.
@@ -180,7 +182,7 @@ impl Kernel {
     fn splat_of<T: Element>(element: usize) -> Kernel {
         let run = Box::new(move |w: &Window| w.write::<T>().fill(w.whole::<T>(0)[element]));
         let write = Extent::Constant(size_of::<T>());
-        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], write)
+        Kernel::new(run, [Extent::Whole], write)
     }
 
     /// One value, as a constant. Runs before the first tile.
@@ -190,7 +192,7 @@ impl Kernel {
 
     fn fill_with<T: Element>(value: T) -> Kernel {
         let run = Box::new(move |w: &Window| w.write::<T>().fill(value));
-        Kernel::new(run, [Extent::Unused; 3], Extent::Constant(size_of::<T>()))
+        Kernel::new(run, [], Extent::Constant(size_of::<T>()))
     }
 
     /// Counts from `start` on, `size` numbers, each repeated `stride` times.
@@ -217,7 +219,7 @@ impl Kernel {
                 out = rest;
             }
         });
-        Kernel::new(run, [Extent::Unused; 3], tile_of::<T>())
+        Kernel::new(run, [], tile_of::<T>())
     }
 
     /// Folds the segments of the tile, each into one element; or, if a segment is many tiles, the tile into
@@ -232,7 +234,7 @@ impl Kernel {
             }
             segments(fold, x, w.cut.segment, w.folded::<u8>(w.len / w.cut.segment * width));
         });
-        Kernel::new(run, [Extent::Tile(width), Extent::Unused, Extent::Unused], Extent::Fold(width))
+        Kernel::new(run, [Extent::Tile(width)], Extent::Fold(width))
     }
 
     /// Cumulates the elements of the tile: segments by themselves, or, if a segment is many tiles, as the next
@@ -252,7 +254,7 @@ impl Kernel {
             };
             tiles.tile(turn, begin % w.cut.segment == 0, out);
         });
-        let reads = [Extent::Tile(width), Extent::Unused, Extent::Unused];
+        let reads = [Extent::Tile(width)];
         Kernel { carrier: Some(carrier), ..Kernel::new(run, reads, Extent::Tile(width)) }
     }
 
@@ -268,7 +270,7 @@ impl Kernel {
             repeat_each(folded, segment, out);
         });
         let folded = Extent::Fold(size_of::<T>());
-        Kernel::new(run, [folded, Extent::Unused, Extent::Unused], tile_of::<T>())
+        Kernel::new(run, [folded], tile_of::<T>())
     }
 
     /// Repeats the folds of some rows, all of them again and again, for the columns of a tile.
@@ -281,7 +283,7 @@ impl Kernel {
             let (folded, n) = (w.read::<T>(0), w.cut.longest() / w.len * w.len);
             w.folded::<T>(n).chunks_exact_mut(w.len).for_each(|out| out.copy_from_slice(folded));
         });
-        let reads = [tile_of::<T>(), Extent::Unused, Extent::Unused];
+        let reads = [tile_of::<T>()];
         Kernel::new(run, reads, Extent::Cycle(size_of::<T>()))
     }
 
@@ -292,7 +294,7 @@ impl Kernel {
             let states = w.whole::<u64>(0);
             draw.range(&|i| at(i).map(|i| states[i]), w.range(), w.folded(w.len * width))
         });
-        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(width))
+        Kernel::new(run, [Extent::Whole], Extent::Tile(width))
     }
 }
 
@@ -300,7 +302,7 @@ impl Kernel {
 /// access exactly their [`Extent`]s.
 #[derive(Clone)]
 pub struct Window<'w> {
-    pub(super) reads: [*const u8; 3],
+    pub(super) reads: [*const u8; MAX_OPERANDS],
     pub(super) write: *mut u8,
     pub(super) whole: [usize; 2],
     pub(super) start: usize,

@@ -59,7 +59,7 @@ impl Kernel {
             // SAFETY: the stream has the rows of these columns, and the register the tile.
             unsafe { copy_runs(count, bytes, (w.reads[0], all * width), (w.write, bytes)) };
         });
-        Kernel::new(run, [Extent::Tile(width), Extent::Unused, Extent::Unused], Extent::Tile(width))
+        Kernel::new(run, [Extent::Tile(width)], Extent::Tile(width))
     }
 
     /// Stores the tile in a dense stream whose columns have so many rows.
@@ -70,7 +70,7 @@ impl Kernel {
             // SAFETY: as above, and no other thread has these rows.
             unsafe { copy_runs(count, bytes, (w.reads[0], bytes), (w.write, all * width)) };
         });
-        Kernel::new(run, [Extent::Tile(width), Extent::Unused, Extent::Unused], Extent::Tile(width))
+        Kernel::new(run, [Extent::Tile(width)], Extent::Tile(width))
     }
 
     /// The tile of a stream in which the columns of so many rows begin with this element, with these strides from
@@ -87,6 +87,6 @@ impl Kernel {
             }
         });
         let width = size_of::<T>();
-        Kernel::new(run, [Extent::Whole, Extent::Unused, Extent::Unused], Extent::Tile(width))
+        Kernel::new(run, [Extent::Whole], Extent::Tile(width))
     }
 }

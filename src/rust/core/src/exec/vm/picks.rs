@@ -79,7 +79,7 @@ impl Kernel {
                 take(x, places, out);
             }
         });
-        Kernel::new(run, [Extent::Whole, Extent::Tile(width), Extent::Unused], Extent::Tile(size_of::<T>()))
+        Kernel::new(run, [Extent::Whole, Extent::Tile(width)], Extent::Tile(size_of::<T>()))
     }
 
     /// The tile of slices of a value, whose first elements are where `find` computes from indices of this dtype.
@@ -157,7 +157,7 @@ impl Kernel {
                 }
             }
         });
-        let reads = [Extent::Whole, Extent::Whole, Extent::Unused];
+        let reads = [Extent::Whole, Extent::Whole];
         Kernel::new(run, reads, Extent::Tile(size_of::<T>()))
     }
 }

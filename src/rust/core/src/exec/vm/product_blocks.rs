@@ -44,7 +44,7 @@ impl Kernel {
             let n = range.len() / m;
             T::dot(matrix(0), matrix(1).from(0, range.start / m), [m, k, n], Block::new(out, [m, n], [1, m]));
         });
-        Kernel::new(run, [Extent::Whole, Extent::Whole, Extent::Unused], Extent::Tile(size_of::<T>()))
+        Kernel::new(run, [Extent::Whole, Extent::Whole], Extent::Tile(size_of::<T>()))
     }
 }
 

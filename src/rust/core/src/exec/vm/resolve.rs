@@ -11,6 +11,7 @@ use crate::kernels::memory::cache::LINE;
 use crate::kernels::memory::nontemporal::streamed;
 use crate::kernels::memory::{AlignedBytes, Streams};
 use crate::kernels::reductions::partials::PARTIAL;
+use crate::kernels::tile::MAX_OPERANDS;
 use crate::stop;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -173,7 +174,7 @@ impl<'c> Room<'c, '_> {
         match (&instruction.work, resolved) {
             (
                 Work::Kernel { kernel, .. },
-                &Resolved::Kernel { reads: [ref x, ref y, ref z], ref write, whole, chunk, copies },
+                &Resolved::Kernel { ref reads, ref write, whole, chunk, copies },
             ) => {
                 let fold = segments.start;
                 let n = copies.unwrap_or(range.len());
@@ -183,7 +184,7 @@ impl<'c> Room<'c, '_> {
                     let len = (n - at).min(chunk);
                     // SAFETY: a room has the bases that its binding is of.
                     let locate = |x: &Address| unsafe { x.at(self.bases, first, at, fold) };
-                    let reads = [x, y, z].map(|x| locate(x).cast_const());
+                    let reads = reads.each_ref().map(|x| locate(x).cast_const());
                     let (start, rows, cut) = (first + at, *rows, &self.code.cut);
                     let window = Window { reads, write: locate(write), whole, start, len, rows, cut };
                     if instruction.by_column {
@@ -349,10 +350,16 @@ impl Binder<'_> {
         in_a != in_b || from_a + a.2 <= from_b || from_b + b.2 <= from_a
     }
 
-    fn kernel(&self, kernel: &Kernel, operands: &[Slot; 3], result: Slot, folded: bool) -> Resolved {
+    fn kernel(
+        &self,
+        kernel: &Kernel,
+        operands: &[Slot; MAX_OPERANDS],
+        result: Slot,
+        folded: bool,
+    ) -> Resolved {
         let (write, written) = self.locate(result, kernel.write, folded, true);
         let mut whole = [0; 2];
-        let reads = [0, 1, 2].map(|i| {
+        let reads = std::array::from_fn(|i| {
             let (address, bytes) = self.locate(operands[i], kernel.reads[i], folded, false);
             assert!(bytes.2 == 0 || self.are_apart(bytes, written), "an instruction writes what it reads");
             if kernel.reads[i] == Extent::Whole {
@@ -363,7 +370,7 @@ impl Binder<'_> {
         });
         let is_constant =
             |i: usize| matches!((operands[i], kernel.reads[i]), (Slot::Constant(_), Extent::Tile(_)));
-        let chunk = if (0..3).any(is_constant) { self.code.cut.constant() } else { usize::MAX };
+        let chunk = if (0..MAX_OPERANDS).any(is_constant) { self.code.cut.constant() } else { usize::MAX };
         let copies = matches!(kernel.write, Extent::Constant(_)).then(|| self.code.cut.constant());
         Resolved::Kernel { reads, write, whole, chunk, copies }
     }

@@ -25,7 +25,7 @@ impl Kernel {
             let matrix = Matrix { data: w.whole::<F>(0), first: lines.0, strides: lines.1 };
             F::partial_sums(matrix, &w.whole::<F>(1)[start..][..k], k, [w.range().start, 0], w.write::<F>());
         });
-        Kernel::new(run, [Extent::Whole, Extent::Whole, Extent::Unused], Extent::Tile(size_of::<F>()))
+        Kernel::new(run, [Extent::Whole, Extent::Whole], Extent::Tile(size_of::<F>()))
     }
 
     /// The partial sums of a tile of a vector of `k` elements: its products with the `rows` rows of a matrix,
@@ -55,6 +55,6 @@ impl Kernel {
             F::add_partial_sums(&partials, w.folded(rows));
         });
         let write = Extent::Partial(rows * size_of::<F>());
-        Kernel::new(run, [Extent::Whole, Extent::Tile(size_of::<F>()), Extent::Unused], write)
+        Kernel::new(run, [Extent::Whole, Extent::Tile(size_of::<F>())], write)
     }
 }

@@ -1,6 +1,6 @@
 //! Functions of two elements of a dtype, in that dtype.
 
-use super::complex::{products, quotients};
+use super::complex::{power, product, products, quotients};
 use super::map::{by_kind, check, map, Map, Run};
 use super::updates::{update_cheap, update_each};
 use crate::dtype::{Bool, Cpx, DType, Element, Float, Int};
@@ -171,19 +171,19 @@ macro_rules! binary {
 binary! {
     add { float: |x, y| x + y, int: |x, y| x.wrapping_add(y), boolean: |x, y| x | y, complex: |x, y| x + y, }
     sub { float: |x, y| x - y, int: |x, y| x.wrapping_sub(y), complex: |x, y| x - y, }
-    mul { float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| x.map2(y, complex::mul), complexes: products, }
+    mul { float: |x, y| x * y, int: |x, y| x.wrapping_mul(y), boolean: |x, y| x & y, complex: |x, y| product(x, y), complexes: products, }
     mul_no_nan {
         float: |x, y| {
             let z = x * y;
             if scalar::is_nan(z) && y == F::of(0.0) { y } else { z }
         },
         complex: |x, y| {
-            let z = x.map2(y, complex::mul);
+            let z = product(x, y);
             if scalar::is_nan(z) && y == C::default() { y } else { z }
         },
     }
     div { float: |x, y| x / y, int: |x, y| x.quotient(y), complex: |x, y| x.map2(y, complex::div), complexes: quotients, }
-    pow { simd: math::POW, int: |x, y| x.power(y), complex: |x, y| x.map2(y, complex::pow), }
+    pow { simd: math::POW, int: |x, y| x.power(y), complex: |x, y| power(x, y), }
     remainder { simd: math::REMAINDER, int: |x, y| x.remainder(y), }
     modulo { simd: math::MODULO, int: |x, y| x.modulo(y), }
     floor_div { simd: math::FLOOR_QUOTIENT, int: |x, y| x.floor_quotient(y), }

@@ -9,17 +9,14 @@ use num_complex::Complex;
 /// Numbers at a time: of doubles two vectors of AVX-512 for each part.
 const BLOCK: usize = 16;
 
-/// A number, and whether it is an exception.
-type Quick = (Complex<f64>, bool);
-
-/// Combines numbers: `quick` gives that of two, unless it is an exception, for which `each` gives it.
+/// Combines numbers: `quick` gives that of two, and whether it is an exception, for which `each` gives it.
 #[inline(always)]
 fn combined<C: Cpx>(
     x: &[C],
     y: &[C],
     out: &mut [C],
-    quick: impl Fn(Complex<f64>, Complex<f64>) -> Quick,
-    each: fn(Complex<f64>, Complex<f64>) -> Complex<f64>,
+    quick: impl Fn(C, C) -> (C, bool),
+    each: impl Fn(C, C) -> C,
 ) {
     let n = out.len().min(x.len()).min(y.len());
     let (x, y, out) = (&x[..n], &y[..n], &mut out[..n]);
@@ -28,25 +25,56 @@ fn combined<C: Cpx>(
     for ((out, x), y) in (&mut blocks).zip(xs).zip(ys) {
         let mut rare = 0_u64;
         for i in 0..BLOCK {
-            let (made, is_rare) = quick(x[i].convert(), y[i].convert());
-            out[i] = C::from_c128(made);
+            let (made, is_rare) = quick(x[i], y[i]);
+            out[i] = made;
             rare |= u64::from(is_rare);
         }
         if rare != 0 {
-            (0..BLOCK).for_each(|i| out[i] = x[i].map2(y[i], each));
+            (0..BLOCK).for_each(|i| out[i] = each(x[i], y[i]));
         }
     }
-    blocks.into_remainder().iter_mut().zip(rest).for_each(|(out, (x, y))| *out = x.map2(*y, each));
+    blocks.into_remainder().iter_mut().zip(rest).for_each(|(out, (x, y))| *out = each(*x, *y));
+}
+
+/// A number as its parts, which are computed on.
+#[inline(always)]
+fn parts<C: Cpx>(z: C) -> Complex<C::Part> {
+    let (re, im) = z.parts();
+    Complex::new(re, im)
+}
+
+/// The product, in the precision of the parts.
+#[inline]
+pub fn product<C: Cpx>(x: C, y: C) -> C {
+    let made = complex::mul(parts(x), parts(y));
+    C::new(made.re, made.im)
+}
+
+/// The power: products in the precision of the parts for whole exponents from 1 to 8.
+#[inline]
+pub fn power<C: Cpx>(x: C, y: C) -> C {
+    match complex::short_power(parts(x), parts(y)) {
+        Some(made) => C::new(made.re, made.im),
+        None => x.map2(y, complex::pow),
+    }
 }
 
 /// Products.
 pub fn products<C: Cpx>(x: &[C], y: &[C], out: &mut [C]) {
-    wide(|| combined(x, y, out, complex::quick_product, complex::mul));
+    let quick = |x: C, y: C| {
+        let (made, is_rare) = complex::quick_product(parts(x), parts(y));
+        (C::new(made.re, made.im), is_rare)
+    };
+    wide(|| combined(x, y, out, quick, product));
 }
 
 /// Quotients.
 pub fn quotients<C: Cpx>(x: &[C], y: &[C], out: &mut [C]) {
-    wide(|| combined(x, y, out, complex::quick_quotient, complex::div));
+    let quick = |x: C, y: C| {
+        let (made, is_rare) = complex::quick_quotient(x.convert(), y.convert());
+        (C::from_c128(made), is_rare)
+    };
+    wide(|| combined(x, y, out, quick, |x, y| x.map2(y, complex::div)));
 }
 
 #[cfg(test)]
@@ -88,7 +116,7 @@ mod tests {
             for y in [&numbers[..40], &numbers[100..140]] {
                 let mut out = vec![few[0]; 40];
                 products(&x, y, &mut out);
-                assert!((0..40).all(|i| same(out[i], x[i].map2(y[i], complex::mul))));
+                assert!((0..40).all(|i| same(out[i], product(x[i], y[i]))));
                 quotients(&x, y, &mut out);
                 assert!((0..40).all(|i| same(out[i], x[i].map2(y[i], complex::div))));
                 quotients(y, &x, &mut out);

@@ -50,16 +50,19 @@ pub fn apply<T: Cpx>(function: &Blocks, x: &[T], out: &mut [T]) {
     }
 }
 
-/// The angles of numbers.
-pub fn angles<T: Cpx>(x: &[T], out: &mut [T::Part])
-where
+/// A function of the parts of numbers.
+pub fn of_parts<T: Cpx>(
+    x: &[T],
+    out: &mut [T::Part],
+    function: impl Fn(&[T::Part], &[T::Part], &mut [T::Part]),
+) where
     T::Part: Computed,
 {
     let [mut re, mut im] = [[T::Part::default(); BLOCK]; 2];
     for (x, out) in x.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
         let n = x.len();
         wide(|| split(x, [&mut re, &mut im], T::parts));
-        T::Part::map2(&math::ATAN2, &im[..n], &re[..n], out);
+        function(&re[..n], &im[..n], out);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::dtype::DType;
 use crate::kernels::cast;
 use crate::kernels::halves;
-use crate::kernels::math::{Computed, Kernel1, Kernel2};
+use crate::kernels::math::{Computed, Kernel1, Kernel2, Kernel4};
 use crate::kernels::tile;
 use crate::tensor::{View, ViewMut};
 use half::{bf16, f16};
@@ -25,6 +25,8 @@ pub(super) enum Run<const N: usize> {
     One(&'static Kernel1),
     /// The same of two floats.
     Two(&'static Kernel2),
+    /// The same of four floats, of 32 or 64 bits.
+    Four(&'static Kernel4),
     /// A function of bytes of the dtype of the map, of which there are enough, aligned.
     Bytes(fn(DType, [&[u8]; N], &mut [u8])),
 }
@@ -86,6 +88,12 @@ impl<const N: usize> Map<N> {
                 }
                 _ => halves::map2::<bf16>(kernel, cast::slice(x[0]), cast::slice(x[1]), cast::slice_mut(out)),
             },
+            Run::Four(kernel) => match self.to {
+                DType::F32 => {
+                    f32::map4(kernel, [0, 1, 2, 3].map(|i| cast::slice(x[i])), cast::slice_mut(out));
+                }
+                _ => f64::map4(kernel, [0, 1, 2, 3].map(|i| cast::slice(x[i])), cast::slice_mut(out)),
+            },
             Run::Bytes(run) => run(self.to, x, out),
         }
     }
@@ -100,6 +108,21 @@ impl Map<1> {
     /// The function of the mathematics on a float dtype.
     pub fn function(kernel: &'static Kernel1, dtype: DType) -> Option<Map<1>> {
         dtype.is_float().then_some(Map { from: [dtype], to: dtype, run: Run::One(kernel) })
+    }
+}
+
+impl Map<2> {
+    /// The function of the mathematics on a float dtype.
+    pub fn function2(kernel: &'static Kernel2, dtype: DType) -> Option<Map<2>> {
+        dtype.is_float().then_some(Map { from: [dtype; 2], to: dtype, run: Run::Two(kernel) })
+    }
+}
+
+impl Map<4> {
+    /// The function of the mathematics on `f32` or `f64`.
+    pub fn function4(kernel: &'static Kernel4, dtype: DType) -> Option<Map<4>> {
+        let has = matches!(dtype, DType::F32 | DType::F64);
+        has.then_some(Map { from: [dtype; 4], to: dtype, run: Run::Four(kernel) })
     }
 }
 

@@ -27,8 +27,8 @@ macro_rules! parts {
 parts! {
     real |x, out| wide(|| out.iter_mut().zip(x).for_each(|(out, z)| *out = z.parts().0));
     imag |x, out| wide(|| out.iter_mut().zip(x).for_each(|(out, z)| *out = z.parts().1));
-    arg |x, out| complex_blocks::angles(x, out);
-    magnitude |x, out| wide(|| out.iter_mut().zip(x).for_each(|(out, z)| *out = math::magnitude(z.parts().0, z.parts().1)));
+    arg |x, out| complex_blocks::of_parts(x, out, |re, im, out| Computed::map2(&math::ATAN2, im, re, out));
+    magnitude |x, out| complex_blocks::of_parts(x, out, |re, im, out| Computed::map2(&math::MAGNITUDE, re, im, out));
 }
 
 impl Part {

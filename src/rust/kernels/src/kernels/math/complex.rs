@@ -1,5 +1,5 @@
 //! Arithmetic and elementary functions of complex numbers in double precision; `c64` computes here too, and
-//! rounds once. Functions of real numbers are those of the crate `libm`, as the system's give other bits on
+//! rounds once, but for products and short powers, which are in the precision of the parts. Functions of real numbers are those of the crate `libm`, as the system's give other bits on
 //! other systems.
 //!
 //! Values on branch cuts, at infinities and NaN are those of C99 (annex G): a cut belongs to the side that
@@ -11,7 +11,9 @@
 mod arithmetic;
 
 pub use arithmetic::{div, mul, quick_product, quick_quotient};
+pub(super) use arithmetic::{LARGE, SMALL};
 
+use crate::dtype::Float;
 use num_complex::Complex;
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
@@ -44,8 +46,6 @@ fn over_i(z: C) -> C {
 /// whole exponents up to 1024, else the exponential of `w` times the principal logarithm. At most 2 epsilon, times 1
 /// and the sizes of the exponent and of the logarithm of the result. `0^w` is 0 for a `w` of positive real part.
 pub fn pow(z: C, w: C) -> C {
-    // As often as products are more exact than what is left.
-    const SHORT: f64 = 8.0;
     if w == new(0.0, 0.0) {
         return new(1.0, 0.0);
     }
@@ -66,7 +66,17 @@ pub fn pow(z: C, w: C) -> C {
     exp(mul(w, ln(z)))
 }
 
-fn whole_power(z: C, mut n: u32) -> C {
+/// Whole exponents up to this are powers by repeated multiplication: as often as products are more exact than what is left.
+const SHORT: f64 = 8.0;
+
+/// `z^w`, if `w` is a whole number from 1 to 8, in the precision of the parts.
+#[inline]
+pub fn short_power<T: Float>(z: Complex<T>, w: Complex<T>) -> Option<Complex<T>> {
+    let (n, im) = (w.re.f64(), w.im.f64());
+    (im == 0.0 && n.fract() == 0.0 && (1.0..=SHORT).contains(&n)).then(|| whole_power(z, n as u32))
+}
+
+fn whole_power<T: Float>(z: Complex<T>, mut n: u32) -> Complex<T> {
     let (mut base, mut out) = (z, None);
     loop {
         if n & 1 == 1 {
@@ -74,7 +84,7 @@ fn whole_power(z: C, mut n: u32) -> C {
         }
         n >>= 1;
         if n == 0 {
-            return out.unwrap_or(new(1.0, 0.0));
+            return out.unwrap_or(Complex::new(T::of(1.0), T::of(0.0)));
         }
         base = mul(base, base);
     }

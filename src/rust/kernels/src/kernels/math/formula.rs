@@ -2,7 +2,7 @@
 //!
 //! A [`Formula`] is what a function computes of one element: a straight line of [`Step`]s, each an
 //! [`Operation`] on the results of earlier steps, which are known by their numbers. [`Kernel1::formula`](super::Kernel1::formula)
-//! and [`Kernel2::formula`](super::Kernel2::formula) give that of a kernel and a dtype. It is recorded from the very code that the kernels
+//! and those of more operands give that of a kernel and a dtype. It is recorded from the very code that the kernels
 //! are compiled from, which runs once on lanes that note what is asked of them ([`Recorded`]), so that code
 //! made of it gives their bits:
 //!
@@ -188,13 +188,15 @@ thread_local! {
 }
 
 /// The formula of a function of singles, given its arguments.
-pub(super) fn record(function: impl FnOnce([Recorded; 2]) -> Recorded) -> Formula {
-    written(|| function([0, 1].map(|i| Recorded(step(Operation::Argument(i), false, &[])))).0)
+pub(super) fn record<const N: usize>(function: impl FnOnce([Recorded; N]) -> Recorded) -> Formula {
+    written(|| function(std::array::from_fn(|i| Recorded(step(Operation::Argument(i), false, &[])))).0)
 }
 
 /// The formula of a function of doubles, given its arguments.
-pub(super) fn record_double(function: impl FnOnce([RecordedDouble; 2]) -> RecordedDouble) -> Formula {
-    written(|| function([0, 1].map(|i| RecordedDouble(step(Operation::Argument(i), true, &[])))).0)
+pub(super) fn record_double<const N: usize>(
+    function: impl FnOnce([RecordedDouble; N]) -> RecordedDouble,
+) -> Formula {
+    written(|| function(std::array::from_fn(|i| RecordedDouble(step(Operation::Argument(i), true, &[])))).0)
 }
 
 /// The formula of what a function does, which returns the number of its result.
@@ -515,7 +517,7 @@ mod tests {
 
     #[test]
     fn formulas_of_two_numbers_give_the_bits_of_kernels() {
-        for kernel in [&POW, &ATAN2, &MODULO, &REMAINDER, &FLOOR_QUOTIENT] {
+        for kernel in KERNELS2 {
             for is_double in [false, true] {
                 let (formula, all) = (kernel.formula(is_double).unwrap(), numbers(is_double));
                 let total = kernel.total_formula(is_double);
@@ -530,6 +532,42 @@ mod tests {
                             assert_eq!(z, want, "{kernel:?} of {x:x} and {y:x}");
                         }
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn formulas_of_four_numbers_give_the_bits_of_kernels() {
+        for kernel in KERNELS4 {
+            for is_double in [false, true] {
+                let all = numbers(is_double);
+                let formulas = kernel.total_formula(is_double).into_iter().chain([kernel.formula(is_double)]);
+                for formula in formulas {
+                    let mut right = 0;
+                    for (i, &a) in all.iter().enumerate() {
+                        // Special numbers beside one another, and beside ordinary ones.
+                        let beside =
+                            |by: usize| all[if i % 3 == 0 { i * by % 24 } else { (i + by) % all.len() }];
+                        let of = [a, beside(5), beside(7), beside(11)];
+                        let Some(made) = run(formula, &of) else { continue };
+                        let want = if is_double {
+                            let (x, mut out) = (of.map(f64::from_bits), [0.0]);
+                            f64::map4(kernel, x.each_ref().map(std::slice::from_ref), &mut out);
+                            out[0].to_bits()
+                        } else {
+                            let (x, mut out) = (of.map(|x| f32::from_bits(x as u32)), [0.0]);
+                            f32::map4(kernel, x.each_ref().map(std::slice::from_ref), &mut out);
+                            u64::from(out[0].to_bits())
+                        };
+                        let is_nan = |x: u64| match is_double {
+                            true => f64::from_bits(x).is_nan(),
+                            false => f32::from_bits(x as u32).is_nan(),
+                        };
+                        assert!(made == want || is_nan(made) && is_nan(want), "{kernel:?} of {of:x?}");
+                        right += 1;
+                    }
+                    assert!(right > 1000, "{kernel:?}: guards are rare, {right} are right");
                 }
             }
         }

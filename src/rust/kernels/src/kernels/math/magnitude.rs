@@ -1,60 +1,79 @@
-//! The absolute value of complex numbers, without branches, so that loops over it become vectors.
+//! The absolute value of complex numbers, given their parts.
 
-use crate::dtype::Float;
+use super::lanes::{Doubles, Lanes, Singles};
+use super::macros::by_doubles;
+
+/// `2^exponent`.
+const fn power(exponent: i64) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
 
 /// The absolute value of `re + im i`. Nothing overflows or underflows on the way if the result does not; it is Inf if a
 /// part is infinite, whatever the other is, and NaN if a part is NaN else.
 ///
-/// Squares of singles are exact doubles, so that the sum is rounded once. Those of doubles are taken with their rounding
-/// errors, of parts that are multiplied with a power of 2 where they are large or small.
+/// Squares are taken with their rounding errors, of parts that are multiplied with a power of 2 where they are large or
+/// small.
 #[inline(always)]
-pub fn magnitude<T: Float>(re: T, im: T) -> T {
-    let (x, y) = (re.f64().abs(), im.f64().abs());
-    let root = if size_of::<T>() < 8 { (x * x + y * y).sqrt() } else { scaled(x, y) };
-    // A sum keeps the bits by which R's `NA` is told from NaN.
-    let finite = if (x != x) | (y != y) { x + y } else { root };
-    T::of(if (x == f64::INFINITY) | (y == f64::INFINITY) { f64::INFINITY } else { finite })
+pub(super) fn magnitude<V: Doubles>(re: V, im: V) -> V {
+    let (x, y) = (re.abs(), im.abs());
+    let large = V::select(y.lt(x), x, y);
+    let (above, below) = (V::of(power(400)).le(large), large.lt(V::of(power(-400))));
+    // Takes parts whose squares would overflow or lose digits to where they do not.
+    let (far, near, one) = (V::of(power(700)), V::of(power(-700)), V::of(1.0));
+    let by = V::select(below, far, V::select(above, near, one));
+    let back = V::select(below, near, V::select(above, far, one));
+    let ((p, dp), (q, dq)) = (square(x * by), square(y * by));
+    // The larger square is added last, to the sum of all that is small next to it.
+    let is_first = q.lt(p);
+    let (high, low) = (V::select(is_first, p, q), V::select(is_first, q, p));
+    special(x, y, (dp + dq + low + high).sqrt() * back)
 }
 
-/// `2^700`: takes parts whose squares would overflow or lose digits to where they do not.
-const FAR: f64 = f64::from_bits((1023 + 700) << 52);
-/// `2^-700`.
-const NEAR: f64 = f64::from_bits((1023 - 700) << 52);
+/// As [`magnitude`]: squares of singles are exact doubles, so that the sum is rounded once.
+#[inline(always)]
+pub(super) fn magnitude_single<V: Singles>(re: V, im: V) -> V {
+    by_doubles!(root, re, im)
+}
 
 #[inline(always)]
-fn scaled(x: f64, y: f64) -> f64 {
-    let large = if x > y { x } else { y };
-    // From `2^400` on, and below `2^-400`.
-    let (above, below) =
-        (large >= f64::from_bits((1023 + 400) << 52), large < f64::from_bits((1023 - 400) << 52));
-    let (by, back) = if above { (NEAR, FAR) } else { (1.0, 1.0) };
-    let (by, back) = if below { (FAR, NEAR) } else { (by, back) };
-    let ((x, dx), (y, dy)) = (square(x * by), square(y * by));
-    // The larger square is added last, to the sum of all that is small next to it.
-    let (high, low) = if x > y { (x, y) } else { (y, x) };
-    (dx + dy + low + high).sqrt() * back
+fn root<V: Doubles>(re: V, im: V) -> V {
+    let (x, y) = (re.abs(), im.abs());
+    special(x, y, (x * x + y * y).sqrt())
+}
+
+/// The absolute value of parts without signs where one of them is infinite or NaN, or this root.
+#[inline(always)]
+fn special<V: Lanes>(x: V, y: V, root: V) -> V {
+    // A sum keeps the bits by which R's `NA` is told from NaN.
+    let finite = V::select(x.is_nan() | y.is_nan(), x + y, root);
+    let infinity = V::of(f64::INFINITY);
+    V::select(x.same(infinity) | y.same(infinity), infinity, finite)
 }
 
 /// A square and its rounding error: T. J. Dekker's, as not all processors have a fused product.
 #[inline(always)]
-fn square(x: f64) -> (f64, f64) {
-    let split = x * ((1_u64 << 27) + 1) as f64;
+fn square<V: Doubles>(x: V) -> (V, V) {
+    let split = x * V::of(((1_u64 << 27) + 1) as f64);
     let high = split - (split - x);
     let low = x - high;
     let product = x * x;
-    (product, high * high - product + 2.0 * high * low + low * low)
+    (product, high * high - product + V::of(2.0) * high * low + low * low)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::dtype::Element;
+    use crate::dtype::{Element, Float};
+    use crate::kernels::math::{pair, Computed, MAGNITUDE};
+
+    fn magnitude<T: Computed>(re: T, im: T) -> T {
+        pair(&MAGNITUDE, re, im)
+    }
 
     fn ends<T: Float>(ends: &[f64]) -> Vec<T> {
         ends.iter().flat_map(|&x| [T::of(x), T::of(-x)]).collect()
     }
 
-    fn is_hypot<T: Float + Element>(numbers: &[T], ulps: f64) {
+    fn is_hypot<T: Computed + Element>(numbers: &[T], ulps: f64) {
         for &x in numbers {
             for &y in numbers {
                 let (got, want) = (magnitude(x, y).f64(), libm::hypot(x.f64(), y.f64()));

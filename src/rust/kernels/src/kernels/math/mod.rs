@@ -33,11 +33,13 @@ mod gamma_coefficients;
 mod incomplete_coefficients;
 mod inverse;
 pub(in crate::kernels) mod lanes;
+mod level;
 mod log;
 mod macros;
 mod magnitude;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod planes;
 mod portable;
 mod powers;
 mod product_sums;
@@ -50,121 +52,16 @@ mod special_coefficients;
 mod trigonometry;
 pub(in crate::kernels) mod vectors;
 
-pub use magnitude::magnitude;
+pub use level::Level;
 pub use portable::{fused, fused_single};
 pub use powers::Steps;
 pub use product_sums::ProductSums;
 
 use crate::dtype::Float;
-use crate::error::{Error, Result};
 use ends::{Ends, Known};
 use formula::{Formula, Formulas};
 use lanes::{Doubles, Singles, MOST_LANES};
 use std::sync::OnceLock;
-
-// ---- levels
-
-/// An instruction set that the mathematics is compiled for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
-    /// The baseline of the architecture.
-    Portable,
-    /// 256-bit vectors with fused multiply-add.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// 512-bit vectors.
-    #[cfg(all(target_arch = "x86_64", has_avx512))]
-    Avx512,
-    /// 128-bit vectors of ARM.
-    #[cfg(target_arch = "aarch64")]
-    Neon,
-}
-
-impl Level {
-    /// The levels of this build, the best one last.
-    pub const ALL: &'static [Level] = &[
-        Level::Portable,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2,
-        #[cfg(all(target_arch = "x86_64", has_avx512))]
-        Level::Avx512,
-        #[cfg(target_arch = "aarch64")]
-        Level::Neon,
-    ];
-
-    /// Name, as `ANVIL_SIMD` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Portable => "portable",
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => "avx2",
-            #[cfg(all(target_arch = "x86_64", has_avx512))]
-            Level::Avx512 => "avx512",
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon => "neon",
-        }
-    }
-
-    /// Whether this processor has it.
-    pub fn is_here(self) -> bool {
-        match self {
-            Level::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            #[cfg(all(target_arch = "x86_64", has_avx512))]
-            Level::Avx512 => is_x86_feature_detected!("avx512f") && Level::Avx2.is_here(),
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon => std::arch::is_aarch64_feature_detected!("neon"),
-        }
-    }
-
-    /// The level in use: the best that this processor has, or the one that the environment variable
-    /// `ANVIL_SIMD` names, if the processor has it.
-    #[inline]
-    pub fn current() -> Level {
-        Level::choice().0
-    }
-
-    /// Checks `ANVIL_SIMD`. A level that this processor or this build lacks is no error: the same variable
-    /// may be set on all machines of a cluster, and bits do not depend on it.
-    ///
-    /// # Errors
-    /// [`Error::Arg`] if it names no level of any processor.
-    pub fn check() -> Result<()> {
-        match Level::choice().1.as_deref() {
-            None => Ok(()),
-            Some(name) => Err(Error::Arg {
-                arg: VARIABLE.into(),
-                expected: format!("one of {}", NAMES.map(|name| format!("\"{name}\"")).join(", ")),
-                got: format!("\"{name}\""),
-                hint: "It is an environment variable that is read once: set another value, or none, and start again.".into(),
-            }),
-        }
-    }
-
-    /// The level in use, and the invalid name, if `ANVIL_SIMD` has one.
-    #[inline]
-    fn choice() -> &'static (Level, Option<String>) {
-        static CHOICE: OnceLock<(Level, Option<String>)> = OnceLock::new();
-        CHOICE.get_or_init(|| {
-            Level::choose(std::env::var_os(VARIABLE).map(|name| name.to_string_lossy().into_owned()))
-        })
-    }
-
-    fn choose(asked: Option<String>) -> (Level, Option<String>) {
-        let asked = asked.filter(|name| !name.is_empty());
-        let here = || Level::ALL.iter().copied().filter(|level| level.is_here());
-        let found = asked.as_ref().and_then(|name| here().find(|level| level.name() == name));
-        let best = here().next_back().unwrap_or(Level::Portable);
-        (found.unwrap_or(best), asked.filter(|name| !NAMES.contains(&name.as_str())))
-    }
-}
-
-/// The environment variable that names a level.
-const VARIABLE: &str = "ANVIL_SIMD";
-
-/// Names of the levels of all processors.
-const NAMES: [&str; 4] = ["portable", "avx2", "avx512", "neon"];
 
 // ---- kernels
 
@@ -188,6 +85,14 @@ pub struct Kernel2 {
     // What is known of pairs beforehand.
     known_single: fn(f32, f32) -> Option<f32>,
     known_double: fn(f64, f64) -> Option<f64>,
+}
+
+/// A function of four floats, for both widths and all levels.
+pub struct Kernel4 {
+    name: &'static str,
+    single: &'static [unsafe fn(&[f32], &[f32], &[f32], &[f32], &mut [f32])],
+    double: &'static [unsafe fn(&[f64], &[f64], &[f64], &[f64], &mut [f64])],
+    formulas: Formulas,
 }
 
 impl Kernel1 {
@@ -216,6 +121,18 @@ impl Kernel2 {
     }
 }
 
+impl Kernel4 {
+    /// As [`Kernel1::formula`].
+    pub fn formula(&self, is_double: bool) -> &Formula {
+        self.formulas.guarded(is_double)
+    }
+
+    /// As [`Kernel1::total_formula`].
+    pub fn total_formula(&self, is_double: bool) -> Option<&Formula> {
+        self.formulas.total(is_double)
+    }
+}
+
 /// Kernels are the same where they are one.
 macro_rules! identical {
     ($($kernel:ident)+) => {$(
@@ -232,7 +149,7 @@ macro_rules! identical {
         }
     )+};
 }
-identical! { Kernel1 Kernel2 }
+identical! { Kernel1 Kernel2 Kernel4 }
 
 /// A float that kernels compute on.
 pub trait Computed: Float {
@@ -244,10 +161,16 @@ pub trait Computed: Float {
     fn map2(kernel: &Kernel2, x: &[Self], y: &[Self], out: &mut [Self]) {
         Self::map2_at(Level::current(), kernel, x, y, out)
     }
+    /// As [`Computed::map`], of four operands.
+    fn map4(kernel: &Kernel4, x: [&[Self]; 4], out: &mut [Self]) {
+        Self::map4_at(Level::current(), kernel, x, out)
+    }
     /// As [`Computed::map`], at a level of choice. Panics if this processor does not have it.
     fn map_at(level: Level, kernel: &Kernel1, x: &[Self], out: &mut [Self]);
     /// As [`Computed::map2`], at a level of choice. Panics if this processor does not have it.
     fn map2_at(level: Level, kernel: &Kernel2, x: &[Self], y: &[Self], out: &mut [Self]);
+    /// As [`Computed::map4`], at a level of choice. Panics if this processor does not have it.
+    fn map4_at(level: Level, kernel: &Kernel4, x: [&[Self]; 4], out: &mut [Self]);
     /// The function of a number, where it is known without.
     fn known(kernel: &Kernel1, x: Self) -> Option<Self>;
     /// As [`Computed::known`], of a pair.
@@ -268,6 +191,13 @@ macro_rules! computed {
                 assert!(level == Level::current() || level.is_here(), "{level:?} is not here");
                 // SAFETY: the function is compiled for a level that this processor has.
                 unsafe { kernel.$width[level as usize](x, y, out) }
+            }
+            fn map4_at(level: Level, kernel: &Kernel4, x: [&[Self]; 4], out: &mut [Self]) {
+                assert!(x.iter().all(|x| x.len() == out.len()), "a result for each four");
+                assert!(level == Level::current() || level.is_here(), "{level:?} is not here");
+                let [a, b, c, d] = x;
+                // SAFETY: the function is compiled for a level that this processor has.
+                unsafe { kernel.$width[level as usize](a, b, c, d, out) }
             }
             fn known(kernel: &Kernel1, x: Self) -> Option<Self> {
                 kernel.ends.$width.get_or_init(|| Ends::<$float>::of(kernel)).value(x)
@@ -313,6 +243,12 @@ trait Map2 {
     fn double<V: Doubles>(x: V, y: V) -> V;
 }
 
+/// A function of four floats, over the lanes of any level.
+trait Map4 {
+    fn single<V: Singles>(a: V, b: V, c: V, d: V) -> V;
+    fn double<V: Doubles>(a: V, b: V, c: V, d: V) -> V;
+}
+
 /// A loop over slices, vector by vector. The last vector is padded with copies of its first element. One
 /// element by itself is not written to memory first: a load of the whole vector would wait for that.
 macro_rules! vector_loop {
@@ -349,6 +285,8 @@ vector_loop! { singles1, Map1, Singles, single, f32, x }
 vector_loop! { doubles1, Map1, Doubles, double, f64, x }
 vector_loop! { singles2, Map2, Singles, single, f32, x, y }
 vector_loop! { doubles2, Map2, Doubles, double, f64, x, y }
+vector_loop! { singles4, Map4, Singles, single, f32, a, b, c, d }
+vector_loop! { doubles4, Map4, Doubles, double, f64, a, b, c, d }
 
 /// The loops, compiled for one level; to be called only where the processor has it.
 macro_rules! level {
@@ -370,6 +308,14 @@ macro_rules! level {
             $(#[$feature])*
             pub(super) unsafe fn double2<M: Map2>(x: &[f64], y: &[f64], out: &mut [f64]) {
                 doubles2::<M, $doubles>(x, y, out)
+            }
+            $(#[$feature])*
+            pub(super) unsafe fn single4<M: Map4>(a: &[f32], b: &[f32], c: &[f32], d: &[f32], out: &mut [f32]) {
+                singles4::<M, $singles>(a, b, c, d, out)
+            }
+            $(#[$feature])*
+            pub(super) unsafe fn double4<M: Map4>(a: &[f64], b: &[f64], c: &[f64], d: &[f64], out: &mut [f64]) {
+                doubles4::<M, $doubles>(a, b, c, d, out)
             }
         }
     };
@@ -412,7 +358,8 @@ macro_rules! formulas {
 macro_rules! kernels {
     (one: $($(#[$doc:meta])+ $name:ident $single:path, $double:path $(, $called:ident)?;)+
      two: $($(#[$doc2:meta])+ $name2:ident $single2:path, $double2:path,
-         $known_single:path, $known_double:path;)+) => {
+         $known_single:path, $known_double:path;)+
+     four: $($(#[$doc4:meta])+ $name4:ident $single4:path, $double4:path;)+) => {
         $(
             $(#[$doc])+
             pub static $name: Kernel1 = {
@@ -471,6 +418,40 @@ macro_rules! kernels {
                 }
             };
         )+
+
+        /// The functions of two floats.
+        #[cfg(test)]
+        static KERNELS2: &[&Kernel2] = &[$(&$name2),+];
+
+        $(
+            $(#[$doc4])+
+            pub static $name4: Kernel4 = {
+                struct Function;
+                impl Map4 for Function {
+                    #[inline(always)]
+                    fn single<V: Singles>(a: V, b: V, c: V, d: V) -> V {
+                        $single4(a, b, c, d)
+                    }
+                    #[inline(always)]
+                    fn double<V: Doubles>(a: V, b: V, c: V, d: V) -> V {
+                        $double4(a, b, c, d)
+                    }
+                }
+                Kernel4 {
+                    name: stringify!($name4),
+                    single: levels!(single4, Function),
+                    double: levels!(double4, Function),
+                    formulas: Formulas::by([
+                        || formula::record(|[a, b, c, d]| Function::single(a, b, c, d)),
+                        || formula::record_double(|[a, b, c, d]| Function::double(a, b, c, d)),
+                    ]),
+                }
+            };
+        )+
+
+        /// The functions of four floats.
+        #[cfg(test)]
+        static KERNELS4: &[&Kernel4] = &[$(&$name4),+];
     };
 }
 
@@ -557,22 +538,15 @@ kernels! {
     REMAINDER quotients::remainder_single, quotients::remainder, ends::unknown_single, ends::unknown;
     /// Quotient rounded down.
     FLOOR_QUOTIENT quotients::floor_quotient_single, quotients::floor_quotient, ends::unknown_single, ends::unknown;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_is_chosen_by_its_name() {
-        let choose = |name: &str| Level::choose(Some(name.to_string()));
-        let best = Level::choose(None).0;
-        assert_eq!(choose(""), (best, None));
-        assert_eq!(choose("portable"), (Level::Portable, None));
-        for level in Level::ALL {
-            assert!(NAMES.contains(&level.name()));
-            assert_eq!(choose(level.name()), (if level.is_here() { *level } else { best }, None));
-        }
-        assert_eq!(choose("AVX2"), (best, Some("AVX2".into())));
-    }
+    /// Absolute value of the complex number of these parts.
+    MAGNITUDE magnitude::magnitude_single, magnitude::magnitude, ends::unknown_single, ends::unknown;
+    four:
+    /// Real part of the product of the complex numbers `a + bi` and `c + di`.
+    PRODUCT_REAL planes::product_real, planes::product_real;
+    /// Imaginary part of that product.
+    PRODUCT_IMAG planes::product_imag, planes::product_imag;
+    /// Real part of the quotient of `a + bi` and `c + di`.
+    QUOTIENT_REAL planes::quotient_real_single, planes::quotient_real;
+    /// Imaginary part of that quotient.
+    QUOTIENT_IMAG planes::quotient_imag_single, planes::quotient_imag;
 }

@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 use crate::kernels::math::formula::Operation;
-use crate::kernels::math::{Kernel1, Kernel2, FLOOR_QUOTIENT, MODULO};
+use crate::kernels::math::{Kernel1, Kernel2, Kernel4, FLOOR_QUOTIENT, MODULO};
 use crate::tensor::Literal;
 use std::mem::MaybeUninit;
 
@@ -83,6 +83,8 @@ pub enum Op {
     Function(&'static Kernel1),
     /// As [`Op::Function`], of two operands.
     Function2(&'static Kernel2),
+    /// As [`Op::Function`], of four operands.
+    Function4(&'static Kernel4),
     /// A step of a formula. Chains are given none, loops fused products alone.
     Step(Operation),
     /// The complement of the mask that this step makes.
@@ -105,6 +107,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether it is a function, whose kernel may be called.
+    pub fn is_function(self) -> bool {
+        matches!(self, Op::Function(_) | Op::Function2(_) | Op::Function4(_))
+    }
+
     /// Whether it is a quotient that is rounded down, or its remainder, of integers of 4 bytes, of which steps are made: whether
     /// it is the remainder.
     pub fn quotient(self, dtype: DType) -> Option<bool> {

@@ -10,7 +10,8 @@ pub fn has(op: Op, dtype: DType) -> bool {
     let (float, boolean) = (matches!(dtype, DType::F32 | DType::F64), dtype == DType::I1);
     let integer = is_integer(dtype);
     match op {
-        Op::Function(_) | Op::Function2(_) => formula(op, dtype).is_some() || op.quotient(dtype).is_some(),
+        _ if op.is_function() => formula(op, dtype).is_some() || op.quotient(dtype).is_some(),
+        Op::Function(_) | Op::Function2(_) | Op::Function4(_) => false,
         Op::High(_) | Op::Doubles | Op::Integers => false,
         Op::Step(_) | Op::NotStep(_) | Op::Guard(_) => false,
         Op::Masks(_) | Op::Join(_) | Op::Lane(..) => false,

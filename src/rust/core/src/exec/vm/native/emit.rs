@@ -143,7 +143,7 @@ fn emit_with(chain: &Chain, expanded: &Expanded, past: bool, bytes: usize) -> Op
     if bytes == LITERAL {
         emitter.make_resident(&plain.ops);
     }
-    let has_calls = careful.iter().any(|micro| matches!(micro.op, Op::Function(_) | Op::Function2(_)));
+    let has_calls = careful.iter().any(|micro| micro.op.is_function());
     if has_calls {
         emitter.room = emitter.fixed;
         emitter.fixed += ROOM;
@@ -502,7 +502,7 @@ impl<'c> Emitter<'c> {
         self.locked.fill(false);
         self.most = self.most.max(self.stack + 1);
         let (room, masks) = (self.slot(self.room), self.slot(self.stack));
-        self.call_kernel(&call, &slots, count, room, masks);
+        self.call_kernel(&call, &call.addresses(&slots), count, room, masks);
         let to = self.take();
         let result = *slots.last().expect("there is one for the result");
         self.load_made(to, result, is_double);

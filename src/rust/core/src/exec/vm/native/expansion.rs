@@ -28,6 +28,7 @@ pub fn formula(op: Op, dtype: DType) -> Option<&'static Formula> {
         _ if !matches!(dtype, DType::F32 | DType::F64) => None,
         Op::Function(kernel) => kernel.formula(dtype == DType::F64),
         Op::Function2(kernel) => kernel.formula(dtype == DType::F64),
+        Op::Function4(kernel) => Some(kernel.formula(dtype == DType::F64)),
         _ => None,
     }
 }
@@ -38,6 +39,7 @@ fn total_formula(op: Op, dtype: DType) -> Option<&'static Formula> {
         _ if !matches!(dtype, DType::F32 | DType::F64) => None,
         Op::Function(kernel) => kernel.total_formula(dtype == DType::F64),
         Op::Function2(kernel) => kernel.total_formula(dtype == DType::F64),
+        Op::Function4(kernel) => kernel.total_formula(dtype == DType::F64),
         _ => None,
     }
 }

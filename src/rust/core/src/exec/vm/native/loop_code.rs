@@ -20,7 +20,7 @@ const MAX_PINNED: usize = 6;
 pub fn has(op: Op, dtype: DType) -> bool {
     match op {
         Op::Convert(to) => converts(dtype, to),
-        Op::Function(_) | Op::Function2(_) if matches!(dtype, DType::F32 | DType::F64) => true,
+        _ if op.is_function() && matches!(dtype, DType::F32 | DType::F64) => true,
         _ => super::coverage::has(op, dtype),
     }
 }
@@ -245,7 +245,7 @@ impl LoopEmitter<'_> {
         }
         e.room = self.looped.carried.len();
         self.saved = e.room + ROOM;
-        e.fixed = self.saved + NARROW_REGISTERS + 3;
+        e.fixed = self.saved + NARROW_REGISTERS + calls::SLOTS;
         if let Some((_, every)) = self.looped.asks {
             self.asks = e.slot(e.fixed);
             e.fixed += 1;
@@ -315,7 +315,7 @@ impl LoopEmitter<'_> {
                     }
                 }
                 Step::Op(op) => {
-                    let is_called = matches!(op.op, Op::Function(_) | Op::Function2(_));
+                    let is_called = op.op.is_function();
                     if is_called {
                         self.unpin();
                     }
@@ -382,7 +382,7 @@ impl LoopEmitter<'_> {
             let call = calls::of(op.op, dtype == DType::F64).expect("a function has a kernel");
             let (room, made) = (e.slot(e.room), slots[op.operands.len()]);
             let count = if e.long() { LITERAL / dtype.bytes() } else { 1 };
-            e.call_kernel(&call, &slots, count, room, room);
+            e.call_kernel(&call, &call.addresses(&slots), count, room, room);
             e.load_made(result, made, dtype == DType::F64);
             if let Some(&Location::Stack(slot)) = locations.last() {
                 e.whole(STORE, result, e.slot(slot));

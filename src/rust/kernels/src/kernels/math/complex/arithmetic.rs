@@ -1,22 +1,35 @@
 //! Products and quotients of complex numbers.
 
 use super::{new, C, EPSILON, INF};
+use crate::dtype::Float;
+use num_complex::Complex;
 
-/// 1 with the sign of an infinite part, 0 with that of a finite one.
+/// A number of this size, with the sign of another one.
 #[inline]
-fn boxed(z: C) -> C {
-    let part = |x: f64| (if x.is_infinite() { 1.0f64 } else { 0.0 }).copysign(x);
-    new(part(z.re), part(z.im))
+fn signed<T: Float>(size: f64, x: T) -> T {
+    T::of(size.copysign(x.f64()))
 }
 
 #[inline]
-pub(super) fn is_infinite(z: C) -> bool {
-    z.re.is_infinite() || z.im.is_infinite()
+fn is_boundless<T: Float>(x: T) -> bool {
+    x.f64().is_infinite()
+}
+
+/// 1 with the sign of an infinite part, 0 with that of a finite one.
+#[inline]
+fn boxed<T: Float>(z: Complex<T>) -> Complex<T> {
+    let part = |x: T| signed(if is_boundless(x) { 1.0 } else { 0.0 }, x);
+    Complex::new(part(z.re), part(z.im))
+}
+
+#[inline]
+pub(super) fn is_infinite<T: Float>(z: Complex<T>) -> bool {
+    is_boundless(z.re) || is_boundless(z.im)
 }
 
 /// Product. At most 2 epsilon; an infinite factor gives an infinite product unless the other is 0 or NaN.
 #[inline]
-pub fn mul(z: C, w: C) -> C {
+pub fn mul<T: Float>(z: Complex<T>, w: Complex<T>) -> Complex<T> {
     let (out, is_rare) = quick_product(z, w);
     if !is_rare {
         return out;
@@ -26,40 +39,40 @@ pub fn mul(z: C, w: C) -> C {
 
 /// The product by the formula, and whether it is none.
 #[inline(always)]
-pub fn quick_product(z: C, w: C) -> (C, bool) {
+pub fn quick_product<T: Float>(z: Complex<T>, w: Complex<T>) -> (Complex<T>, bool) {
     let out = product(z, w);
-    (out, out.re.is_nan() & out.im.is_nan())
+    (out, (out.re != out.re) & (out.im != out.im))
 }
 
 #[inline(always)]
-fn product(z: C, w: C) -> C {
-    new(z.re * w.re - z.im * w.im, z.re * w.im + z.im * w.re)
+fn product<T: Float>(z: Complex<T>, w: Complex<T>) -> Complex<T> {
+    Complex::new(z.re * w.re - z.im * w.im, z.re * w.im + z.im * w.re)
 }
 
 /// The product where the formula gave no number, if it is infinite all the same.
 #[cold]
 #[inline(never)]
-fn infinite_product(z: C, w: C) -> Option<C> {
-    let signed = |z: C| {
+fn infinite_product<T: Float>(z: Complex<T>, w: Complex<T>) -> Option<Complex<T>> {
+    let numbers = |z: Complex<T>| {
         // A NaN beside an infinity counts as 0.
-        let part = |x: f64| if x.is_nan() { 0f64.copysign(x) } else { x };
-        new(part(z.re), part(z.im))
+        let part = |x: T| if x != x { signed(0.0, x) } else { x };
+        Complex::new(part(z.re), part(z.im))
     };
     let (mut a, mut b) = (z, w);
     if is_infinite(a) {
-        (a, b) = (boxed(a), signed(b));
+        (a, b) = (boxed(a), numbers(b));
     }
     if is_infinite(b) {
-        (a, b) = (signed(a), boxed(b));
+        (a, b) = (numbers(a), boxed(b));
     }
     let infinite = is_infinite(z) || is_infinite(w);
     // Finite factors whose products overflow to infinities of both signs.
-    let overflows = [z.re * w.re, z.im * w.im, z.re * w.im, z.im * w.re].iter().any(|x| x.is_infinite());
+    let overflows = [z.re * w.re, z.im * w.im, z.re * w.im, z.im * w.re].iter().any(|&x| is_boundless(x));
     if !infinite && !overflows {
         return None;
     }
-    let out = product(signed(a), signed(b));
-    Some(new(INF * out.re, INF * out.im))
+    let out = product(numbers(a), numbers(b));
+    Some(Complex::new(T::of(INF) * out.re, T::of(INF) * out.im))
 }
 
 /// Quotient. At most 2 epsilon; exactly that of the parts for a real divisor. Infinite over finite is
@@ -97,11 +110,12 @@ pub fn div(z: C, w: C) -> C {
 }
 
 /// Numbers that are divided as they are have parts below this, and one above the other.
-const LARGE: f64 = f64::MAX / 4.0;
-const SMALL: f64 = f64::MIN_POSITIVE * 2.0 / EPSILON;
+pub(in crate::kernels::math) const LARGE: f64 = f64::MAX / 4.0;
+/// See [`LARGE`].
+pub(in crate::kernels::math) const SMALL: f64 = f64::MIN_POSITIVE * 2.0 / EPSILON;
 
 /// The quotient by [`smith`], and whether there is more to it: a number that is too large, too small or none, or a ratio
-/// of 0.
+/// that underflows.
 #[inline(always)]
 pub fn quick_quotient(z: C, w: C) -> (C, bool) {
     let is_plain = |z: C| {
@@ -115,7 +129,10 @@ pub fn quick_quotient(z: C, w: C) -> (C, bool) {
     let ratio = d / c;
     let over = c + d * ratio;
     let (re, im) = ((a + b * ratio) / over, (b + -a * ratio) / over);
-    (new(re, choose(-im, im)), !(is_plain(z) & is_plain(w)) | (ratio == 0.0))
+    (
+        new(re, choose(-im, im)),
+        !((is_plain(z) | (z == new(0.0, 0.0))) & is_plain(w)) | (ratio == 0.0) & (d != 0.0),
+    )
 }
 
 /// `(a + bi) / (c + di)` for `|d| <= |c|`.
@@ -124,7 +141,7 @@ fn smith(a: f64, b: f64, c: f64, d: f64) -> C {
     let over = c + d * ratio;
     let part = |x: f64, y: f64| {
         // Where the ratio underflows, the product with it is taken in another order.
-        let small = if ratio != 0.0 { y * ratio } else { d * (y / c) };
+        let small = if ratio != 0.0 || d == 0.0 { y * ratio } else { d * (y / c) };
         (x + small) / over
     };
     new(part(a, b), part(b, -a))

@@ -58,7 +58,7 @@ impl Emitter<'_> {
             }
             Op::Convert(_) if dtype == DType::I32 && width == 4 => self.one(at, micro, FLOATS),
             Op::Convert(to) => self.widened(micro.operands[0], dtype, to),
-            Op::Function(_) | Op::Function2(_) => self.call(at, micro),
+            Op::Function(_) | Op::Function2(_) | Op::Function4(_) => self.call(at, micro),
             Op::Step(operation) => self.step(at, micro, operation, false),
             Op::NotStep(operation) => self.step(at, micro, operation, true),
             Op::Div | Op::Sqrt | Op::MulNoNan | Op::Clamp | Op::Sign => {

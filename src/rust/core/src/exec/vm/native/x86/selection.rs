@@ -104,7 +104,7 @@ impl Emitter<'_> {
                 to
             }
             Op::Convert(to) => self.widened(operand(0), dtype, to),
-            Op::Function(_) | Op::Function2(_) => self.call(at, micro),
+            Op::Function(_) | Op::Function2(_) | Op::Function4(_) => self.call(at, micro),
             Op::Step(operation) => self.step(at, micro, operation, false),
             Op::NotStep(operation) => self.step(at, micro, operation, true),
             Op::Div | Op::Sqrt | Op::MulNoNan | Op::Clamp | Op::Sign => {
