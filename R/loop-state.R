@@ -136,23 +136,24 @@ of_known_dtypes <- function(x, known) {
 }
 
 # The types that leaves of a state get, to which the ambiguous ones that they begin with yield; NULL if there
-# are none. Whole numbers of R yield to its other numbers, too. Where the dtypes are the same the engine makes
-# them known by itself.
+# are none. Whole numbers of R yield to its other numbers, too.
 known_dtypes <- function(before, after) {
   was <- value_types(before, "state")
   is <- value_types(after, "state")
-  if (identical(was, is) || !identical(names(was), names(is))) return(NULL)
+  if (!identical(names(was), names(is))) return(NULL)
   before <- unlist_leaves(before)
   after <- unlist_leaves(after)
   if (length(before) != length(after)) return(NULL)
   known <- Map(function(x, y) {
-    if (!ambiguous(x) || !identical(shape(x), shape(y)) || identical(dtype(x), dtype(y))) return(NULL)
+    if (!ambiguous(x) || !identical(shape(x), shape(y)) || same_type(x, y)) return(NULL)
     # Rules may refuse the pair.
     common <- if_it_fails(common_dtype(dtype(x), dtype(y), TRUE, ambiguous(y)), NULL)
     if (identical(common, list(dtype = dtype(y), ambiguous = ambiguous(y)))) common
   }, before, after)
   if (!all(vapply(known, is.null, NA))) unname(known)
 }
+
+same_type <- function(x, y) identical(dtype(x), dtype(y)) && identical(ambiguous(x), ambiguous(y))
 
 # ---- branches that give numbers ----
 

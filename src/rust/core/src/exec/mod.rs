@@ -32,15 +32,24 @@ pub use run::{Executable, Output};
 
 use crate::error::Result;
 use crate::ops::Graph;
+use crate::passes::{self, Parts};
 
 impl Executable {
     /// Compiles a graph: verify, optimise, plan. `donated` are the numbers of inputs whose memory may be
-    /// reused.
+    /// reused. What is computed of constants alone is computed by the first run: all runs are given the same.
     ///
     /// # Errors
     /// Those of [`Level::check`](crate::kernels::math::Level::check).
     /// [`Error::Internal`](crate::error::Error::Internal) if the graph is not well formed, which is a bug.
     pub fn compile(graph: &Graph, donated: &[usize]) -> Result<Executable> {
-        Executable::new(graph, Given::Donated(donated), control::compile)
+        let whole = |graph: &Graph| Executable::new(graph, Given::Donated(donated), control::compile);
+        if graph.constants().is_empty() {
+            return whole(graph);
+        }
+        graph.verify()?;
+        let graph = passes::optimise(graph)?;
+        let Some(Parts { first, rest }) = passes::constant_part(&graph)? else { return whole(&graph) };
+        let first = Executable::new(&first, Given::Donated(&[]), control::compile)?;
+        Ok(whole(&rest)?.after(first))
     }
 }

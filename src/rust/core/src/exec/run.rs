@@ -15,6 +15,7 @@ use crate::passes;
 use crate::raised;
 use crate::tensor::Aval;
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::thread::LocalKey;
 
 /// The memory of one output.
@@ -35,6 +36,31 @@ pub struct Executable {
     may_share: bool,
     may_raise: bool,
     held: Reused<Held>,
+    ahead: Option<Box<Ahead>>,
+}
+
+/// What a program computes of its constants alone.
+#[derive(Debug)]
+struct Ahead {
+    /// The program that makes it, which raises no error.
+    first: Executable,
+    /// What it made in the first run.
+    made: OnceLock<Vec<AlignedBytes>>,
+}
+
+impl Ahead {
+    /// The values, given the constants, which are the same each time.
+    fn values(&self, constants: &[&[u8]]) -> impl Iterator<Item = &[u8]> {
+        let made = self.made.get_or_init(|| {
+            let mut made: Vec<AlignedBytes> =
+                self.first.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
+            let inputs: Vec<Option<&[u8]>> = constants.iter().copied().map(Some).collect();
+            let outputs = made.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
+            self.first.run_all(&inputs, &[], outputs);
+            made
+        });
+        made.iter().map(AlignedBytes::as_slice)
+    }
 }
 
 /// Memory that is reused by the next run, so that a warm call allocates nothing.
@@ -131,7 +157,13 @@ impl Executable {
         let plan = plan(&graph, given, control)?;
         let may_share = plan.steps.iter().any(may_share);
         let may_raise = graph.nodes().iter().any(|node| node.op.may_raise());
-        Ok(Executable { graph, plan, may_share, may_raise, held: Reused::default() })
+        Ok(Executable { graph, plan, may_share, may_raise, held: Reused::default(), ahead: None })
+    }
+
+    /// The same, given what this program makes of the constants, after these.
+    pub(super) fn after(mut self, first: Executable) -> Executable {
+        self.ahead = Some(Box::new(Ahead { first, made: OnceLock::new() }));
+        self
     }
 
     /// The optimised graph.
@@ -189,7 +221,8 @@ impl Executable {
 
     fn run_all(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
         // A program that runs inside another, from an interrupt handler of R, allocates its own.
-        let inputs = inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied());
+        let ahead = self.ahead.iter().flat_map(|ahead| ahead.values(constants));
+        let inputs = inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied()).chain(ahead);
         self.run_in(&REGISTERS, inputs, outputs.into_iter());
     }
 

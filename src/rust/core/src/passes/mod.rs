@@ -9,6 +9,7 @@
 mod alias;
 mod apart;
 mod carries;
+mod constant_part;
 mod cuts;
 mod diagonals;
 mod firsts;
@@ -38,6 +39,7 @@ pub use alias::input_output_aliases;
 pub(crate) use alias::Candidates;
 pub use apart::apart;
 pub use carries::carries;
+pub use constant_part::{constant_part, Parts};
 pub use cuts::{parts, LARGE};
 pub use diagonals::diagonals;
 pub use firsts::firsts;
