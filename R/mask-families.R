@@ -3,6 +3,8 @@
 
 # nolint start: object_name_linter. Names are those of R.
 
+above_zero <- function(x) nv_is_finite(x) & nv_gt(x, 0)
+
 # Functions of a link: `of` the mean, `mean` of the linear predictor, and its `slope`; `valid` says of which
 # predictors there is a mean. As in R, means and slopes stay away from the ends that a float cannot tell.
 glm_links <- list(
@@ -22,15 +24,36 @@ glm_links <- list(
     },
     slope = function(eta) nv_max(dnorm(eta), epsilon_of(eta))
   ),
+  cauchit = list(
+    of = function(mu) qcauchy(mu),
+    mean = function(eta) {
+      end <- -stats::qcauchy(epsilon_of(eta))
+      pcauchy(nv_clamp(-end, eta, end))
+    },
+    slope = function(eta) nv_max(dcauchy(eta), epsilon_of(eta))
+  ),
+  cloglog = list(
+    of = function(mu) log(-log1p(-mu)),
+    mean = function(eta) nv_clamp(epsilon_of(eta), -expm1(-exp(eta)), 1 - epsilon_of(eta)),
+    # Beyond, 0 times an infinite number is NaN.
+    slope = function(eta) nv_max(exp(nv_min(eta, 80)) * exp(-exp(nv_min(eta, 80))), epsilon_of(eta))
+  ),
   log = list(
     of = function(mu) log(mu),
     mean = function(eta) nv_max(exp(eta), epsilon_of(eta)),
     slope = function(eta) nv_max(exp(eta), epsilon_of(eta))
   ),
   identity = list(of = identity, mean = identity, slope = function(eta) eta * 0 + 1),
+  sqrt = list(
+    of = function(mu) sqrt(mu), mean = function(eta) eta^2, slope = function(eta) 2 * eta, valid = above_zero
+  ),
   inverse = list(
     of = function(mu) 1 / mu, mean = function(eta) 1 / eta, slope = function(eta) -1 / eta^2,
     valid = function(eta) nv_is_finite(eta) & nv_ne(eta, 0)
+  ),
+  `1/mu^2` = list(
+    of = function(mu) 1 / mu^2, mean = function(eta) 1 / sqrt(eta), slope = function(eta) -1 / (2 * eta^1.5),
+    valid = above_zero
   )
 )
 
@@ -51,8 +74,6 @@ y_log_y <- function(y, mu) {
 }
 
 finite_elements <- function(x) nv_is_finite(x)
-
-above_zero <- function(mu) nv_is_finite(mu) & nv_gt(mu, 0)
 
 # Functions of a family. `takes` says which responses, `valid` which means there are; `deviance` has a term
 # for each row, `aic` has no term for the coefficients, and `spread` says that the dispersion is a parameter.
@@ -92,8 +113,27 @@ glm_families <- list(
       spread <- dev / sum(w)
       -2 * sum(dgamma(y, 1 / spread, 1 / (mu * spread), log = TRUE) * w) + 2
     }
+  ),
+  inverse.gaussian = list(
+    start = function(y, w) y, takes = above_zero, valid = finite_elements, variance = function(mu) mu^3,
+    deviance = function(y, mu, w) w * (y - mu)^2 / (y * mu^2), spread = TRUE,
+    aic = function(y, n, mu, w, dev, in_use) {
+      total <- sum(w)
+      total * (log(dev / total * 2 * pi) + 1) + 3 * sum(w * log(y)) + 2
+    }
   )
 )
+
+# Those of which only mean and variance are known: the same steps, without a likelihood.
+as_quasi <- function(family) {
+  family$spread <- TRUE
+  family$aic <- function(y, n, mu, w, dev, in_use) dev * NaN
+  family
+}
+glm_families$quasibinomial <- as_quasi(glm_families$binomial)
+glm_families$quasipoisson <- as_quasi(glm_families$poisson)
+
+is_of_trials <- function(family) family$family %in% c("binomial", "quasibinomial")
 
 # What computes by ops what a function of a link or family of R's does, such as `binomial()$linkinv`; NULL of
 # any other function. R's are known by their code.

@@ -14,7 +14,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   control <- by_r("control", do.call(stats::glm.control, as.list(control)), "as for `glm.control()`")
   rows <- NROW(y)
   if (is.factor(y) || is_traced_factor(y)) {
-    if (family$family != "binomial") abort_arg("y", "numbers", "a factor", "`binomial()` takes a factor.")
+    if (!is_of_trials(family)) abort_arg("y", "numbers", "a factor", "`binomial()` takes a factor.")
     y <- nv_gt(if (is.factor(y)) array(as.integer(y)) else checked_codes(codes_of(y), nlevels(y)), 1L)
   }
   per_row <- function(arg, given, default) {
@@ -24,7 +24,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   }
   y <- real_floats(y)
   trials <- NULL
-  if (ndims(y) == 2L && ncol(y) == 2L && family$family == "binomial") {
+  if (ndims(y) == 2L && ncol(y) == 2L && is_of_trials(family)) {
     trials <- as_flat(y[, 1L] + y[, 2L])
     y <- nv_ifelse(nv_eq(trials, 0), 0, as_flat(y[, 1L]) / trials)
   }
@@ -36,7 +36,7 @@ generalized <- function(x, y, w, offset, family, control, intercept, start = NUL
   y <- unname(parts[[2L]])
   w <- unname(parts[[3L]])
   offset <- unname(parts[[4L]])
-  if (family$family == "binomial") y <- nv_ifelse(nv_eq(w, 0), 0, y)
+  if (is_of_trials(family)) y <- nv_ifelse(nv_eq(w, 0), 0, y)
   is_taken <- nv_reduce_all(of$takes(y)) & nv_reduce_all(nv_ge(w, 0))
   if (!is.null(trials)) w <- w * nv_convert(trials, dtype(w), ambiguous(w))
 

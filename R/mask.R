@@ -56,9 +56,8 @@
 #'   new data for terms `poly(x, 2)` and `scale(x)`. What `aov()` gives is that too, with the table of
 #'   variances for a summary: `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a model, such as
 #'   `coef(lm(y ~ x, d))`, not it;
-#' * generalized linear models: `glm glm.fit` of the families `binomial()`, `poisson()`, `gaussian()` and
-#'   `Gamma()` with the links `"logit"`, `"probit"`, `"log"`, `"identity"` and `"inverse"`, and of what
-#'   `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one
+#' * generalized linear models: `glm glm.fit` of R's families but for `quasi()`, with their links but for
+#'   those of `power()`, and of what `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one
 #'   model. The fit takes R's steps, as many as `control` says. Where R stops with an error, such as for a
 #'   response below 0 of `poisson()`, all is NaN; where it warns that the steps did not converge,
 #'   `fit$converged` is `FALSE`;

@@ -49,6 +49,26 @@ test_that("glm() is R's", {
   expect_glm(function(d) glm(case ~ spontaneous + induced + education, binomial(), d), infert)
 })
 
+test_that("glm() takes all links, and families without a likelihood", {
+  expect_glm(function(d) glm(am ~ wt, binomial("cloglog"), d), mtcars)
+  expect_glm(function(d) glm(am ~ wt, binomial("cauchit"), d), mtcars)
+  expect_glm(function(d) glm(carb ~ wt, poisson("sqrt"), d), mtcars)
+  expect_glm(function(d) glm(mpg ~ wt, inverse.gaussian, d), mtcars)
+  expect_glm(function(d) glm(mpg ~ wt, inverse.gaussian("log"), d, weights = cyl), mtcars)
+  # R has NA where there is no likelihood.
+  known <- function(m) {
+    s <- summary(m)
+    list(
+      coef = coef(m), deviance = deviance(m), table = s$coefficients, dispersion = s$dispersion, vcov = vcov(m),
+      pearson = residuals(m, type = "pearson"), mean = predict(m, type = "response"), iter = m$iter
+    )
+  }
+  expect_glm(function(d) glm(breaks ~ wool + tension, quasipoisson, d), warpbreaks, known)
+  expect_glm(function(d) glm(cbind(gear, 10 - gear) ~ wt, quasibinomial("probit"), d), mtcars, known)
+  none <- jit(user(function(d) AIC(glm(breaks ~ wool, quasipoisson, d))))(warpbreaks)
+  expect_identical(as.vector(none), NaN)
+})
+
 test_that("glm() takes weights, offsets and counts of successes", {
   d <- transform(mtcars, k = rep(c(2, 0, 1, 3), 8), n = 10, s = gear, f = factor(vs, labels = c("no", "yes")))
   expect_glm(function(d) glm(carb ~ wt + offset(log(cyl)), poisson, d), d)
@@ -105,9 +125,8 @@ test_that("where R stops, all is NaN, and what is not taken is an error", {
     expect_match(conditionMessage(e), says, fixed = TRUE, label = deparse1(body(f)))
     expect_false(is.null(conditionCall(e)))
   }
-  refused(function(d) coef(glm(mpg ~ wt, inverse.gaussian, d)), "`inverse.gaussian()`")
-  refused(function(d) coef(glm(am ~ wt, quasibinomial(), d)), "`quasibinomial()`")
-  refused(function(d) coef(glm(am ~ wt, binomial("cauchit"), d)), "the link \"cauchit\"")
+  refused(function(d) coef(glm(mpg ~ wt, quasi, d)), "`quasi()`")
+  refused(function(d) coef(glm(mpg ~ wt, gaussian(power(2)), d)), "the link \"mu^2\"")
   refused(function(d) coef(glm(am ~ wt, "none", d)), "`family`")
   refused(function(d) coef(glm(am ~ wt, binomial, d, start = c(0, 0))), "`start`")
   refused(function(d) confint(glm(am ~ wt, binomial, d)), "confint.default(fit)")
@@ -129,7 +148,8 @@ test_that("functions of links and families take traced values", {
     expect_equal(as.vector(do.call(jit(f), given)), f(...), tolerance = 1e-10, label = deparse1(body(f)))
   }
   families <- list(
-    binomial(), binomial("probit"), poisson(), poisson("identity"), gaussian(), Gamma(), Gamma("log")
+    binomial(), binomial("probit"), binomial("cloglog"), binomial("cauchit"), poisson(), poisson("identity"),
+    poisson("sqrt"), gaussian(), Gamma(), Gamma("log"), inverse.gaussian()
   )
   for (k in seq_along(families)) {
     families$one <- families[[k]]
@@ -137,7 +157,7 @@ test_that("functions of links and families take traced values", {
     check(function(eta) families$one$mu.eta(eta), abs(eta))
     check(function(mu) families$one$linkfun(mu), mu)
     check(function(mu) families$one$variance(mu) + 0 * mu, mu)
-    check(function(mu, y) sum(families$one$dev.resids(y, mu, c(1, 2, 1))), mu, y + 0.5 * (k > 5))
+    check(function(mu, y) sum(families$one$dev.resids(y, mu, c(1, 2, 1))), mu, y + 0.5 * (k > 7))
   }
   check(function(eta) { inverse <- binomial()$linkinv; inverse(eta) }, eta)
   check(function(eta) make.link("logit")$linkinv(eta), eta)
