@@ -17,8 +17,9 @@ axis_number <- function(axis, x) {
 
 # Signals an error for unused arguments in `...`: without it, a misspelt `sum(x, axis = 1)` would silently be
 # the sum of all elements. The `...` are not evaluated. `.values`: arguments without a name are used.
-# `.known`: names that are used.
-check_dots <- function(..., .known = character(), .values = FALSE) {
+# `.known`: names that are used; `.named`: a tensor is a value, whatever its name, as in
+# `do.call(sum, list(a = x))`.
+check_dots <- function(..., .known = character(), .values = FALSE, .named = FALSE) {
   count <- ...length()
   if (count == 0L) return(invisible())
   names <- ...names()
@@ -26,7 +27,9 @@ check_dots <- function(..., .known = character(), .values = FALSE) {
     if (.values) return(check_dots_given(substitute(list(...))))
     names <- character(count)
   }
-  unread <- names[if (.values) !names %in% c("", .known) else !names %in% .known]
+  is_unread <- if (.values) !names %in% c("", .known) else !names %in% .known
+  if (.named) is_unread <- is_unread & !vapply(list(...), function(x) is_value(x) || is_selection(x), NA)
+  unread <- names[is_unread]
   if (!length(unread)) return(invisible())
   call <- user_call()
   own <- setdiff(c(names(formals(sys.function(sys.parent()))), .known), "...")

@@ -320,6 +320,9 @@ append.AnvilValue <- function(x, values, after = length(x)) {
   if (is.list(x) || is.list(values)) {
     return(base::append(if (is.list(x)) x else list(x), if (is.list(values)) values else list(values), after))
   }
+  # As in R, NULL has no elements: a vector often grows from it.
+  if (is.null(x)) return(c.AnvilValue(values))
+  if (is.null(values)) return(c.AnvilValue(x))
   n <- length(x)
   if (after <= 0L) return(c.AnvilValue(values, x))
   if (after >= n) return(c.AnvilValue(x, values))

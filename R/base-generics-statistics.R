@@ -237,15 +237,26 @@ order.AnvilValue <- function(..., na.last = TRUE, decreasing = FALSE, method = c
       na.last = na.last, decreasing = decreasing, method = method
     )))))
   }
-  if (!isTRUE(na.last) && !isFALSE(na.last)) {
-    abort_arg("na.last", "TRUE or FALSE in a traced function", describe(na.last))
+  if (!is.logical(na.last) || length(na.last) != 1L) {
+    abort_arg("na.last", "TRUE, FALSE or NA", describe(na.last))
   }
   keys <- lapply(keys, function(x) if (is_value(x)) as_vector(x) else as_operand(sorting_key(x)))
+  if (is.na(na.last)) return(order_of_known(keys, decreasing))
   if (!na.last) {
     decreasing <- as.vector(rbind(FALSE, rep_len(decreasing, length(keys))))
     keys <- do.call(base::c, lapply(keys, nan_first))
   }
   do.call(nv_order, c(unname(keys), list(decreasing = decreasing)))
+}
+
+# The places of what no key says NaN of, a selection: those of the others come last.
+order_of_known <- function(keys, decreasing) {
+  is_nan <- lapply(keys, function(key) if (is_float(dtype(key))) nv_is_nan(key) else nv_ne(key, key))
+  is_nan <- Reduce(nv_or, is_nan)
+  decreasing <- c(FALSE, rep_len(decreasing, length(keys)))
+  places <- do.call(nv_order, c(list(is_nan), unname(keys), list(decreasing = decreasing)))
+  count <- length(is_nan) - nv_reduce_sum(nv_convert(is_nan, "i32"))
+  selection(places, nv_le(seq_len(length(is_nan)), count), 1L)
 }
 
 # Two keys in the place of one, by which NaN comes first.

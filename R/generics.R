@@ -148,10 +148,10 @@ trimmed_mean <- function(x, trim) {
 #' @export
 Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   if (.Generic == "range" && "finite" %in% ...names()) return(finite_range(..., na_rm = na.rm))
-  check_dots(..., .values = TRUE)
+  check_dots(..., .values = TRUE, .named = TRUE)
   check_flag("na.rm", na.rm)
   if (...length() > 1L && any_selection(...)) {
-    return(summary_of_selections(.Generic, list(...), list(na.rm = na.rm, axes = axes, drop = drop)))
+    return(summary_of_selections(.Generic, unname(list(...)), list(na.rm = na.rm, axes = axes, drop = drop)))
   }
   # That of the first is what R looks for a method of.
   if (...length() > 1L && is_traced_factor(..1)) {
@@ -161,7 +161,7 @@ Summary.AnvilValue <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
   }
   # Promoted before they are reduced: a number keeps its digits next to an f64, and a sum the width of the
   # widest.
-  values <- list(...)
+  values <- unname(list(...))
   if (...length() > 1L) {
     # As in R, NULL has no elements.
     values <- do.call(nv_promote_to_common, values[!vapply(values, is.null, NA)], quote = TRUE)

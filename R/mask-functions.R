@@ -138,15 +138,15 @@ decided_by_elements <- function(x, y) {
 reducing <- function(name) {
   eval(bquote(function(..., na.rm = FALSE) {
     if (...length() > 1L && !is.object(..1) && any_selection(...)) {
-      return(summary_of_selections(.(name), list(...), list(na.rm = na.rm)))
+      return(summary_of_selections(.(name), unname(list(...)), list(na.rm = na.rm)))
     }
     if (...length() && is.object(..1) && is_traced_frame(..1)) {
-      return(do.call(.(name), c(lapply(list(...), as_matrix_of_values), na.rm = na.rm), quote = TRUE))
+      return(do.call(.(name), c(lapply(unname(list(...)), as_matrix_of_values), na.rm = na.rm), quote = TRUE))
     }
     if (...length() < 2L || is.object(..1) || !any_traced(...)) {
       return(.(as.name(name))(..., na.rm = na.rm))
     }
-    values <- do.call(nv_promote_to_common, lapply(Filter(length, list(...)), as_operand))
+    values <- do.call(nv_promote_to_common, unname(lapply(Filter(length, list(...)), as_operand)))
     do.call(.(name), c(values, na.rm = na.rm))
   }))
 }

@@ -135,9 +135,9 @@ neutral <- function(generic, dtype) {
 
 #' @export
 Summary.AnvilSelection <- function(..., na.rm = FALSE, axes = NULL, drop = TRUE) {
-  check_dots(..., .values = TRUE)
+  check_dots(..., .values = TRUE, .named = TRUE)
   check_flag("na.rm", na.rm)
-  summary_of_selections(.Generic, list(...), list(na.rm = na.rm, axes = axes, drop = drop))
+  summary_of_selections(.Generic, unname(list(...)), list(na.rm = na.rm, axes = axes, drop = drop))
 }
 
 # What which() gives.

@@ -223,7 +223,7 @@ test_that("what a program cannot know is refused in a trace, with what to write"
   refused(function(x) eigen(x, FALSE)$values, m, "symmetric", "no op")
   refused(function(x) diag(x[1]), x, "x", "diag(x, 1)")
   refused(function(x) tabulate(x), x, "nbins", "largest element")
-  refused(function(x) order(x, na.last = NA), x, "na.last", "TRUE or FALSE")
+  refused(function(x) order(x, na.last = "a"), x, "na.last", "TRUE, FALSE or NA")
   refused(function(x) besselJ(x, 2), x, "nu", "0 or 1")
   refused(function(x) ifelse(x > 1, "a", 1), x, "yes", "factor(x > 0, labels = ")
   e <- condition_of(jit(user(function(x) which(x > 1)))(x))
@@ -282,6 +282,9 @@ test_that("tensors of one element and of none are taken", {
   expect_identical(shape(outer(one, none, function(a, b) a + b)), c(1L, 0L))
   expect_identical(shape(diag(none)), c(0L, 0L))
   expect_nv(append(none, one), 2, "f64")
+  expect_nv(append(NULL, one), 2, "f64")
+  expect_nv(append(one, NULL), 2, "f64")
+  expect_nv(append(c(), nv_scalar(2, "f64")), 2, "f64")
   expect_nv(pmax(one, c(1, 5)), c(2, 5), "f64")
   expect_nv(outer(nv_scalar(2, "f64"), c(1, 2), "-"), matrix(c(1, 0), 1), "f64")
   expect_true(is.nan(as.double(sd(one))))
@@ -414,6 +417,11 @@ test_that("order() puts NaN first where it is told to", {
   check(function(a, b) order(a, b, na.last = FALSE, decreasing = TRUE), a, b)
   check(function(a, b) order(a, b, na.last = FALSE, decreasing = c(TRUE, FALSE), method = "radix"), a, b)
   check(function(k, a) order(k, a, na.last = FALSE), c(1L, 1L, 2L, 2L, 1L), a)
+  # Which places are left is not known: a selection.
+  check(function(a) sum(a[order(a, na.last = NA)] * 2), a)
+  check(function(a) length(order(a, na.last = NA)), a)
+  check(function(a, b) b[order(a, b, na.last = NA, decreasing = TRUE)][1:2], a, b)
+  check(function(k, a) c(order(k, k, na.last = NA, decreasing = TRUE)[1:5]), c(1L, 1L, 2L, 2L, 1L), a)
 })
 
 test_that("rep_len() and rep.int() drop names, as R's do", {

@@ -26,6 +26,19 @@ test_that("Filter() of a traced value selects its elements", {
   expect_error(jit(user(listed))(nv_tensor(x)), class = "anvil_error_concrete")
 })
 
+test_that("values have names where do.call() gives them", {
+  for (f in c("sum", "max", "prod")) {
+    for (run in list(do.call, jit(user(function(f, x) do.call(f, x)), static = "f"))) {
+      expect_equal(as.vector(run(f, list(a = nv_tensor(x), b = nv_tensor(2)))), do.call(f, list(x, 2)), label = f)
+    }
+  }
+  expect_as_r(function(x) max(1, a = x), x)
+  expect_as_r(function(x) do.call(range, split(x, c("a", "b", "a", "b"))), x)
+  expect_as_r(function(x) do.call(sum, list(a = x[x > 0], b = x)), x)
+  # A misspelt argument is none.
+  expect_error(sum(nv_tensor(x), axis = 1), class = "anvil_error_arg")
+})
+
 table <- matrix(c(4, 1, 0.5, 3), 2, dimnames = list(group = c("a", "b"), time = c("u", "v")))
 cube <- array(1:24 / 7, c(2, 3, 4), dimnames = list(p = c("x", "y"), q = NULL, r = letters[1:4]))
 
