@@ -103,6 +103,8 @@ set_default_methods <- function() {
       assign(paste0(name, ".AnvilFrame"), for_frames(get(name, topenv())), table)
     }
   }
+  # A data frame has them, whatever its columns are.
+  assign("colnames.AnvilFrame", function(x, do.NULL = TRUE, prefix = "col") names(x), table) # nolint
   # R's own functions call these two with tensors, too.
   for (name in c("solve", "weighted.mean")) {
     home <- asNamespace(if (name == "solve") "base" else "stats")

@@ -86,7 +86,17 @@ parts_of_margin <- function(x, margin, columns = columns_of_margin(x, margin)) {
   })
 }
 
+made_by_r <- function(name, call, frame) {
+  out <- own_call(name, call, frame)
+  if (is.function(out)) reached(out, frame) else out
+}
+
 mask_calls <- list(
+  # A function that R makes of an expression is none that the user's code defines.
+  deriv = function(expr, ...) made_by_r("deriv", sys.call(), parent.frame()),
+
+  deriv3 = function(expr, ...) made_by_r("deriv3", sys.call(), parent.frame()),
+
   do.call = function(what, args, quote = FALSE, envir = parent.frame()) {
     force(envir)
     if (is.function(what)) what <- reached(what, parent.frame())

@@ -12,6 +12,15 @@ number_function <- function(f, what, ...) {
   }
 }
 
+# Elements with so many digits of the largest, as zapsmall() rounds: before R 4.4, by the nearest power of 10.
+rounded_to_largest <- function(x, digits) {
+  size <- nv_stop_gradient(max(abs(x), na.rm = TRUE))
+  power <- if (getRversion() < "4.4.0") floor(log10(size) + 0.5) else ceiling(log10(size))
+  places <- nv_ifelse(nv_gt(size, 0), nv_max(digits - power, 0), digits)
+  scale <- nv_convert(10^places, dtype(x), ambiguous(x))
+  round(x * scale) / scale
+}
+
 # A number with the slopes that f(number) = 0 says it has: each of two steps of Newton's, which change no
 # value, doubles the order of the derivatives that are right.
 as_root <- function(root, f) {
@@ -354,6 +363,14 @@ density_of <- function(x, bw = "nrd0", adjust = 1, kernel = names(density_kernel
 # ---- what the mask binds -----------------------------------------------------------------------------------
 
 mask_numerics <- list(
+  zapsmall = function(x, digits = getOption("digits"), ...) {
+    if (!is_traced(x)) return(own_call("zapsmall", sys.call(), parent.frame()))
+    check_dots(...)
+    if (!is_whole(digits)) abort_arg("digits", "a whole number", describe(digits))
+    if (!is_inexact(x)) return(x)
+    rounded_to_largest(x, digits)
+  },
+
   uniroot = function(f, interval, ..., lower = min(interval), upper = max(interval), f.lower, f.upper,
                      extendInt = "no", check.conv = FALSE, tol = .Machine$double.eps^0.25, maxiter = 1000,
                      trace = 0) {

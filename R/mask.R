@@ -22,12 +22,12 @@
 #'   NaN; it is an error where integers or logicals are assigned.
 #' * what joins values: `c append unlist as.numeric sum prod max min range any all do.call`, and `relist`.
 #' * what calls a function: `lapply sapply vapply mapply rapply Map Reduce Filter apply asplit replicate
-#'   Vectorize simplify2array`. `sapply()` and its like call it for each element of a traced vector too: the
-#'   program holds each of these calls. For eight lines of an array or elements and more, `apply sapply vapply
-#'   mapply` trace a function once for all, as [vmap()] does, if its code shows no effects: it draws and
-#'   prints nothing, and assigns nothing outside of itself. Where what it gives is traced, it is joined to a
-#'   vector, or to a matrix with a column for each call, as R does. `Filter()` of a traced vector gives a
-#'   selection.
+#'   Vectorize simplify2array deriv deriv3`. `sapply()` and its like call it for each element of a traced
+#'   vector too: the program holds each of these calls. For eight lines of an array or elements and more,
+#'   `apply sapply vapply mapply` trace a function once for all, as [vmap()] does, if its code shows no
+#'   effects: it draws and prints nothing, and assigns nothing outside of itself. Where what it gives is
+#'   traced, it is joined to a vector, or to a matrix with a column for each call, as R does. `Filter()` of
+#'   a traced vector gives a selection.
 #' * groups: `factor as.factor ordered as.ordered relevel interaction cut match is.element table split subset
 #'   unsplit tapply by ave rowsum aggregate xtabs addmargins contrasts`, and `as.data.frame()` of counts. A
 #'   traced value becomes a factor by `factor(g, levels = 1:k)`, or by `cut()` at breaks: codes that know
@@ -57,10 +57,10 @@
 #'   variances for a summary: `summary(aov(y ~ g, d))[[1]]`. A program gives parts of a model, such as
 #'   `coef(lm(y ~ x, d))`, not it;
 #' * generalized linear models: `glm glm.fit` of R's families but for `quasi()`, with their links but for
-#'   those of `power()`, and of what `glm()` gives the same functions, but for `confint()`, which is of the likelihood, and `anova()` of one
-#'   model. The fit takes R's steps, as many as `control` says. Where R stops with an error, such as for a
-#'   response below 0 of `poisson()`, all is NaN; where it warns that the steps did not converge,
-#'   `fit$converged` is `FALSE`;
+#'   those of `power()`, and of what `glm()` gives the same functions, but for `confint()`, which is of the
+#'   likelihood, and `anova()` of one model. The fit takes R's steps, as many as `control` says. Where R
+#'   stops with an error, such as for a response below 0 of `poisson()`, all is NaN; where it warns that
+#'   the steps did not converge, `fit$converged` is `FALSE`;
 #' * nonlinear models: `nls` by R's steps, with derivatives in the place of differences, and of what it gives
 #'   `coef resid fitted predict summary vcov confint.default logLik AIC BIC deviance`. Where R stops, all is
 #'   NaN;
@@ -79,7 +79,7 @@
 #'   `cor.test(x, y)$p.value`, without a class and without text. `wilcox.test()` has R's exact p-value where
 #'   no elements are equal, and elsewhere the normal one, as R before 4.6; of selections, and in `cor.test()`
 #'   by ranks, it takes `exact = FALSE`. Missing values are not left out;
-#' * `uniroot optimize integrate density` of functions and elements that are traced. `uniroot()` and
+#' * `uniroot optimize integrate density zapsmall` of functions and elements that are traced. `uniroot()` and
 #'   `optimize()` take R's steps, each with one call of the function in a loop of the program; what they find
 #'   has derivatives with respect to what the function uses, as its equation says them. `integrate()` halves
 #'   the interval with the largest error until its tolerance is met, without the extrapolation that R has

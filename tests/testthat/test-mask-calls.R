@@ -26,10 +26,19 @@ test_that("Filter() of a traced value selects its elements", {
   expect_error(jit(user(listed))(nv_tensor(x)), class = "anvil_error_concrete")
 })
 
+test_that("functions that deriv() makes take traced values", {
+  withr::local_options(anvil.default_float = "f64")
+  expect_as_r(function(x) deriv(~ a^2 * exp(-a), "a", function.arg = TRUE)(x), x)
+  slopes <- function(x) attr(deriv(quote(sin(a) * b), c("a", "b"), function(a, b) NULL)(x, 2), "gradient")
+  expect_as_r(slopes, x)
+  expect_as_r(function(x) attr(deriv3(~ a^3, "a", function(a) NULL)(x), "hessian"), x)
+})
+
 test_that("values have names where do.call() gives them", {
   for (f in c("sum", "max", "prod")) {
     for (run in list(do.call, jit(user(function(f, x) do.call(f, x)), static = "f"))) {
-      expect_equal(as.vector(run(f, list(a = nv_tensor(x), b = nv_tensor(2)))), do.call(f, list(x, 2)), label = f)
+      got <- run(f, list(a = nv_tensor(x), b = nv_tensor(2)))
+      expect_equal(as.vector(got), do.call(f, list(x, 2)), label = f)
     }
   }
   expect_as_r(function(x) max(1, a = x), x)

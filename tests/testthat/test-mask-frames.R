@@ -206,6 +206,11 @@ test_that("cells of a known data frame take traced values", {
   expect_error(jit(f)(nv_scalar(2)), class = "anvil_error_arg", "rows that the data frame has")
 })
 
+test_that("colnames() of a data frame are those of its columns", {
+  expect_as_r(function(d) sum(d[, colnames(d) %in% c("x", "y")]))
+  expect_as_r(function(d) { colnames(d)[2] <- "z"; z <- d[d$y > 3, ]; sum(z$z) + match("z", colnames(z)) })
+})
+
 test_that("rows are left out by positions that are computed", {
   f <- function(d, i) c(mean(d[-i, ]$y), coef(lm(y ~ x, d[-i, ])))
   for (i in list(c(1L, 3L), 2L)) {

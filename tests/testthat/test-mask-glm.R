@@ -59,8 +59,9 @@ test_that("glm() takes all links, and families without a likelihood", {
   known <- function(m) {
     s <- summary(m)
     list(
-      coef = coef(m), deviance = deviance(m), table = s$coefficients, dispersion = s$dispersion, vcov = vcov(m),
-      pearson = residuals(m, type = "pearson"), mean = predict(m, type = "response"), iter = m$iter
+      coef = coef(m), deviance = deviance(m), table = s$coefficients, dispersion = s$dispersion,
+      vcov = vcov(m), pearson = residuals(m, type = "pearson"),
+      mean = predict(m, type = "response"), iter = m$iter
     )
   }
   expect_glm(function(d) glm(breaks ~ wool + tension, quasipoisson, d), warpbreaks, known)

@@ -29,6 +29,19 @@ expect_slopes <- function(f, at, wanted) {
   expect_equal(slopes, wanted, tolerance = 1e-6, label = deparse1(body(f)))
 }
 
+test_that("zapsmall() rounds to digits of the largest element", {
+  given <- list(c(1, 1e-20, 0.3), c(123456.789, 1e-3, 5), c(0, 0), c(1e9, 1), c(3e-9, 1e-20), -c(2.5, 1e-9))
+  for (x in given) {
+    got <- jit(user(function(x) zapsmall(x)))(nv_tensor(x, "f64"))
+    expect_identical(as.vector(got), zapsmall(x))
+    expect_identical(as.vector(jit(user(function(x) zapsmall(x, 3)))(nv_tensor(x, "f64"))), zapsmall(x, 3))
+  }
+  expect_identical(as.vector(jit(user(function(x) zapsmall(x)))(nv_tensor(c(5L, 0L)))), c(5L, 0L))
+  with_nan <- jit(user(function(x) zapsmall(x)))(nv_tensor(c(NaN, 1, 1e-12), "f64"))
+  expect_identical(as.vector(with_nan), c(NaN, 1, 0))
+  expect_error(jit(user(function(x) zapsmall(x, x[1])))(nv_tensor(1)), class = "anvil_error")
+})
+
 test_that("uniroot() takes R's steps", {
   expect_as_r(function(s) uniroot(function(p) p - s, c(-5, 5)), 2.5)
   expect_as_r(function(s) uniroot(function(p) p^3 - s, c(-5, 5)), 2.5)
