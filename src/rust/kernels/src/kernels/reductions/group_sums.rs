@@ -54,13 +54,13 @@ impl Grouped for f32 {
 #[inline]
 unsafe fn four<T: Grouped, const BACK: bool>(x: *const T) -> __m256d {
     // SAFETY: by the caller.
-    turned::<BACK>(unsafe { T::load(x) })
+    unsafe { turned::<BACK>(T::load(x)) }
 }
 
 /// The elements in the order that [`four`] gives them.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn turned<const BACK: bool>(x: __m256d) -> __m256d {
+unsafe fn turned<const BACK: bool>(x: __m256d) -> __m256d {
     if BACK {
         _mm256_permute4x64_pd::<0b00_01_10_11>(x)
     } else {
