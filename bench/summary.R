@@ -138,7 +138,7 @@ draw_summary <- function(path, figures) {
   all <- by_family(figures)
   figures <- figures[figures$group %in% all$group & !is.na(figures$ratio_jax), ]
   left <- 172
-  right <- 390
+  right <- 386
   top <- 104
   step <- 30
   bottom <- top + step * nrow(all)
@@ -159,7 +159,16 @@ draw_summary <- function(path, figures) {
   }
 
   powers <- seq(ceiling(limits[1L]), floor(limits[2L]))
-  shown <- powers[powers %% 2L == 0L | powers == 1L]
+  # Labels from the right, but for those that would run into the one before; a digit is about 7.3 wide.
+  labels <- ifelse(powers < 0, paste0("1/", 2^-powers), 2^powers)
+  shown <- integer()
+  free <- Inf
+  for (i in rev(which(powers %% 2L == 0L | powers == 1L))) {
+    half <- 3.65 * nchar(labels[i])
+    if (x_of(2^powers[i]) + half + 4 > free) next
+    shown <- c(i, shown)
+    free <- x_of(2^powers[i]) - half
+  }
   jax <- next_to(figures, "jax")
   place <- match(figures$group, all$group)
   # Dots of a row side by side, each where its neighbours in the table are not: the same picture each time.
@@ -192,10 +201,10 @@ draw_summary <- function(path, figures) {
     ),
     vapply(powers[powers != 0], function(p) line(x_of(2^p), "grid"), ""),
     line(x_of(1), "same", 4),
-    vapply(shown, function(p) {
-      label <- if (p < 0) paste0("1/", 2^-p) else paste0(2^p)
-      text(x_of(2^p), top - 10, label, if (p == 0) "quiet bold" else "quiet", "middle")
-    }, ""),
+    text(
+      x_of(2^powers[shown]), top - 10, labels[shown],
+      ifelse(powers[shown] == 0, "quiet bold", "quiet"), "middle"
+    ),
     text(12, top - 10, "anvil's time / JAX's", "quiet"),
     text(428, top - 10, "mean", "quiet", "end"),
     text(x_of(1) - 10, bottom + 24, "\u2190 anvil is faster", "quiet", "end"),
