@@ -34,6 +34,8 @@ abort_concrete <- function(what, x) {
     if (reader$in_function) return(abort_reading(reader, x))
   }
   name <- sub("\\(\\)$", "", what)
+  # Code is in backticks, as where a reader is found; words such as "a file" are not.
+  what <- sub("^([^` ]+\\(\\))$", "`\\1`", what)
   abort_reading(list(what = what, name = name, call = user_call(), line = ""), x)
 }
 

@@ -266,5 +266,5 @@ test_that("rows that a mask selects are new data", {
     function(d) mean(predict(glm(k ~ x, poisson, d), subset(d, x > 1)))
   )) expect_as_r(f)
   f <- function(d) predict(lm(y ~ x, d), d[d$b, ], se.fit = TRUE)
-  refused(f, "anvil_error_concrete", "predict() does not take a selection")
+  refused(f, "anvil_error_concrete", "`predict()` does not take a selection")
 })

@@ -64,7 +64,7 @@ test_that("table() counts what is selected", {
   expect_as_r(function(d) table(d$g[d$y > 1], d$h[d$y > 1]), frame)
   expect_as_r(function(d) with(subset(d, y > 1), table(g, y > 2)), frame)
   # The error is not about functions that anvil calls.
-  refused(function(x) table(x[x > 0]), x, says = "table() does not take a selection")
+  refused(function(x) table(x[x > 0]), x, says = "`table()` does not take a selection")
 })
 
 test_that("groups of a matrix are of its elements", {

@@ -281,8 +281,8 @@ test_that("an error names what the user called, and was given", {
     e <- expect_error(jit(user(f))(nv_tensor(c(1.5, 2, 4))), class = "anvil_error_concrete")
     conditionMessage(e)
   }
-  expect_match(said(function(x) rep(x, times = x)), "rep() cannot", fixed = TRUE)
-  expect_match(said(function(x) rep(x, each = x[1])), "rep() cannot", fixed = TRUE)
+  expect_match(said(function(x) rep(x, times = x)), "`rep()` cannot", fixed = TRUE)
+  expect_match(said(function(x) rep(x, each = x[1])), "`rep()` cannot", fixed = TRUE)
   loop <- function(x) { i <- x[1]; repeat { i <- i + 1; if (i > 5) break }; i }
   expect_match(said(loop), "`nv_while()`", fixed = TRUE)
   # What R's functions compute first is not what they were given.
@@ -295,13 +295,13 @@ test_that("an error names what the user called, and was given", {
   expect_match(solved, "By its name alone", fixed = TRUE)
   expect_match(said(function(x) optim(x, function(b) sum(b^2))), "with the jitted function", fixed = TRUE)
   expect_match(said(function(x) kmeans(cbind(x, x), 2)), "nv_segment_mean(", fixed = TRUE)
-  expect_match(said(function(x) loess(x ~ x)), "loess() cannot", fixed = TRUE)
+  expect_match(said(function(x) loess(x ~ x)), "`loess()` cannot", fixed = TRUE)
   expect_match(said(function(x) ts(x)[2]), "before `ts()`", fixed = TRUE)
   expect_match(said(function(x) names(c(a = x[1], b = x[2]))[x > 1]), "A program has no text", fixed = TRUE)
   # What eval() evaluates for others is the user's code.
   expect_match(said(function(x) with(list(v = x), mood.test(v, v))), "`mood.test()` cannot", fixed = TRUE)
   expect_match(said(function(x) with(list(v = x), if (v[1] > 0) 1 else 2)), "`if` cannot", fixed = TRUE)
-  expect_match(said(function(x) coef(lm(x ~ factor(x)))), "factor() cannot", fixed = TRUE)
+  expect_match(said(function(x) coef(lm(x ~ factor(x)))), "`factor()` cannot", fixed = TRUE)
   # Of a time series, whatever is called.
   expect_match(said(function(x) mean(ts(x))), "before `ts()`", fixed = TRUE)
   # R's own words about what stands for a traced value.
