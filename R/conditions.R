@@ -178,10 +178,10 @@ is_ours <- function(fun) {
 tidy_call <- function(call, frame, caller) {
   generic <- get0(".Generic", frame, inherits = FALSE)
   if (is.function(call[[1L]])) {
-    exports <- getNamespaceExports(topenv())
-    call[[1L]] <- as.name(
-      c(Filter(function(name) identical(get(name, topenv()), call[[1L]]), exports), "FUN")[1L]
-    )
+    own <- topenv()
+    fun <- call[[1L]]
+    is_it <- function(name) identical(own[[name]], fun)
+    call[[1L]] <- as.name(Find(is_it, getNamespaceExports(own)) %||% "FUN")
   } else if (!is.null(generic)) {
     call[[1L]] <- as.name(generic)
     # R adds this to sum() and its like.
