@@ -14,7 +14,7 @@
 #' counts as a miss, since it was traced. If it is there already, nothing happens.
 #'
 #' @param f A function made by [jit()].
-#' @param ... Its arguments, as above.
+#' @param ... Its arguments, or their types: see Details.
 #' @return `f`, invisibly.
 #' @section Errors:
 #' `anvil_error_arg` if `f` is not jitted, for arguments that it does not take or that are not as above, and

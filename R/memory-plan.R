@@ -19,7 +19,7 @@
 #' the machine or control group; a buffer returns to it when R's garbage collector frees the result. [gc()]
 #' counts half of the bytes of such a result.
 #'
-#' @inheritParams stablehlo
+#' @inheritParams explain_plan
 #' @param x A plan.
 #' @return An object of class `AnvilMemoryPlan`: a list of `peak`, `inputs`, `constants`, `outputs`, `scratch`
 #'   and `regions`, in bytes, and of `steps`, a data frame with a row for each step of the program in their

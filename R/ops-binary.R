@@ -5,8 +5,8 @@
 #' Integers wrap; booleans count as `i32`, as in R.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -28,8 +28,8 @@ nv_add <- function(lhs, rhs) .External(anvil_op, "add", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -52,8 +52,8 @@ nv_sub <- function(lhs, rhs) .External(anvil_op, "sub", lhs, rhs)
 #' Integers wrap; the product of booleans is their logical and.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -76,8 +76,8 @@ nv_mul <- function(lhs, rhs) .External(anvil_op, "mul", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of floats and complex numbers; integers and booleans are promoted
 #'   to an ambiguous `f32`. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -102,8 +102,8 @@ nv_mul_no_nan <- function(lhs, rhs) .External(anvil_op, "mul_no_nan", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -127,8 +127,8 @@ nv_div <- function(lhs, rhs) .External(anvil_op, "div", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers, floats and complex numbers. R numbers, logicals and
 #'   arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -157,8 +157,8 @@ nv_pow <- function(lhs, rhs) .External(anvil_op, "pow", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -180,8 +180,8 @@ nv_remainder <- function(lhs, rhs) .External(anvil_op, "remainder", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -206,8 +206,8 @@ nv_mod <- function(lhs, rhs) .External(anvil_op, "mod", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of integers and floats. R numbers, logicals and arrays are accepted
 #'   too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -231,8 +231,8 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -241,7 +241,7 @@ nv_floor_div <- function(lhs, rhs) .External(anvil_op, "floor_div", lhs, rhs)
 #' * Derivative: `ifelse(lhs > rhs, 1, ifelse(lhs == rhs, 0.5, 0))` with respect to `lhs`; `ifelse(rhs > lhs,
 #'   1, ifelse(lhs == rhs, 0.5, 0))` with respect to `rhs`.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than any dtype but complex.
+#' `anvil_error_dtype` for complex operands.
 #' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
@@ -255,8 +255,8 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -265,7 +265,7 @@ nv_max <- function(lhs, rhs) .External(anvil_op, "max", lhs, rhs)
 #' * Derivative: `ifelse(lhs < rhs, 1, ifelse(lhs == rhs, 0.5, 0))` with respect to `lhs`; `ifelse(rhs < lhs,
 #'   1, ifelse(lhs == rhs, 0.5, 0))` with respect to `rhs`.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than any dtype but complex.
+#' `anvil_error_dtype` for complex operands.
 #' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @examples
@@ -277,8 +277,8 @@ nv_min <- function(lhs, rhs) .External(anvil_op, "min", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of floats; integers and booleans are promoted to an ambiguous
 #'   `f32`. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -300,8 +300,8 @@ nv_atan2 <- function(lhs, rhs) .External(anvil_op, "atan2", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -321,8 +321,8 @@ nv_and <- function(lhs, rhs) .External(anvil_op, "and", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -342,8 +342,8 @@ nv_or <- function(lhs, rhs) .External(anvil_op, "or", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of booleans and integers. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -363,8 +363,8 @@ nv_xor <- function(lhs, rhs) .External(anvil_op, "xor", lhs, rhs)
 #' 0 if the amount is negative, or the width of the dtype or more.
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -384,8 +384,8 @@ nv_shift_left <- function(lhs, rhs) .External(anvil_op, "shift_left", lhs, rhs)
 #' 0 if the amount is negative, or the width of the dtype or more.
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -405,8 +405,8 @@ nv_shift_right_logical <- function(lhs, rhs) .External(anvil_op, "shift_right_lo
 #' 0 or -1, by the sign, if the amount is negative, or the width of the dtype or more.
 #'
 #' @param lhs,rhs Tensors or traced values of integers. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -427,8 +427,8 @@ nv_shift_right_arithmetic <- function(lhs, rhs) .External(anvil_op, "shift_right
 #'
 #' @param n,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:

@@ -5,8 +5,8 @@
 #' NaN equals nothing; -0 equals 0.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of dtype `i1` and of the shape with the most axes; ambiguous if both operands are, once
 #'   promoted.
 #' @section Properties:
@@ -26,8 +26,8 @@ nv_eq <- function(lhs, rhs) .External(anvil_op, "eq", lhs, rhs)
 #' NaN differs from everything.
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype. R numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of dtype `i1` and of the shape with the most axes; ambiguous if both operands are, once
 #'   promoted.
 #' @section Properties:
@@ -48,15 +48,15 @@ nv_ne <- function(lhs, rhs) .External(anvil_op, "ne", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of dtype `i1` and of the shape with the most axes; ambiguous if both operands are, once
 #'   promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers.
 #' * Derivative: Zero: the result is boolean.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than any dtype but complex.
+#' `anvil_error_dtype` for complex operands.
 #' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x > y` is the same on tensors.
@@ -71,15 +71,15 @@ nv_gt <- function(lhs, rhs) .External(anvil_op, "gt", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of dtype `i1` and of the shape with the most axes; ambiguous if both operands are, once
 #'   promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers.
 #' * Derivative: Zero: the result is boolean.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than any dtype but complex.
+#' `anvil_error_dtype` for complex operands.
 #' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x >= y` is the same on tensors.
@@ -94,15 +94,15 @@ nv_ge <- function(lhs, rhs) .External(anvil_op, "ge", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of dtype `i1` and of the shape with the most axes; ambiguous if both operands are, once
 #'   promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers.
 #' * Derivative: Zero: the result is boolean.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than any dtype but complex.
+#' `anvil_error_dtype` for complex operands.
 #' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x < y` is the same on tensors.
@@ -117,15 +117,15 @@ nv_lt <- function(lhs, rhs) .External(anvil_op, "lt", lhs, rhs)
 #'
 #' @param lhs,rhs Tensors or traced values of any dtype but complex. R numbers, logicals and arrays are
 #'   accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of dtype `i1` and of the shape with the most axes; ambiguous if both operands are, once
 #'   promoted.
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers.
 #' * Derivative: Zero: the result is boolean.
 #' @section Errors:
-#' `anvil_error_dtype` for operands other than any dtype but complex.
+#' `anvil_error_dtype` for complex operands.
 #' `anvil_error_shape` with both shapes if they do not meet so.
 #' `anvil_error_arg` for anything that is neither tensor, number nor array.
 #' @details `x <= y` is the same on tensors.

@@ -2,7 +2,7 @@
 #'
 #' @param re,im Real and imaginary part: tensors or traced values of floats, or R numbers or arrays. They are
 #'   promoted to their common dtype, 16-bit floats and integers to `f32`; shapes must be equal, or one
-#'   operand 0-d, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   operand a single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of dtype `c64` from `f32` and of `c128` from `f64`, and of the shape with the most axes;
 #'   ambiguous if both parts are.
 #' @section Properties:

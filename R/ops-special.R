@@ -6,8 +6,8 @@
 #'
 #' @param a,b Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -31,8 +31,8 @@ nv_beta <- function(a, b) .External(anvil_op, "beta", a, b)
 #'
 #' @param a,b Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -59,8 +59,8 @@ nv_lbeta <- function(a, b) .External(anvil_op, "lbeta", a, b)
 #'
 #' @param n,k Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -84,8 +84,8 @@ nv_choose <- function(n, k) .External(anvil_op, "choose", n, k)
 #'
 #' @param n,k Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -129,8 +129,8 @@ nv_expi <- function(x) .External(anvil_op, "expi", x)
 #'
 #' @param h,a Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
-#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand 0-d,
-#'   or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
+#'   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one operand a
+#'   single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:

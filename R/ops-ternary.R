@@ -6,7 +6,8 @@
 #' @param true_value,false_value Tensors, traced values, or R numbers, logicals or arrays. They are promoted
 #'   to their common dtype.
 #' @return A tensor of the common dtype, ambiguous if both values are, and of the shape with the most axes:
-#'   shapes must be equal, or 0-d, or 1-d and as long as the first axes of that, see [nv_broadcast_to()].
+#'   shapes must be equal, or single numbers, or 1-d and as long as the first axes of that, see
+#'   [nv_broadcast_to()].
 #' @section Properties:
 #' * Dtypes: `true_value` and `false_value`: any dtype; `pred`: booleans.
 #' * Accuracy: Results are exact.
@@ -30,7 +31,7 @@ nv_ifelse <- function(pred, true_value, false_value) {
 #'   converted to the dtype of `operand`.
 #' @param operand A tensor, a traced value, or an R number, logical or array.
 #' @return A tensor of `operand`'s dtype and ambiguity, and of the shape with the most axes: shapes must be
-#'   equal, or 0-d, or 1-d and as long as the first axes of that, see [nv_broadcast_to()].
+#'   equal, or single numbers, or 1-d and as long as the first axes of that, see [nv_broadcast_to()].
 #' @section Properties:
 #' * Dtypes: Any dtype but complex numbers; `min_val` and `max_val` are converted to the dtype of `operand`.
 #' * Accuracy: Results are exact.

@@ -10,7 +10,7 @@
 #' @param ... Not used.
 #' @return An object of class `AnvilSitrep`, a list of
 #'   * `version`: the version of anvil; `compiler`: that of the Rust compiler that built it, and whether it is
-#'     a debug build; `r`: the version of R; `platform`: the system, as [R.version] and
+#'     a debug build; `r`: the version of R; `platform`: the system, as [`R.version`][R.version] and
 #'     [utils::sessionInfo()] have it; `packages`: the versions of installed packages that anvil works with;
 #'   * `processor`: its name, if the system tells; `levels`: the levels of instructions that the processor and
 #'     this build have, of `"portable"`, `"avx2"`, `"avx512"` and `"neon"`; `simd`: the one in use; `native`:

@@ -23,8 +23,8 @@ tail_op <- function(lower_op, upper_op, lower, log) {
 #'
 #' @param a,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype, see
-#'   [common_dtype()]; shapes must be equal, or one operand 0-d, or 1-d and as long as the first axes of the
-#'   other, see [nv_broadcast_to()].
+#'   [common_dtype()]; shapes must be equal, or one operand a single number, or 1-d and as long as the first
+#'   axes of the other, see [nv_broadcast_to()].
 #' @param lower Whether the lower tail is meant: `TRUE` or `FALSE`.
 #' @param log Whether its logarithm is meant: `TRUE` or `FALSE`.
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
@@ -77,8 +77,8 @@ nv_gammainc <- function(a, x, lower = TRUE, log = FALSE) {
 #'
 #' @param a,p Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype, see
-#'   [common_dtype()]; shapes must be equal, or one operand 0-d, or 1-d and as long as the first axes of the
-#'   other, see [nv_broadcast_to()].
+#'   [common_dtype()]; shapes must be equal, or one operand a single number, or 1-d and as long as the first
+#'   axes of the other, see [nv_broadcast_to()].
 #' @inheritParams nv_gammainc
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
@@ -113,8 +113,8 @@ nv_gammaincinv <- function(a, p, lower = TRUE, log = FALSE) {
 #'
 #' @param a,b,x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype, see
-#'   [common_dtype()]; shapes must be equal, or 0-d, or 1-d and as long as the first axes of the one with the
-#'   most, see [nv_broadcast_to()].
+#'   [common_dtype()]; shapes must be equal, or single numbers, or 1-d and as long as the first axes of the
+#'   one with the most, see [nv_broadcast_to()].
 #' @inheritParams nv_gammainc
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if all operands are,
 #'   once promoted.
@@ -179,8 +179,8 @@ nv_betainc <- function(a, b, x, lower = TRUE, log = FALSE) {
 #'
 #' @param a,b,p Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype, see
-#'   [common_dtype()]; shapes must be equal, or 0-d, or 1-d and as long as the first axes of the one with the
-#'   most, see [nv_broadcast_to()].
+#'   [common_dtype()]; shapes must be equal, or single numbers, or 1-d and as long as the first axes of the
+#'   one with the most, see [nv_broadcast_to()].
 #' @inheritParams nv_gammainc
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if all operands are,
 #'   once promoted.
@@ -214,8 +214,8 @@ nv_betaincinv <- function(a, b, p, lower = TRUE, log = FALSE) {
 #' @param x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
 #' @param nu The order. Of `nv_bessel_i()` and `nv_bessel_k()` as `x`; they are promoted to their common
-#'   dtype, and shapes must be equal, or one operand 0-d, or 1-d and as long as the first axes of the other.
-#'   Of `nv_bessel_j()` and `nv_bessel_y()` the number 0 or 1.
+#'   dtype, and shapes must be equal, or one operand a single number, or 1-d and as long as the first axes of
+#'   the other. Of `nv_bessel_j()` and `nv_bessel_y()` the number 0 or 1.
 #' @param scaled Whether the result is times `exp(-abs(x))` for `nv_bessel_i()` and times `exp(x)` for
 #'   `nv_bessel_k()`, so that it neither overflows nor underflows: `expon.scaled` in base R.
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if all operands are,
@@ -297,7 +297,7 @@ low_order <- function(nu) {
 #' @param x Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`. R
 #'   numbers, logicals and arrays are accepted too.
 #' @param n The order, as `x`. They are promoted to their common dtype; shapes must be equal, or one operand
-#'   0-d, or 1-d and as long as the first axes of the other.
+#'   a single number, or 1-d and as long as the first axes of the other.
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:
@@ -324,7 +324,7 @@ nv_expint <- function(x, n = 1) .External(anvil_op, "expint", x, n)
 #'
 #' @param s,q Tensors or traced values of floats; integers and booleans are promoted to an ambiguous `f32`.
 #'   R numbers, logicals and arrays are accepted too. They are promoted to their common dtype; shapes must be
-#'   equal, or one operand 0-d, or 1-d and as long as the first axes of the other.
+#'   equal, or one operand a single number, or 1-d and as long as the first axes of the other.
 #' @return A tensor of the common dtype and of the shape with the most axes; ambiguous if both operands are,
 #'   once promoted.
 #' @section Properties:

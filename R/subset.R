@@ -69,7 +69,7 @@
 #' @param value A tensor, a traced value, or an R number, logical, vector or array: one element, or as many as
 #'   it is assigned to, which these become in column-major order, as in R: `M[1, ] <- M %*% v`.
 #' @param axis The axis that `index` belongs to, from 1; negative numbers count from the end.
-#' @param index A subscript, as above.
+#' @param index A subscript, as described below.
 #' @param n How many elements of the first axis; or of the first axes if it has several numbers,
 #'   `NA` for all. If negative, all but so many.
 #' @return A tensor of `x`'s dtype and ambiguity. Its shape has, for each axis that stays, the number of

@@ -16,9 +16,10 @@
 #' `t()`, `rev()`, `head()`, `tail()`, `diag()`, `cumsum()`, reductions of some axes such as `colMeans()`,
 #' `cov()`, `cor()`, `outer()`, `crossprod()`, `%*%`, `solve()` and `chol()` give rows, columns and elements
 #' the names of those that they come from. Gradients have the names of the argument. All else drops names:
-#' `sum(x)` and `x[["a"]]`, [nv_reshape()], and what moves elements to where only the program knows, such as
-#' `sort(x)`. One number may have a name too, as in R: `x["a"]` and the argument `c(a = 1)`, which are 0-d to
-#' anvil. Names are not printed; `as_array(x)` shows them.
+#' `sum(x)` and `x[["a"]]`, [nv_reshape()], and in a traced function what moves elements to where only the
+#' program knows, such as `sort(x)`. One number may have a name too, as in R: `x["a"]` and the argument
+#' `c(a = 1)`, which are 0-d to anvil. Tensors of up to two axes are printed with their names; `as_array(x)`
+#' shows those of more axes, too.
 #'
 #' Without a `dtype`, doubles become `f32`, integers `i32`, logicals `i1`, complex numbers `c64`,
 #' `bit64::integer64` becomes `i64`, raw becomes `ui8`; [with_default_dtypes()] makes it `f64`, `i64` and

@@ -196,9 +196,12 @@ is_special_form <- function(f) {
 #' @section Errors:
 #' `anvil_error_arg` for anything but a graph of this session.
 #' @examples
-#' graph <- trace_fn(function(x) x * (1 + 2) + 0 * x, nv_abstract("f32"))
-#' cat(graph_text(graph))
-#' cat(graph_text(graph, optimised = TRUE))
+#' graph <- trace_fn(function(x) {
+#'   unused <- exp(x)
+#'   -(-x) + nv_scalar(1) * 2
+#' }, nv_abstract("f32"))
+#' writeLines(graph_text(graph))
+#' writeLines(graph_text(graph, optimised = TRUE))
 #' @export
 graph_text <- function(graph, optimised = FALSE) {
   if (!inherits(graph, "AnvilGraph")) abort_arg("graph", "a graph, from `trace_fn()`", describe(graph))

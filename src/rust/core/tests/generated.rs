@@ -215,7 +215,7 @@ fn function(out: &mut String, row: &Row, result: &str, examples: &Examples) {
     if promotes {
         line(
             "   They are promoted to their common dtype, see [common_dtype()]; shapes must be equal, or one \
-             operand 0-d, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].",
+             operand a single number, or 1-d and as long as the first axes of the other, see [nv_broadcast_to()].",
         );
     }
     line(&format!(" @return {result}"));
@@ -225,7 +225,11 @@ fn function(out: &mut String, row: &Row, result: &str, examples: &Examples) {
     let refuses = DType::ALL.iter().any(|&d| !(row.accepts.contains(d) || lifts && whole(d)));
     if refuses {
         let whole = if lifts { ", integers and booleans" } else { "" };
-        line(&format!(" `anvil_error_dtype` for operands other than {}{whole}.", row.accepts.name));
+        let refused = match row.accepts.name.strip_prefix("any dtype but ") {
+            Some(others) => format!("{others} operands"),
+            None => format!("operands other than {}{whole}", row.accepts.name),
+        };
+        line(&format!(" `anvil_error_dtype` for {refused}."));
     }
     if promotes {
         line(" `anvil_error_shape` with both shapes if they do not meet so.");
