@@ -36,6 +36,14 @@ pub trait OpDef {
     where
         Self: Sized;
 
+    /// Rows of a family that the engine alone makes ops of: texts of graphs have their names, the catalogue has not.
+    fn inner_rows() -> Vec<&'static Row>
+    where
+        Self: Sized,
+    {
+        vec![]
+    }
+
     /// How the operands of a call are promoted before the op of a row of the family sees them.
     fn promotion(_row: &'static Row) -> Promotion
     where

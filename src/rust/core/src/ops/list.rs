@@ -52,9 +52,14 @@ macro_rules! ops {
 
         /// The catalogue, family by family.
         pub fn catalogue() -> &'static [Entry] {
-            static ALL: OnceLock<Vec<Entry>> = OnceLock::new();
+            &entries()[0]
+        }
+
+        /// The catalogue, and what no call names ([`OpDef::inner_rows`]).
+        fn entries() -> &'static [Vec<Entry>; 2] {
+            static ALL: OnceLock<[Vec<Entry>; 2]> = OnceLock::new();
             ALL.get_or_init(|| {
-                let mut all = Vec::new();
+                let [mut all, mut inner] = [vec![], vec![]];
                 $(
                     let of = |row| Entry {
                         row,
@@ -63,8 +68,9 @@ macro_rules! ops {
                         parse: |form| <$payload as OpDef>::parse(form).map(Op::$name),
                     };
                     all.extend(<$payload as OpDef>::rows().into_iter().map(of));
+                    inner.extend(<$payload as OpDef>::inner_rows().into_iter().map(of));
                 )+
-                all
+                [all, inner]
             })
         }
     };
@@ -216,7 +222,10 @@ impl Operation for Op {
     }
 
     fn parse(form: &Form) -> Parsed<Op> {
-        let entry = find(form.op).ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))?;
+        let inner = || entries()[1].iter().find(|entry| entry.row.name == form.op);
+        let entry = find(form.op)
+            .or_else(inner)
+            .ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))?;
         (entry.parse)(form)
     }
 }

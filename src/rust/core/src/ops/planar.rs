@@ -1,6 +1,5 @@
 //! Parts of products and quotients of complex numbers, and their absolute values, of parts that are values of their own.
-//! The engine makes them of ops on complex numbers (`passes::planar`): no call names them, and the catalogue has no rows
-//! of them.
+//! The engine makes them of ops on complex numbers (`passes::planar`): no call names them.
 
 use super::contract::{Cost, Form, OpDef};
 use super::lower::Lowering;
@@ -29,6 +28,10 @@ pub enum Planar {
     /// Absolute value of `a + bi`.
     Magnitude,
 }
+
+/// All of them, in the order of their rows.
+const ALL: [Planar; 5] =
+    [Planar::ProductReal, Planar::ProductImag, Planar::QuotientReal, Planar::QuotientImag, Planar::Magnitude];
 
 /// The kernel of a function.
 enum Function {
@@ -69,8 +72,15 @@ impl OpDef for Planar {
         vec![]
     }
 
+    fn inner_rows() -> Vec<&'static Row> {
+        ROWS.iter().collect()
+    }
+
     fn parse(form: &Form) -> Parsed<Planar> {
-        Err(form.error("the name of an op of the catalogue", format!("`{}`", form.op)))
+        let op = ALL.into_iter().find(|op| op.row().name == form.op);
+        let op = op.ok_or_else(|| form.error("the name of an op", format!("`{}`", form.op)))?;
+        form.takes(op.row().operands.len())?;
+        Ok(op)
     }
 
     fn infer(&self, operands: &[&Aval]) -> Result<Vec<Aval>> {

@@ -4,6 +4,7 @@ use super::lanes::{Doubles, Lanes, Singles};
 use super::macros::by_doubles;
 
 /// `2^exponent`.
+#[inline]
 const fn power(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
