@@ -33,10 +33,9 @@ abort_concrete <- function(what, x) {
     reader <- reading_call(at, NULL)
     if (reader$in_function) return(abort_reading(reader, x))
   }
-  name <- sub("\\(\\)$", "", what)
   # Code is in backticks, as where a reader is found; words such as "a file" are not.
-  what <- sub("^([^` ]+\\(\\))$", "`\\1`", what)
-  abort_reading(list(what = what, name = name, call = user_call(), line = ""), x)
+  shown <- sub("^([^` ]+\\(\\))$", "`\\1`", what)
+  abort_reading(list(what = shown, name = sub("\\(\\)$", "", what), call = user_call(), line = ""), x)
 }
 
 # `reader` says what reads the traced value, see reading_call().
