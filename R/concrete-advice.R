@@ -5,6 +5,11 @@ number_known <- paste(
   "argument that `static = ` names."
 )
 
+advice_on_ranges <- paste(
+  "How many elements it takes must be known when the function is traced: `x[a + 0:2]` are three from a",
+  "computed place on, `x[seq_along(x) >= a & seq_along(x) <= b]` those of a range."
+)
+
 known_groups <- paste(
   "Use `g <- factor(g, levels = 1:k)`, of logicals `levels = c(FALSE, TRUE)`, which says which groups there",
   "are: `tapply(x, g, sum)`, `table(g)`, `split(x, g)` and `ave(x, g)` take it."

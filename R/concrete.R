@@ -152,9 +152,8 @@ advice_on_subset <- function(reader) {
   if (is.character(value) || is_text) {
     return("A program has no text: give the positions as a result, and subscript with them outside.")
   }
-  if (is.list(value) && !is.data.frame(value)) {
-    return("`nv_switch()` chooses among the elements of a list.")
-  }
+  if (is_traced(value)) return(advice_on_ranges)
+  if (is.list(value) && !is.data.frame(value)) return("`nv_switch()` chooses among the elements of a list.")
   if (inherits(value, "ts") || is.call(x) && name_of_call(x) == "ts") {
     return("A time series of traced values has no elements to subscript: subscript the values before `ts()`.")
   }

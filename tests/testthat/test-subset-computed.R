@@ -111,3 +111,15 @@ test_that("a negated position that the program computes leaves out that one", {
   f <- function(x, i) x[nv_which(!nv_isin(seq_along(x), i), size = 2)]
   expect_elements(jit(f)(x, nv_tensor(1:2)), c(1, 4), "f64[2]")
 })
+
+test_that("a range between computed places says what to write, which works", {
+  x <- nv_tensor(c(3, 1, 2, 5, 4), "f64")
+  k <- nv_tensor(c(2L, 4L))
+  for (f in list(function(x, k) x[k[1]:k[2]], function(x, k) sum(x[1:k[2]]))) {
+    error <- expect_error(jit(user(f))(x, k), class = "anvil_error_concrete")
+    expect_match(conditionMessage(error), "`x[seq_along(x) >= a & seq_along(x) <= b]`", fixed = TRUE)
+  }
+  expect_elements(jit(function(x, a) x[a + 0:2])(x, k[1]), c(1, 2, 5), "f64[3]")
+  within <- jit(function(x, k) sum(x[seq_along(x) >= k[1] & seq_along(x) <= k[2]]))
+  expect_elements(within(x, k), 8, "f64[]")
+})

@@ -255,6 +255,8 @@ impl Applier<'_> {
             let got = format!("one of shape {}", aval.shape);
             return Err(Error::arg("operand", "a tensor with an element along the axis", got));
         }
+        // Loops have native code for folds of integers.
+        let x = if aval.dtype == DType::I1 { self.cast(x, Ranked::known(DType::I32))? } else { x };
         let out = self.formulas(|math| {
             let x = math.var(x);
             let op = Reduction { fold, axes: vec![axis], drop: true };

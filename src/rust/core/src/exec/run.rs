@@ -49,17 +49,23 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// The values, given the constants, which are the same each time.
-    fn values(&self, constants: &[&[u8]]) -> impl Iterator<Item = &[u8]> {
-        let made = self.made.get_or_init(|| {
-            let mut made: Vec<AlignedBytes> =
-                self.first.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
-            let inputs: Vec<Option<&[u8]>> = constants.iter().copied().map(Some).collect();
-            let outputs = made.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
-            self.first.run_all(&inputs, &[], outputs);
-            made
-        });
-        made.iter().map(AlignedBytes::as_slice)
+    /// Makes the values, unless they are there, of the constants, which are the same each time.
+    fn make(&self, constants: &[&[u8]]) {
+        if self.made.get().is_some() {
+            return;
+        }
+        let mut made: Vec<AlignedBytes> =
+            self.first.outputs().map(|aval| AlignedBytes::zeroed(aval.bytes())).collect();
+        let inputs: Vec<Option<&[u8]>> = constants.iter().copied().map(Some).collect();
+        let outputs = made.iter_mut().map(|x| Output::Fresh(x.as_mut_slice())).collect();
+        self.first.run_all(&inputs, &[], outputs);
+        // A handler of an interrupt may have run the same program meanwhile, and made them.
+        let _ = self.made.set(made);
+    }
+
+    /// The values, once they are made.
+    fn values(&self) -> impl Iterator<Item = &[u8]> {
+        self.made.get().into_iter().flatten().map(AlignedBytes::as_slice)
     }
 }
 
@@ -221,7 +227,8 @@ impl Executable {
 
     fn run_all(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
         // A program that runs inside another, from an interrupt handler of R, allocates its own.
-        let ahead = self.ahead.iter().flat_map(|ahead| ahead.values(constants));
+        self.ahead.iter().for_each(|ahead| ahead.make(constants));
+        let ahead = self.ahead.iter().flat_map(|ahead| ahead.values());
         let inputs = inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied()).chain(ahead);
         self.run_in(&REGISTERS, inputs, outputs.into_iter());
     }
