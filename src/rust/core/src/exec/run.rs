@@ -226,9 +226,9 @@ impl Executable {
     }
 
     fn run_all(&self, inputs: &[Option<&[u8]>], constants: &[&[u8]], outputs: Vec<Output>) {
-        // A program that runs inside another, from an interrupt handler of R, allocates its own.
         self.ahead.iter().for_each(|ahead| ahead.make(constants));
         let ahead = self.ahead.iter().flat_map(|ahead| ahead.values());
+        // A program that runs inside another, from an interrupt handler of R, allocates its own.
         let inputs = inputs.iter().map(|x| x.unwrap_or(&[])).chain(constants.iter().copied()).chain(ahead);
         self.run_in(&REGISTERS, inputs, outputs.into_iter());
     }

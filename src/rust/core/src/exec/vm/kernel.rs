@@ -98,8 +98,6 @@ impl Kernel {
     /// The kernel of a map.
     pub fn map<const N: usize>(map: Map<N>) -> Kernel {
         let (from, to) = (map.from().map(DType::bytes), map.to().bytes());
-        let mut reads = [];
-        reads.iter_mut().zip(from).for_each(|(read, width)| *read = Extent::Tile(width));
         let run = Box::new(move |w: &Window| {
             map.run(std::array::from_fn(|i| w.slice::<u8>(i, w.len * from[i])), w.folded(w.len * to));
         });

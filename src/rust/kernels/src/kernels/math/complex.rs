@@ -1,6 +1,6 @@
 //! Arithmetic and elementary functions of complex numbers in double precision; `c64` computes here too, and
-//! rounds once, but for products and short powers, which are in the precision of the parts. Functions of real numbers are those of the crate `libm`, as the system's give other bits on
-//! other systems.
+//! rounds once, but for products and short powers, which are in the precision of the parts. Functions of real
+//! numbers are those of the crate `libm`, as the system's give other bits on other systems.
 //!
 //! Values on branch cuts, at infinities and NaN are those of C99 (annex G): a cut belongs to the side that
 //! the sign of zero says, and a number with an infinite part is infinite even if the other part is NaN. No
