@@ -25,10 +25,11 @@ pub fn constant_part(graph: &Graph) -> Result<Option<Parts>> {
         return Ok(None);
     }
     let given: usize = graph.constants().iter().map(|&v| graph.aval(v).bytes()).sum();
-    let known = known(graph, KEPT.max(2 * given));
+    let most = KEPT.max(2 * given);
+    let known = known(graph, most);
     let kept = kept(graph, &known);
     let bytes: usize = kept.iter().map(|&v| graph.aval(v).bytes()).sum();
-    if kept.is_empty() || bytes > KEPT.max(2 * given) {
+    if kept.is_empty() || bytes > most {
         return Ok(None);
     }
     let mut b = Builder::default();
@@ -99,11 +100,11 @@ fn known(graph: &Graph, most: usize) -> Vec<bool> {
 fn kept(graph: &Graph, known: &[bool]) -> Vec<Value> {
     let mut read = table(false, graph.values().count());
     let mut kept = vec![];
-    for (number, node) in graph.nodes().iter().enumerate().rev() {
+    for node in graph.nodes().iter().rev() {
         let is_known = known[node.results[0].index()];
         let is_read = node.results.iter().any(|v| read[v.index()]);
         if is_known && is_read && !node.op.rearranges() {
-            kept.extend(graph.nodes()[number].results.iter().copied().filter(|v| read[v.index()]));
+            kept.extend(node.results.iter().copied().filter(|v| read[v.index()]));
         }
         if !is_known || is_read && node.op.rearranges() {
             node.operands.iter().filter(|v| known[v.index()]).for_each(|v| read[v.index()] = true);

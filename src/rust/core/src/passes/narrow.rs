@@ -16,7 +16,7 @@ const WIDE: DType = DType::F64;
 const NARROW: DType = DType::F32;
 
 /// Iterations of a loop of which it is not known how many there are.
-const SOME: usize = 16;
+pub(super) const SOME: usize = 16;
 
 /// The graph with such states; `None` if no loop has any.
 ///

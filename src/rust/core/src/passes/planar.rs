@@ -2,6 +2,7 @@
 //! carried in parts. Values that an op needs whole are put together for it. Only the engine runs this pass: no bit
 //! changes, and the types that a user sees are as they were.
 
+use super::narrow::SOME;
 use super::{flagged, optimise};
 use crate::dtype::{DType, Ranked};
 use crate::error::Result;
@@ -23,9 +24,6 @@ const CONVERTED: usize = 300;
 const PRODUCT: usize = 800;
 const QUOTIENT: usize = 1_500;
 const SIMPLE: usize = 250;
-
-/// Iterations of a loop of which it is not known how many there are.
-const SOME: usize = 16;
 
 /// Products of which a whole power is made, at most.
 const POWER: u32 = 8;
