@@ -1,12 +1,15 @@
 //! Backward errors of factorisations on matrices that are known to be hard, in units of `n` times the rounding
 //! error, relative to the norm of the matrix: at most [`MOST`] for each.
 
+mod common;
+
 use anvil_core::dtype::Element;
 use anvil_core::kernels::cast;
 use anvil_core::kernels::linalg::triangular::{solve, Triangle};
 use anvil_core::kernels::linalg::{cholesky, eigen, lu, qr, svd, tensors, MatMut, MatRef, Real, Scalar};
 use anvil_core::shape::Shape;
 use anvil_core::tensor::{Layout, View, ViewMut};
+use common::Rng;
 use num_complex::Complex;
 use std::fmt::Write;
 
@@ -190,6 +193,11 @@ fn errors<T: Scalar>(a: &[T], n: usize) -> Vec<(&'static str, f64)> {
     assert!(d.windows(2).all(|x| x[0] >= x[1]) && d.iter().all(|&x| x >= 0.0), "not descending");
     let scaled: Wide = (0..n * n).map(|at| u[at] * d[at / n]).collect();
     found.push(("singular values", error::<T>(&exact, &product(&scaled, &adjoint(&v, square), whole), n)));
+    let mut alone = vec![T::Real::ZERO; n];
+    assert!(svd::tall(a.to_vec(), square, &mut alone, None), "no singular values without vectors");
+    let apart = alone.iter().zip(&d).map(|(alone, d)| (alone.f64() - d).abs()).fold(0.0, f64::max);
+    let unit = d[0] * n as f64 * T::Real::EPSILON;
+    found.push(("singular values alone", if apart == 0.0 { 0.0 } else { apart / unit }));
     for vectors in [u, v] {
         let gram = product(&adjoint(&vectors, square), &vectors, whole);
         found.push(("singular vectors", error::<T>(&identity(n), &gram, n)));
@@ -336,5 +344,57 @@ fn matrices_of_all_sides_have_qr_factors() {
             check_sides::<f32>(sides, full);
             check_sides::<Complex<f64>>(sides, full);
         }
+    }
+}
+
+/// The singular values, descending, of the upper bidiagonal matrix with the diagonal `d` and `above` it.
+fn of_bidiagonal(d: &[f64], above: &[f64]) -> Vec<f64> {
+    let n = d.len();
+    let mut a = vec![0.0; n * n];
+    d.iter().enumerate().for_each(|(i, &x)| a[i + i * n] = x);
+    above.iter().enumerate().for_each(|(i, &x)| a[i + (i + 1) * n] = x);
+    let mut values = vec![0.0; n];
+    assert!(svd::tall(a, [n, n], &mut values, None));
+    assert!(values.windows(2).all(|x| x[0] >= x[1]) && values[n - 1] >= 0.0);
+    values
+}
+
+/// Small singular values of bidiagonal matrices are as accurate as large ones (Demmel and Kahan, *Accurate singular
+/// values of bidiagonal matrices*, 1990). The matrix of ones has the values `2 * cos(k * pi / (2 * n + 1))`; the
+/// product of all values is that of the diagonal.
+#[test]
+fn singular_values_of_bidiagonal_matrices_have_small_relative_errors() {
+    for n in [1, 2, 3, 4, 7, 26, 100, 400] {
+        let most = 20.0 * n as f64 * f64::EPSILON;
+        for scale in [1.0, 1e-150, 1e150] {
+            let found = of_bidiagonal(&vec![scale; n], &vec![scale; n - 1]);
+            for (k, found) in (1..).zip(found) {
+                let exact = 2.0 * (k as f64 * std::f64::consts::PI / (2 * n + 1) as f64).cos() * scale;
+                assert!((found - exact).abs() <= most * exact, "{n} {k}: {found} {exact}");
+            }
+        }
+        let mut rng = Rng::new(71 + n as u64);
+        let mut unit = || rng.below(1 << 20) as f64 / (1 << 20) as f64;
+        for grade in [0.0, -12.0, 12.0, -100.0, 100.0] {
+            let mut line = |less: usize| -> Vec<f64> {
+                let size = |i: usize| 10f64.powf(grade * i as f64 / n as f64);
+                (0..n - less).map(|i| size(i) * (0.1 + unit())).collect()
+            };
+            let (d, above) = (line(0), line(1));
+            let product = |x: &[f64]| x.iter().map(|x| x.ln()).sum::<f64>();
+            let (found, exact) = (product(&of_bidiagonal(&d, &above)), product(&d));
+            // Each value has its error, and logarithms are as large as the grade.
+            let bound = most * n as f64 + 1e-15 * n as f64 * (1.0 + grade.abs());
+            assert!((found - exact).abs() <= bound, "{n} {grade}: {found} {exact}");
+        }
+        // Zeros, on the diagonal and above it, cut the matrix into parts.
+        let mut line = |less: usize| -> Vec<f64> {
+            (0..n - less).map(|_| if unit() < 0.3 { 0.0 } else { unit() }).collect()
+        };
+        let (d, above) = (line(0), line(1));
+        let found = of_bidiagonal(&d, &above);
+        let squares = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+        let exact = squares(&d) + squares(&above);
+        assert!((squares(&found) - exact).abs() <= most * exact.max(1.0), "{n}");
     }
 }

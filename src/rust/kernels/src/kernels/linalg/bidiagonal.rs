@@ -11,6 +11,7 @@ use crate::kernels::products::matrix::Sums;
 use crate::kernels::threads::pool;
 use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
+use std::ops::Range;
 
 /// Columns of a block.
 const BLOCK: usize = 32;
@@ -35,63 +36,47 @@ pub fn reduce<T: Scalar>(mut a: Vec<T>, [m, n]: [usize; 2]) -> Bidiagonal<T> {
     let (mut left, mut right) = (zeroed::<T>(m * n), zeroed::<T>(n * n));
     let (mut left_tau, mut right_tau) = (zeroed::<T>(n), zeroed::<T>(n));
     let (mut x, mut y) = (zeroed::<T>(m * BLOCK), zeroed::<T>(n * BLOCK));
+    let mut room = zeroed::<T>(m.max(n));
     for start in (0..n).step_by(BLOCK) {
         let end = n.min(start + BLOCK);
         for i in start..end {
             let past = i - start;
             stop::work(m * (n - i) / 4);
             // The column as it is by now.
-            let column = &mut left[i * m..][..m];
-            column[i..].copy_from_slice(&a[i * m + i..(i + 1) * m]);
-            for k in 0..past {
-                let (before, now) = left.split_at_mut(i * m);
-                let (v, x) = (&before[(start + k) * m + i..][..m - i], &x[k * m + i..][..m - i]);
-                let (by_v, by_x) = (y[k * n + i].conj(), right[(start + k) * n + i].conj());
-                wide_loop(Subtract { out: &mut now[i..m], v, x, by_v, by_x });
-            }
-            let (tau, beta) = wide_loop(Reflect(&mut left[i * m + i..(i + 1) * m]));
+            let (before, now) = left.split_at_mut(i * m);
+            let column = &mut now[i..m];
+            column.copy_from_slice(&a[i * m + i..(i + 1) * m]);
+            add_times(part(before, m, i..m, start..i), &less_row(&y, n, i, 0..past), column);
+            add_times(part(&x, m, i..m, 0..past), &less_row(&right, n, i, start..i), column);
+            let (tau, beta) = wide_loop(Reflect(column));
             (left_tau[i], diagonal[i]) = (tau, beta.f64());
             if i + 1 == n {
                 break;
             }
+            let (after, later) = (i + 1..n, i + 1..m);
             let v = &left[i * m + i..(i + 1) * m];
-            let rest = MatRef::new(&a, [m, n], m).block(i..m, i + 1..n);
-            let out = &mut zeroed::<T>(n - i - 1);
-            adjoint_times(rest, v, out);
-            for k in 0..past {
-                let at = (start + k) * m + i;
-                let (by_v, by_x) =
-                    wide_loop(Inner { v, x: &left[at..at + m - i], y: &x[k * m + i..(k + 1) * m] });
-                let (y, u) =
-                    (&y[k * n + i + 1..(k + 1) * n], &right[(start + k) * n + i + 1..(start + k + 1) * n]);
-                wide_loop(Subtract { out, v: y, x: u, by_v, by_x });
-            }
+            let out = &mut room[..n - i - 1];
+            adjoint_times(part(&a, m, i..m, after.clone()), v, out);
+            let by_left = &less_inner(part(&left, m, i..m, start..i), v);
+            add_times(part(&y, n, after.clone(), 0..past), by_left, out);
+            let by_x = &less_inner(part(&x, m, i..m, 0..past), v);
+            add_times(part(&right, n, after.clone(), start..i), by_x, out);
             out.iter_mut().for_each(|x| *x *= tau);
             y[past * n + i + 1..(past + 1) * n].copy_from_slice(out);
             // The row as it is by now, conjugated.
             out.iter_mut().zip(i + 1..n).for_each(|(out, j)| *out = a[j * m + i].conj());
-            for k in 0..=past {
-                let by_v = left[(start + k) * m + i].conj();
-                let by_x = if k < past { x[k * m + i].conj() } else { T::ZERO };
-                let (y, u) =
-                    (&y[k * n + i + 1..(k + 1) * n], &right[(start + k) * n + i + 1..(start + k + 1) * n]);
-                wide_loop(Subtract { out, v: y, x: u, by_v, by_x });
-            }
+            add_times(part(&y, n, after.clone(), 0..past + 1), &less_row(&left, m, i, start..i + 1), out);
+            add_times(part(&right, n, after.clone(), start..i), &less_row(&x, m, i, 0..past), out);
             let (tau, beta) = wide_loop(Reflect(out));
             (right_tau[i], above[i]) = (tau, beta.f64());
             right[i * n + i + 1..(i + 1) * n].copy_from_slice(out);
             let u = &right[i * n + i + 1..(i + 1) * n];
-            let rest = MatRef::new(&a, [m, n], m).block(i + 1..m, i + 1..n);
-            let out = &mut zeroed::<T>(m - i - 1);
-            times(rest, u, out);
-            for k in 0..=past {
-                let mine = &right[(start + k) * n + i + 1..(start + k + 1) * n];
-                let (by_y, by_u) = wide_loop(Inner { v: u, x: &y[k * n + i + 1..(k + 1) * n], y: mine });
-                let v = &left[(start + k) * m + i + 1..(start + k + 1) * m];
-                let x = &x[k * m + i + 1..(k + 1) * m];
-                let by_x = if k < past { by_u } else { T::ZERO };
-                wide_loop(Subtract { out, v, x, by_v: by_y, by_x });
-            }
+            let out = &mut room[..m - i - 1];
+            times(part(&a, m, later.clone(), after.clone()), u, out);
+            let by_y = &less_inner(part(&y, n, after.clone(), 0..past + 1), u);
+            add_times(part(&left, m, later.clone(), start..i + 1), by_y, out);
+            let by_right = &less_inner(part(&right, n, after, start..i), u);
+            add_times(part(&x, m, later, 0..past), by_right, out);
             out.iter_mut().for_each(|x| *x *= tau);
             x[past * m + i + 1..(past + 1) * m].copy_from_slice(out);
         }
@@ -142,39 +127,33 @@ fn transform<T: Scalar>(v: &[T], tau: &[T], [m, count]: [usize; 2], skip: usize,
     }
 }
 
-/// `out -= v * by_v + x * by_x`.
-struct Subtract<'a, T> {
-    out: &'a mut [T],
-    v: &'a [T],
-    x: &'a [T],
-    by_v: T,
-    by_x: T,
+/// Some rows and columns of a matrix with `m` rows.
+fn part<T: Scalar>(of: &[T], m: usize, rows: Range<usize>, columns: Range<usize>) -> MatRef<'_, T> {
+    MatRef::new(of, [m, columns.end], m).block(rows, columns)
 }
 
-impl<T: Scalar> Loop for Subtract<'_, T> {
-    type Made = ();
+/// Numbers for the columns of a block.
+type Factors<T> = [T; BLOCK];
 
-    #[inline(always)]
-    fn run(self) {
-        let Subtract { out, v, x, by_v, by_x } = self;
-        out.iter_mut().zip(v.iter().zip(x)).for_each(|(out, (&v, &x))| *out -= v * by_v + x * by_x);
-    }
+/// Elements of a row, conjugated, with the other sign.
+fn less_row<T: Scalar>(of: &[T], m: usize, row: usize, columns: Range<usize>) -> Factors<T> {
+    let mut out = [T::ZERO; BLOCK];
+    out.iter_mut().zip(columns).for_each(|(out, j)| *out = T::ZERO - of[j * m + row].conj());
+    out
 }
 
-/// The inner products of two vectors with a third.
-struct Inner<'a, T> {
-    v: &'a [T],
-    x: &'a [T],
-    y: &'a [T],
+/// Inner products of columns with a vector, with the other sign.
+fn less_inner<T: Scalar>(a: MatRef<T>, x: &[T]) -> Factors<T> {
+    let mut out = [T::ZERO; BLOCK];
+    let used = &mut out[..a.columns()];
+    wide_loop(AdjointTimes { a, x, out: used });
+    used.iter_mut().for_each(|x| *x = T::ZERO - *x);
+    out
 }
 
-impl<T: Scalar> Loop for Inner<'_, T> {
-    type Made = (T, T);
-
-    #[inline(always)]
-    fn run(self) -> (T, T) {
-        (inner(self.x, self.v), inner(self.y, self.v))
-    }
+/// `out += a * x`, where `x` has at least as many elements as `a` columns.
+fn add_times<T: Scalar>(a: MatRef<T>, x: &Factors<T>, out: &mut [T]) {
+    wide_loop(AddTimes { a, x: &x[..a.columns()], out });
 }
 
 /// A reflector.
@@ -203,23 +182,24 @@ fn times<T: Scalar>(a: MatRef<T>, x: &[T], out: &mut [T]) {
     let [m, n] = a.sizes;
     pool::for_each_chunk(out, ROWS, m * n * READ, |piece, out| {
         let first = piece * ROWS;
-        wide_loop(Times { a: a.block(first..first + out.len(), 0..n), x, out });
+        out.fill(T::ZERO);
+        wide_loop(AddTimes { a: a.block(first..first + out.len(), 0..n), x, out });
     });
 }
 
-struct Times<'a, T> {
+/// `out += a * x`.
+struct AddTimes<'a, T> {
     a: MatRef<'a, T>,
     x: &'a [T],
     out: &'a mut [T],
 }
 
-impl<T: Scalar> Loop for Times<'_, T> {
+impl<T: Scalar> Loop for AddTimes<'_, T> {
     type Made = ();
 
     #[inline(always)]
     fn run(self) {
-        let Times { a, x, out } = self;
-        out.fill(T::ZERO);
+        let AddTimes { a, x, out } = self;
         let n = a.columns();
         let whole = n / COLUMNS * COLUMNS;
         for j in (0..whole).step_by(COLUMNS) {

@@ -2,6 +2,7 @@
 
 mod bidiagonal;
 pub mod cholesky;
+mod dqds;
 pub mod each;
 pub mod eigen;
 pub mod jacobi;

@@ -7,6 +7,7 @@
 //! *Singular value decomposition and least squares solutions*, 1970).
 
 use super::bidiagonal::reduce;
+use super::dqds::singular_values;
 use super::eigen::scale_for;
 use super::qr;
 use super::scalar::{multiply, Real, Scalar};
@@ -53,7 +54,8 @@ pub fn tall<T: Scalar>(
     let (mut d, mut e) = (reduced.diagonal.clone(), reduced.above.clone());
     match vectors {
         None => {
-            if !sweeps(&mut d, &mut e, [None, None]) {
+            // Values of single precision need no more than that.
+            if !singular_values(&mut d, &e, T::Real::EPSILON) {
                 return false;
             }
             let order = ascending(&d, (0..n).collect());
