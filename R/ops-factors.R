@@ -237,8 +237,8 @@ nv_eigvalsh <- function(operand) {
 #' Singular value decomposition
 #'
 #' Matrices as `u %*% diag(d) %*% t(v)` (of complex ones with the conjugate transpose of `v`), by divide and
-#' conquer. `svd()` is the same. Values that a program uses without the vectors come from differential quotients,
-#' which takes half of the time; they may differ from the others by a rounding error.
+#' conquer. `svd()` is the same. Values that a program uses without the vectors come from differential
+#' quotients, which takes half of the time; they may differ from the others by a rounding error.
 #'
 #' Singular vectors are unique up to a common sign of their pairs (complex ones up to a factor of size 1), and
 #' those of equal singular values up to a rotation.
@@ -261,8 +261,9 @@ nv_eigvalsh <- function(operand) {
 #'   vectors are an op of compiled programs; vectors beyond the smaller side are not unique, so only `full =
 #'   FALSE` has a derivative.
 #' @section Errors: `anvil_error_shape` if the operand has fewer than 2 axes; `anvil_error_dtype`.
-#' @references J. Townsend, *Differentiating the singular value decomposition* (2016). K. V. Fernando and B. N.
-#'   Parlett, *Accurate singular values and differential qd algorithms* (1994).
+#' @references J. Townsend, *Differentiating the singular value decomposition* (2016).
+#'
+#'   K. V. Fernando and B. N. Parlett, *Accurate singular values and differential qd algorithms* (1994).
 #' @examples
 #' x <- nv_matrix(c(1, 2, 3, 4, 5, 7), nrow = 3)
 #' nv_svd(x)$d

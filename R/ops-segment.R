@@ -114,9 +114,11 @@ rowsum.AnvilValue <- function(x, group, reorder = TRUE, na.rm = FALSE, ...) {
     dimnames(sums) <- list(levels(group), colnames(x))
     return(sums)
   }
-  groups <- unique(as.vector(group))
+  # Factors are sorted by their levels and dates as dates, and not as the text that they are printed as.
+  if (!is.object(group)) group <- as.vector(group)
+  groups <- unique(group)
   if (reorder) groups <- sort(groups, na.last = TRUE, method = "quick")
-  sums <- nv_segment_sum(x, match(as.vector(group), groups), length(groups))
+  sums <- nv_segment_sum(x, match(group, groups), length(groups))
   dimnames(sums) <- list(as.character(groups), colnames(x))
   sums
 }

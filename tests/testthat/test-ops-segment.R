@@ -22,7 +22,13 @@ test_that("they are R's rowsum() and tapply()", {
   expect_identical(as.double(nv_segment_min(tensor, group)), c(by(min)[1:3], Inf))
   m <- matrix(c(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 5)
   for (reorder in c(TRUE, FALSE)) {
-    for (g in list(as.character(group), as.integer(group), c(2.5, 1, 2.5, NA, 1))) {
+    # Levels and dates, whose order is not that of their text.
+    codes <- c(10, 2, 10, 1, 2)
+    sizes <- factor(c("lo", "hi", NA, "mid", "lo"), c("lo", "mid", "hi"))
+    levels <- list(sizes, factor(codes), factor(codes, c(10, 1, 2)))
+    others <- list(group, as.Date("2026-01-09") + codes, codes > 1, codes, array(codes))
+    vectors <- list(as.character(group), as.integer(group), c(2.5, 1, 2.5, NA, 1))
+    for (g in c(vectors, levels, others)) {
       want <- suppressWarnings(rowsum(m, g, reorder))
       expect_equal(as_array(rowsum(nv_tensor(m, "f64"), g, reorder)), unname(want), ignore_attr = TRUE)
       expect_identical(dimnames(as_array(rowsum(nv_tensor(m, "f64"), g, reorder)))[[1L]], rownames(want))
