@@ -46,6 +46,7 @@ impl Shifted {
     }
 
     /// The singular value of what is left of its square.
+    #[inline]
     fn value(self, q: f64) -> f64 {
         (self.sum + (q + self.rest)).max(0.0).sqrt()
     }

@@ -7,13 +7,14 @@
 //! ([`super::secular`]). Small ones by the QL method with implicit shifts (Dubrulle, Martin and Wilkinson, *The
 //! implicit QL algorithm*, 1968).
 
-use super::scalar::{beside, multiply, Real, Scalar};
+use super::scalar::{beside, hypot, multiply, Real, Scalar};
 use super::secular::{ascending, join, Joined};
 use super::tridiagonal::reduce;
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
+use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 
 /// Rows up to which a tridiagonal matrix is not divided.
@@ -171,67 +172,84 @@ fn update<R: Real>(d: &mut [f64], mut q: MatMut<R>, half: usize, joined: Joined<
 
 /// Eigenvalues of a tridiagonal matrix, in any order, by the QL method with implicit shifts; rotations are
 /// applied to the columns of `vectors`. False if an eigenvalue does not converge.
-pub(super) fn ql(d: &mut [f64], beside: &[f64], mut vectors: Option<&mut [f64]>) -> bool {
-    /// Sweeps for one eigenvalue, at most: two are usual.
-    const SWEEPS: usize = 60;
-    let n = d.len();
-    // With a place for the element that is chased out at the end.
-    let mut e: Vec<f64> = beside.iter().copied().chain([0.0]).collect();
-    let size = d.iter().chain(&e).fold(0.0, |most: f64, x| most.max(x.abs()));
-    let small = size * f64::EPSILON * f64::EPSILON;
-    for l in 0..n {
-        let mut sweeps = 0;
-        loop {
-            let splits = |&m: &usize| {
-                e[m].abs() <= f64::EPSILON / 2.0 * (d[m].abs() + d[m + 1].abs()) || e[m].abs() <= small
-            };
-            let m = (l..n - 1).find(splits).unwrap_or(n - 1);
-            if m == l {
-                break;
-            }
-            sweeps += 1;
-            if sweeps > SWEEPS {
-                return false;
-            }
-            stop::work(m - l);
-            // Wilkinson's shift.
-            let g = (d[l + 1] - d[l]) / (2.0 * e[l]);
-            let r = libm::hypot(g, 1.0);
-            let mut g = d[m] - d[l] + e[l] / (g + if g < 0.0 { -r } else { r });
-            let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-            let mut i = m;
-            let finished = loop {
-                if i == l {
-                    break true;
+pub(super) fn ql(d: &mut [f64], beside: &[f64], vectors: Option<&mut [f64]>) -> bool {
+    wide_loop(Ql { d, beside, vectors: vectors.unwrap_or_default() })
+}
+
+struct Ql<'a> {
+    d: &'a mut [f64],
+    beside: &'a [f64],
+    /// Columns, or none.
+    vectors: &'a mut [f64],
+}
+
+impl Loop for Ql<'_> {
+    type Made = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        /// Sweeps for one eigenvalue, at most: two are usual.
+        const SWEEPS: usize = 60;
+        let Ql { d, beside, vectors } = self;
+        let n = d.len();
+        // With a place for the element that is chased out at the end.
+        let mut e: Vec<f64> = beside.iter().copied().chain([0.0]).collect();
+        let size = d.iter().chain(&e).fold(0.0, |most: f64, x| most.max(x.abs()));
+        let small = size * f64::EPSILON * f64::EPSILON;
+        for l in 0..n {
+            let mut sweeps = 0;
+            loop {
+                let splits = |&m: &usize| {
+                    e[m].abs() <= f64::EPSILON / 2.0 * (d[m].abs() + d[m + 1].abs()) || e[m].abs() <= small
+                };
+                let m = (l..n - 1).find(splits).unwrap_or(n - 1);
+                if m == l {
+                    break;
                 }
-                i -= 1;
-                let (f, b) = (s * e[i], c * e[i]);
-                let r = libm::hypot(f, g);
-                e[i + 1] = r;
-                if r == 0.0 {
-                    d[i + 1] -= p;
-                    e[m] = 0.0;
-                    break false;
+                sweeps += 1;
+                if sweeps > SWEEPS {
+                    return false;
                 }
-                (s, c) = (f / r, g / r);
-                g = d[i + 1] - p;
-                let t = (d[i] - g) * s + 2.0 * c * b;
-                p = s * t;
-                d[i + 1] = g + p;
-                g = c * t - b;
-                if let Some(vectors) = vectors.as_deref_mut() {
-                    let (x, y) = vectors[i * n..(i + 2) * n].split_at_mut(n);
-                    for (x, y) in x.iter_mut().zip(y) {
-                        (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+                stop::work(m - l);
+                // Wilkinson's shift.
+                let g = (d[l + 1] - d[l]) / (2.0 * e[l]);
+                let r = hypot(g, 1.0);
+                let mut g = d[m] - d[l] + e[l] / (g + if g < 0.0 { -r } else { r });
+                let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+                let mut i = m;
+                let finished = loop {
+                    if i == l {
+                        break true;
                     }
+                    i -= 1;
+                    let (f, b) = (s * e[i], c * e[i]);
+                    let r = hypot(f, g);
+                    e[i + 1] = r;
+                    if r == 0.0 {
+                        d[i + 1] -= p;
+                        e[m] = 0.0;
+                        break false;
+                    }
+                    (s, c) = (f / r, g / r);
+                    g = d[i + 1] - p;
+                    let t = (d[i] - g) * s + 2.0 * c * b;
+                    p = s * t;
+                    d[i + 1] = g + p;
+                    g = c * t - b;
+                    if !vectors.is_empty() {
+                        let (x, y) = vectors[i * n..(i + 2) * n].split_at_mut(n);
+                        for (x, y) in x.iter_mut().zip(y) {
+                            (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+                        }
+                    }
+                };
+                if finished {
+                    d[l] -= p;
+                    e[l] = g;
+                    e[m] = 0.0;
                 }
-            };
-            if finished {
-                d[l] -= p;
-                e[l] = g;
-                e[m] = 0.0;
             }
         }
+        true
     }
-    true
 }

@@ -44,6 +44,16 @@ fn rotate<T: Real>(rows: &mut [Lane<T>], x: usize, y: usize, c: &Lane<T>, s: &La
     (rows[x], rows[y]) = (first, second);
 }
 
+/// Exchanges elements `i` and `k` where it is said so.
+#[inline(always)]
+pub(super) fn exchange_where<T: Copy>(turns: &[bool; LANES], x: &mut [Lane<T>], i: usize, k: usize) {
+    let (first, second) = (x[i], x[k]);
+    for l in 0..LANES {
+        x[i][l] = if turns[l] { second[l] } else { first[l] };
+        x[k][l] = if turns[l] { first[l] } else { second[l] };
+    }
+}
+
 impl<T: Real> Loop for Symmetric<'_, T> {
     type Made = ();
 
@@ -126,16 +136,9 @@ impl<T: Real> Loop for Symmetric<'_, T> {
                 let (first, second) = (values[j], values[j + 1]);
                 let mut turns = [false; LANES];
                 (0..LANES).for_each(|l| turns[l] = second[l] < first[l]);
-                let exchange = |x: &mut [Lane<T>], i: usize, k: usize| {
-                    let (first, second) = (x[i], x[k]);
-                    for l in 0..LANES {
-                        x[i][l] = if turns[l] { second[l] } else { first[l] };
-                        x[k][l] = if turns[l] { first[l] } else { second[l] };
-                    }
-                };
-                exchange(values, j, j + 1);
+                exchange_where(&turns, values, j, j + 1);
                 if !vectors.is_empty() {
-                    (0..n).for_each(|k| exchange(vectors, k + j * n, k + (j + 1) * n));
+                    (0..n).for_each(|k| exchange_where(&turns, vectors, k + j * n, k + (j + 1) * n));
                 }
             }
         }

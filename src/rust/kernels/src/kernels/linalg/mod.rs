@@ -5,6 +5,7 @@ pub mod cholesky;
 mod dqds;
 pub mod each;
 pub mod eigen;
+pub mod hestenes;
 pub mod jacobi;
 pub mod lanes;
 pub mod lu;

@@ -1,14 +1,13 @@
 //! Householder reflectors `I - tau * v * v^H`, alone and in blocks `I - V * T * V^H` (Schreiber and Van Loan,
 //! *A storage-efficient WY representation for products of Householder transformations*, 1989).
 
-use super::scalar::{beside, multiply, picoseconds, turn, Real, Scalar, Shared};
+use super::scalar::{beside, multiply, picoseconds, turn, Real, Scalar, Shared, PLAIN};
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
 use crate::kernels::memory::room::Room;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
 use crate::kernels::threads::{pool, threads};
-use std::ops::Range;
 
 /// Elements of a sum that are added side by side.
 pub const LANES: usize = 8;
@@ -35,9 +34,6 @@ pub fn total<T: Scalar>(x: [T; LANES]) -> T {
     let fours: [T; LANES / 2] = std::array::from_fn(|l| x[l] + x[l + LANES / 2]);
     (fours[0] + fours[2]) + (fours[1] + fours[3])
 }
-
-/// Sums of squares of which the root is taken as it is.
-const PLAIN: Range<f64> = 1e-280..1e280;
 
 /// The square of the distance of an element from 0, in double precision.
 #[inline(always)]

@@ -88,6 +88,20 @@ pub fn beside(x: f64) -> f64 {
     f64::from_bits(((exponent.clamp(-1022, 1022) + 1023) as u64) << 52)
 }
 
+/// Sums of squares of which the root is taken as it is.
+pub const PLAIN: Range<f64> = 1e-280..1e280;
+
+/// The length of a vector of two, without overflow or underflow on the way.
+#[inline(always)]
+pub fn hypot(x: f64, y: f64) -> f64 {
+    let square = x * x + y * y;
+    if PLAIN.contains(&square) {
+        square.sqrt()
+    } else {
+        libm::hypot(x, y)
+    }
+}
+
 /// Columns of a part of a matrix that are multiplied together by ndarray.
 const PANEL: usize = 96;
 

@@ -7,7 +7,7 @@
 //! eigenvalues are (Gu and Eisenstat, 1994).
 
 use super::reflector::LANES;
-use super::scalar::Real;
+use super::scalar::{hypot, Real};
 use super::view::MatMut;
 use crate::kernels::memory::zeroed;
 use crate::kernels::threads::pool;
@@ -49,7 +49,7 @@ pub fn join<R: Real>(d: &mut [f64], z: &[f64], rho: f64, half: usize, mut q: Mat
             continue;
         }
         let Some(before) = last.replace(now) else { continue };
-        let size = libm::hypot(z[now], z[before]);
+        let size = hypot(z[now], z[before]);
         let (c, s) = (z[now] / size, -z[before] / size);
         let distance = d[now] - d[before];
         if (distance * c * s).abs() > small {

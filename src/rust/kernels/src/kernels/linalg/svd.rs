@@ -10,12 +10,13 @@ use super::bidiagonal::reduce;
 use super::dqds::singular_values;
 use super::eigen::scale_for;
 use super::qr;
-use super::scalar::{multiply, Real, Scalar};
+use super::scalar::{hypot, multiply, Real, Scalar};
 use super::secular::{ascending, by_kind, roots, Squares};
 use super::view::{MatMut, MatRef};
 use crate::dtype::Element;
 use crate::kernels::memory::zeroed;
 use crate::kernels::products::matrix::Sums;
+use crate::kernels::wide::{wide_loop, Loop};
 use crate::stop;
 
 /// Rows up to which a bidiagonal matrix is not divided.
@@ -125,7 +126,7 @@ fn divide<R: Real>(d: &mut [f64], e: &mut [f64], [mut u, mut v]: [MatMut<R>; 2])
     if columns > n {
         // The null vectors of both halves become one, and one that the row does not see.
         let other = beta * v.at(half + 1, n).f64();
-        let size = libm::hypot(z[half], other);
+        let size = hypot(z[half], other);
         if size > 0.0 {
             rotate(v.two_columns(half, n), z[half] / size, other / size);
             z[half] = size;
@@ -175,7 +176,7 @@ fn join<R: Real>(
             kept.push(before);
             continue;
         }
-        let size = libm::hypot(z[now], z[before]);
+        let size = hypot(z[now], z[before]);
         let (c, s) = (z[now] / size, -z[before] / size);
         (z[now], z[before]) = (size, 0.0);
         if kind[now] != kind[before] {
@@ -285,7 +286,7 @@ fn small<R: Real>(d: &mut [f64], e: &mut [f64], [mut u, mut v]: [MatMut<R>; 2]) 
         // The last column is rotated away, from the last row up.
         let mut beyond = e[n - 1];
         for i in (0..n).rev() {
-            let size = libm::hypot(d[i], beyond);
+            let size = hypot(d[i], beyond);
             if beyond == 0.0 || size == 0.0 {
                 break;
             }
@@ -300,8 +301,8 @@ fn small<R: Real>(d: &mut [f64], e: &mut [f64], [mut u, mut v]: [MatMut<R>; 2]) 
             }
         }
     }
-    let above = &mut e[..n.saturating_sub(1)];
-    if !sweeps(d, above, [Some((&mut left, n)), Some((&mut right, columns))]) {
+    let above = &e[..n.saturating_sub(1)];
+    if !wide_loop(Sweeps { d, above, u: (&mut left, n), v: (&mut right, columns) }) {
         return false;
     }
     let order = ascending(d, (0..n).collect());
@@ -318,11 +319,11 @@ fn small<R: Real>(d: &mut [f64], e: &mut [f64], [mut u, mut v]: [MatMut<R>; 2]) 
 }
 
 /// Columns of a dense matrix, with their length.
-type Columns<'a> = Option<(&'a mut [f64], usize)>;
+type Columns<'a> = (&'a mut [f64], usize);
 
 /// Rotates columns `i` and `j`: the first becomes `c * x + s * y`, the other `c * y - s * x`.
-fn turn(columns: &mut Columns, i: usize, j: usize, c: f64, s: f64) {
-    let Some((data, n)) = columns else { return };
+#[inline(always)]
+fn turn((data, n): &mut Columns, i: usize, j: usize, c: f64, s: f64) {
     let (head, tail) = data.split_at_mut(j * *n);
     for (x, y) in head[i * *n..][..*n].iter_mut().zip(tail) {
         (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
@@ -331,89 +332,101 @@ fn turn(columns: &mut Columns, i: usize, j: usize, c: f64, s: f64) {
 
 /// Singular values of a square upper bidiagonal matrix, in any order; rotations are applied to the columns of
 /// the left and right vectors. False if one does not converge.
-fn sweeps(d: &mut [f64], above: &mut [f64], [mut u, mut v]: [Columns; 2]) -> bool {
-    /// Sweeps for one singular value, at most: two are usual.
-    const SWEEPS: usize = 75;
-    let n = d.len();
-    // `e[i]` is above `d[i]`; the first is 0.
-    let mut e: Vec<f64> = std::iter::once(0.0).chain(above.iter().copied()).collect();
-    let size = d.iter().zip(&e).fold(0.0, |most: f64, (d, e)| most.max(d.abs() + e.abs()));
-    let small = f64::EPSILON / 2.0 * size;
-    for k in (0..n).rev() {
-        for sweep in 0.. {
-            if sweep > SWEEPS {
-                return false;
-            }
-            stop::work(k);
-            // The block that ends at `k`: up to a zero above the diagonal, or below one on it.
-            let mut l = k;
-            let cancels = loop {
-                if e[l].abs() <= small {
-                    break false;
+struct Sweeps<'a> {
+    d: &'a mut [f64],
+    above: &'a [f64],
+    u: Columns<'a>,
+    v: Columns<'a>,
+}
+
+impl Loop for Sweeps<'_> {
+    type Made = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Sweeps { d, above, mut u, mut v } = self;
+        /// Sweeps for one singular value, at most: two are usual.
+        const SWEEPS: usize = 75;
+        let n = d.len();
+        // `e[i]` is above `d[i]`; the first is 0.
+        let mut e: Vec<f64> = std::iter::once(0.0).chain(above.iter().copied()).collect();
+        let size = d.iter().zip(&e).fold(0.0, |most: f64, (d, e)| most.max(d.abs() + e.abs()));
+        let small = f64::EPSILON / 2.0 * size;
+        for k in (0..n).rev() {
+            for sweep in 0.. {
+                if sweep > SWEEPS {
+                    return false;
                 }
-                if d[l - 1].abs() <= small {
-                    break true;
-                }
-                l -= 1;
-            };
-            if cancels {
-                // A zero on the diagonal: its row is rotated away.
-                let (mut c, mut s) = (0.0, 1.0);
-                for i in l..=k {
-                    let f = s * e[i];
-                    e[i] *= c;
-                    if f.abs() <= small {
-                        break;
+                stop::work(k);
+                // The block that ends at `k`: up to a zero above the diagonal, or below one on it.
+                let mut l = k;
+                let cancels = loop {
+                    if e[l].abs() <= small {
+                        break false;
                     }
-                    let g = d[i];
-                    let h = libm::hypot(f, g);
-                    d[i] = h;
-                    (c, s) = (g / h, -f / h);
-                    turn(&mut u, l - 1, i, c, s);
+                    if d[l - 1].abs() <= small {
+                        break true;
+                    }
+                    l -= 1;
+                };
+                if cancels {
+                    // A zero on the diagonal: its row is rotated away.
+                    let (mut c, mut s) = (0.0, 1.0);
+                    for i in l..=k {
+                        let f = s * e[i];
+                        e[i] *= c;
+                        if f.abs() <= small {
+                            break;
+                        }
+                        let g = d[i];
+                        let h = hypot(f, g);
+                        d[i] = h;
+                        (c, s) = (g / h, -f / h);
+                        turn(&mut u, l - 1, i, c, s);
+                    }
                 }
-            }
-            let z = d[k];
-            if l == k {
-                if z < 0.0 {
-                    d[k] = -z;
-                    if let Some((data, n)) = &mut v {
+                let z = d[k];
+                if l == k {
+                    if z < 0.0 {
+                        d[k] = -z;
+                        let (data, n) = &mut v;
                         data[k * *n..(k + 1) * *n].iter_mut().for_each(|x| *x = -*x);
                     }
+                    break;
                 }
-                break;
-            }
-            // The shift, from the last two rows.
-            let (mut x, y, mut g, h) = (d[l], d[k - 1], e[k - 1], e[k]);
-            let mut f = ((y - z) * (y + z) + (g - h) * (g + h)) / (2.0 * h * y);
-            g = libm::hypot(f, 1.0);
-            f = ((x - z) * (x + z) + h * (y / (f + g.copysign(f)) - h)) / x;
-            let (mut c, mut s) = (1.0, 1.0);
-            for j in l..k {
-                let i = j + 1;
-                let (mut g, mut y) = (e[i], d[i]);
-                let mut h = s * g;
-                g *= c;
-                let mut z = libm::hypot(f, h);
-                e[j] = z;
-                (c, s) = if z == 0.0 { (1.0, 0.0) } else { (f / z, h / z) };
-                f = x * c + g * s;
-                g = g * c - x * s;
-                h = y * s;
-                y *= c;
-                turn(&mut v, j, i, c, s);
-                z = libm::hypot(f, h);
-                d[j] = z;
-                if z != 0.0 {
-                    (c, s) = (f / z, h / z);
+                // The shift, from the last two rows.
+                let (mut x, y, mut g, h) = (d[l], d[k - 1], e[k - 1], e[k]);
+                let mut f = ((y - z) * (y + z) + (g - h) * (g + h)) / (2.0 * h * y);
+                g = hypot(f, 1.0);
+                f = ((x - z) * (x + z) + h * (y / (f + g.copysign(f)) - h)) / x;
+                let (mut c, mut s) = (1.0, 1.0);
+                for j in l..k {
+                    let i = j + 1;
+                    let (mut g, mut y) = (e[i], d[i]);
+                    let mut h = s * g;
+                    g *= c;
+                    let mut z = hypot(f, h);
+                    e[j] = z;
+                    (c, s) = if z == 0.0 { (1.0, 0.0) } else { (f / z, h / z) };
+                    f = x * c + g * s;
+                    g = g * c - x * s;
+                    h = y * s;
+                    y *= c;
+                    turn(&mut v, j, i, c, s);
+                    z = hypot(f, h);
+                    d[j] = z;
+                    if z != 0.0 {
+                        (c, s) = (f / z, h / z);
+                    }
+                    f = c * g + s * y;
+                    x = c * y - s * g;
+                    turn(&mut u, j, i, c, s);
                 }
-                f = c * g + s * y;
-                x = c * y - s * g;
-                turn(&mut u, j, i, c, s);
+                e[l] = 0.0;
+                e[k] = f;
+                d[k] = x;
             }
-            e[l] = 0.0;
-            e[k] = f;
-            d[k] = x;
         }
+        true
     }
-    true
 }

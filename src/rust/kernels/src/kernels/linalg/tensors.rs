@@ -4,7 +4,9 @@
 use super::each::{dispatch_scalar, each};
 use super::scalar::{copy, each_column};
 use super::triangular::Triangle;
-use super::{adjoint, cholesky, eigen, jacobi, lanes, lu, qr, svd, triangular, MatMut, MatRef, Scalar};
+use super::{
+    adjoint, cholesky, eigen, hestenes, jacobi, lanes, lu, qr, svd, triangular, MatMut, MatRef, Scalar,
+};
 use crate::tensor::{View, ViewMut};
 
 /// The sizes of the matrices of a tensor.
@@ -166,7 +168,25 @@ pub fn svd(operands: &[View], [left, right]: [usize; 2], results: &mut [ViewMut]
     let [m, n] = sizes(&operands[0]);
     let k = m.min(n);
     let axes: &[usize] = if results.len() > 1 { &[1, 2, 2] } else { &[1] };
-    dispatch_scalar!(operands[0].dtype, T => each::<T>(operands, [&[2], axes], results, work, |x, out| {
+    // One matrix too: the signs of vectors are those that it has in a batch.
+    let dtype = operands[0].dtype;
+    if lanes::fit(&operands[0], lanes::SMALL) && k <= hestenes::MOST && [left, right] == [k, k] {
+        return dispatch_scalar!(dtype, T => lanes::each::<T>(operands, [&[2], axes], results, work, |x, out| {
+            let (a, values) = (&mut x.scalars[0], &mut out.reals[0]);
+            if m < n {
+                *a = (0..m * n).map(|at| a[at / n + at % n * m]).collect();
+            }
+            match &mut out.scalars[..] {
+                [u, v] => {
+                    let [left, right] = if m < n { [v, u] } else { [u, v] };
+                    left.copy_from_slice(a);
+                    hestenes::tall(left, [m.max(n), k], values, right);
+                }
+                _ => hestenes::tall(a, [m.max(n), k], values, &mut []),
+            }
+        }), F64; F32);
+    }
+    dispatch_scalar!(dtype, T => each::<T>(operands, [&[2], axes], results, work, |x, out| {
         let values = &mut out.reals[0];
         let mut a = x.scalars[0].take();
         if m < n {
