@@ -61,6 +61,27 @@ is_of_mode <- function(x, mode) {
   mode %in% c("any", base::mode(x), typeof(x)) || mode == "double" && is_float(dtype(x))
 }
 
+#' @export mode<-
+`mode<-` <- function(x, value) UseMethod("mode<-", among(x))
+
+# R's own gives the new elements the attributes of the old ones, and with them their dtype.
+#' @method mode<- AnvilValue
+#' @export
+`mode<-.AnvilValue` <- function(x, value) of_mode(x, value, "`mode<-`")
+
+#' @export storage.mode<-
+`storage.mode<-` <- function(x, value) UseMethod("storage.mode<-", among(x))
+
+#' @method storage.mode<- AnvilValue
+#' @export
+`storage.mode<-.AnvilValue` <- function(x, value) of_mode(x, value, "`storage.mode<-`")
+
+# Elements that no tensor has, such as strings, are an R value.
+of_mode <- function(x, value, what) {
+  if (is_traced(x) || is_numeric_mode(value)) return(with_mode(x, value, what))
+  base::`mode<-`(as_array(x), value)
+}
+
 #' @export colnames
 colnames <- function(x, do.NULL = TRUE, prefix = "col") UseMethod("colnames", among(x))
 

@@ -51,12 +51,14 @@ bind_by_vector <- function(mask, generics) {
   }
 }
 
-# A traced value with elements of another mode, as R's vectors take one.
+is_numeric_mode <- function(mode) {
+  is.character(mode) && mode[1L] %in% c("double", "numeric", "integer", "logical", "complex")
+}
+
+# A value with elements of another mode, as R's vectors take one.
 with_mode <- function(x, mode, what) {
   check_no_factor(x)
-  if (!is.character(mode) || !mode[1L] %in% c("double", "numeric", "integer", "logical", "complex")) {
-    abort_concrete(what, x)
-  }
+  if (!is_numeric_mode(mode)) abort_concrete(what, x)
   with_names_of(nv_reshape(traced_vector(x, mode[1L], what), dim(x)), x)
 }
 

@@ -2,8 +2,8 @@
 #'
 #' One line per row of the last two axes; wide matrices are shown in windows of columns, tensors of more
 #' than two axes slice by slice. A vector of more than ten elements prints in rows, each after the number of
-#' its first element, as R's vectors do; a shorter one is a column. Vectors and matrices with names are laid
-#' out as R lays out its own, if they are shown as a whole. The last line gives device, dtype (`?` if
+#' its first element, as R's vectors do; a shorter one is a column. Vectors and arrays with names are laid out
+#' as R lays out its own, if they are shown as a whole, and so are numbers with `digits`. The last line gives device, dtype (`?` if
 #' ambiguous) and shape. Integers print all digits, booleans 0 and 1, complex numbers as in R, with the same
 #' four decimals for both parts.
 #'
@@ -13,6 +13,7 @@
 #'
 #' @param x A tensor, or a traced value.
 #' @param header Whether the line `AnvilTensor` comes first.
+#' @param digits How many significant digits floats and complex numbers have, as in [print.default()].
 #' @param object A tensor.
 #' @param ... For `format()`, arguments of [base::format()] for elements, such as `digits`. Not used
 #'   otherwise.
@@ -30,32 +31,38 @@
 #' summary(nv_tensor(c(1, 2, 10)))
 #' @name print.AnvilTensor
 #' @export
-print.AnvilTensor <- function(x, header = TRUE, ...) {
+print.AnvilTensor <- function(x, header = TRUE, digits = NULL, ...) {
   check_dots(..., .known = taken_by("print"))
   check_flag("header", header)
+  if (!is.null(digits) && !(is_whole(digits) && digits >= 0 && digits <= 22)) {
+    abort_arg("digits", "a whole number from 0 to 22", describe(digits))
+  }
   rows <- print_limit("anvil.print_max_rows", 30)
   width <- print_limit("anvil.print_max_width", if (ndims(x) == 1L) getOption("width") else 85)
   limits <- c(rows, width, print_limit("anvil.print_max_rows_slice", rows))
-  lines <- with_labels(.Call(anvil_lines, x, limits), x, limits)
+  lines <- lines_of(x, limits, digits)
   cat(c(if (header) "AnvilTensor", lines, .Call(anvil_footer, x, "cpu")), sep = "\n")
   invisible(x)
 }
 
-# The lines of a vector or matrix with names, as R lays these out; as they are, if not all elements are shown,
-# or not in one window.
-with_labels <- function(lines, x, limits) {
+# The lines of the elements. Those with names, and those with as many digits as the user asks for, are laid
+# out by R.
+lines_of <- function(x, limits, digits) {
+  columns <- if (ndims(x) > 1L) dim(x)[2L] else 1L
+  most <- if (limits[1L] < 0) Inf else limits[1L] * columns
+  if (!is.null(digits) && (is_float(dtype(x)) || inherits(dtype(x), "ComplexType"))) {
+    return(laid_out(as_array(x), digits = digits, max = as.integer(min(most, .Machine$integer.max))))
+  }
   names <- axis_names(x)
-  rank <- length(names)
-  if (rank == 0L || rank > 2L || ndims(x) > 2L || !length(x)) return(lines)
-  # A vector as a column, so that it has a line for each element.
-  columns <- if (rank == 1L) 1L else dim(x)[2L]
-  rows <- if (rank == 1L) .Call(anvil_lines, nv_reshape(x, c(length(x), 1L)), limits) else lines
-  words <- strsplit(trimws(rows), " +")
-  if (length(rows) * columns != length(x) || any(lengths(words) != columns)) return(lines)
-  words <- matrix(unlist(words), ncol = columns, byrow = TRUE)
-  if (rank == 1L) words <- structure(words[, 1L], names = names[[1L]]) else dimnames(words) <- names
-  utils::capture.output(print(words, quote = FALSE, right = TRUE))
+  if (!length(names) || !length(x) || length(x) > most) return(.Call(anvil_lines, x, limits))
+  # A column has a line for each element, perhaps after one with the power of ten of all.
+  lines <- trimws(.Call(anvil_lines, nv_reshape(x, c(length(x), 1L)), c(-1, -1, -1)))
+  words <- utils::tail(lines, length(x))
+  if (ndims(x) > 1L) dim(words) <- dim(x)
+  c(utils::head(lines, -length(x)), laid_out(with_names(words, names), quote = FALSE, right = TRUE))
 }
+
+laid_out <- function(x, ...) utils::capture.output(print(x, ...))
 
 print_limit <- function(option, default) {
   value <- getOption(option, default)

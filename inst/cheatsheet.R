@@ -35,7 +35,7 @@ m[1, ]                            #> 1 3 5
 m[, 2:3]                          #> i32[2, 2]
 x[-1]                             #> 2 4
 nv_take(x, c(3, 1))               #> 4 1.5
-x[x > 1.8]                        # outside of jit()
+x[x > 1.8]                        # in jit(): see ?selections
 m[2, 1] <- 9L                     # a new tensor, named m
 t(m)                              #> i32[3, 2]
 nv_reshape(m, c(3, 2))            # order = "row": as NumPy

@@ -463,3 +463,21 @@ test_that("a series that was computed of a tensor is one of R's to generics", {
   expect_equal(as.double(var(y)), var(c(1, 4, 12)))
   expect_equal(as.double(sd(y)), sd(c(1, 4, 12)))
 })
+
+test_that("elements take another mode outside of a trace, too, and their dtype with it", {
+  x <- nv_tensor(matrix(c(1.7, -2.2, 0, 3), 2, dimnames = list(NULL, c("a", "b"))), "f64")
+  of <- function(x, mode) {
+    storage.mode(x) <- mode
+    y <- x
+    mode(y) <- mode
+    expect_identical(x, y)
+    y
+  }
+  expect_elements(of(x, "integer"), matrix(c(1L, -2L, 0L, 3L), 2), "i32?[2, 2]")
+  expect_elements(of(x, "logical"), matrix(c(TRUE, TRUE, FALSE, TRUE), 2), "i1[2, 2]")
+  expect_identical(dimnames(of(x, "integer")), list(NULL, c("a", "b")))
+  expect_identical(of(x, "double"), x)
+  expect_elements(of(nv_tensor(1:2), "double") / 4, c(0.25, 0.5), "f32?[2]")
+  expect_identical(of(nv_tensor(1:2), "character"), c("1", "2"), ignore_attr = "dim")
+  expect_identical(of(1:2, "double"), c(1, 2))
+})

@@ -322,13 +322,18 @@ test_that("vectors and matrices with names print as those of R", {
   expect_identical(shown(jit(function(p) p["a"])(c(a = 1L, b = 2L))), c("a ", "1 ", "[ CPUi32?{} ]"))
   m <- matrix(1:4, 2, dimnames = list(NULL, c("alpha", "b")))
   expect_identical(shown(nv_tensor(m)), c("     alpha b", "[1,]     1 3", "[2,]     2 4", "[ CPUi32{2,2} ]"))
-  # What is not shown as a whole has no names, nor has an array.
+  # What is not shown as a whole has no names.
   long <- stats::setNames(1:40, paste0("n", 1:40))
   expect_identical(shown(nv_tensor(long)), shown(nv_tensor(1:40)))
-  wide <- matrix(1:200, 2, dimnames = list(c("u", "v"), NULL))
-  expect_identical(shown(nv_tensor(wide)), shown(nv_tensor(unname(wide))))
-  slices <- array(1:8, c(2, 2, 2), list(c("u", "v"), NULL, NULL))
-  expect_identical(shown(nv_tensor(slices)), shown(nv_tensor(unname(slices))))
+  as_r <- function(x) utils::capture.output(print(x))
+  wide <- matrix(1:60, 2, dimnames = list(c("u", "v"), NULL))
+  slices <- array(1:12, c(2, 3, 2), list(c("u", "v"), NULL, dose = c("low", "high")))
+  complex <- matrix(c(1+2i, 10-3i), 1, dimnames = list("z", c("a", "b")))
+  for (x in list(wide, slices, complex)) expect_identical(utils::head(shown(nv_tensor(x)), -1L), as_r(x))
+  # Numbers of one power of ten have it before them.
+  expect_identical(
+    utils::head(shown(nv_tensor(c(a = 1.5e-7, b = 2.5e-7))), -1L), c("1e-07 *", "     a      b ", "1.5000 2.5000 ")
+  )
   none <- matrix(1, 0, 2, dimnames = list(NULL, c("a", "b")))
   expect_identical(shown(nv_tensor(none)), shown(nv_tensor(unname(none))))
 })
