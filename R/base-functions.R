@@ -24,8 +24,8 @@
 #'   traced integers in it: `order which.max which.min findInterval tabulate`;
 #' * parts and arrangement: `[ [[ [<- [[<- head tail rev c append cbind rbind rep rep_len rep.int diff t
 #'   aperm drop dim<- length<- mode<- storage.mode<- split split<- na.omit diag embed toeplitz outer %o%`,
-#'   and `sweep proportions prop.table crossprod tcrossprod kronecker scale cov2cor unsplit`, and before R 4.3 `I`; `relist`
-#'   takes the shapes of the tensors in its second argument;
+#'   and `sweep proportions prop.table crossprod tcrossprod kronecker scale cov2cor unsplit`, and before R 4.3
+#'   `I`; `relist` takes the shapes of the tensors in its second argument;
 #' * matrices: `chol solve det svd eigen qr qr.Q qr.R qr.X qr.coef qr.fitted qr.resid qr.qty qr.qy qr.solve
 #'   backsolve forwardsolve chol2inv norm`;
 #' * signals: `fft mvfft convolve approx`.
@@ -135,7 +135,8 @@
 #' sapply(x, function(v) v + 1)
 #' jit(function(x) diff(rep(x, each = 2)))(x)
 #' @aliases rowSums colSums rowMeans colMeans outer %o% diag sweep marginSums margin.table proportions
-#'   prop.table append is.vector mode<- storage.mode<- colnames embed toeplitz det solve svd eigen qr.Q qr.R qr.X qr.coef
+#'   prop.table append is.vector mode<- storage.mode<- colnames embed toeplitz det
+#'   solve svd eigen qr.Q qr.R qr.X qr.coef
 #'   qr.fitted qr.resid qr.qty qr.qy qr.solve backsolve forwardsolve chol2inv norm fft mvfft convolve pmax
 #'   pmin ifelse atan2 beta lbeta choose lchoose besselI besselK besselJ besselY psigamma bitwAnd
 #'   bitwOr bitwXor bitwNot bitwShiftL bitwShiftR complex var sd cov cor cov2cor IQR fivenum weighted.mean

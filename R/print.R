@@ -3,9 +3,9 @@
 #' One line per row of the last two axes; wide matrices are shown in windows of columns, tensors of more
 #' than two axes slice by slice. A vector of more than ten elements prints in rows, each after the number of
 #' its first element, as R's vectors do; a shorter one is a column. Vectors and arrays with names are laid out
-#' as R lays out its own, if they are shown as a whole, and so are numbers with `digits`. The last line gives device, dtype (`?` if
-#' ambiguous) and shape. Integers print all digits, booleans 0 and 1, complex numbers as in R, with the same
-#' four decimals for both parts.
+#' as R lays out its own, if they are shown as a whole, and so are numbers with `digits`. The last
+#' line gives device, dtype (`?` if ambiguous) and shape. Integers print all digits, booleans 0 and 1, complex
+#' numbers as in R, with the same four decimals for both parts.
 #'
 #' The options `anvil.print_max_rows` (30), `anvil.print_max_width` (85, and for vectors R's option `width`)
 #' and `anvil.print_max_rows_slice` (as `anvil.print_max_rows`) limit what is shown; -1 or `Inf` means no

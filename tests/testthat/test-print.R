@@ -40,13 +40,16 @@ test_that("numbers have the digits that are asked for, in R's layout", {
   x <- c(b = 123.456789, a = 1e-3)
   for (data in list(x, unname(x), array(x, c(2, 2, 2)), x + 1i)) {
     as_r <- capture.output(print(data, digits = 3))
-    expect_identical(printed(nv_tensor(data), header = FALSE, digits = 3), c(as_r, tail(printed(nv_tensor(data)), 1L)))
+    tensor <- nv_tensor(data)
+    expect_identical(printed(tensor, header = FALSE, digits = 3), c(as_r, tail(printed(tensor), 1L)))
   }
   expect_identical(printed(nv_scalar(pi), digits = 3L)[2L], "[1] 3.14")
   # Whole numbers have all of theirs.
   expect_identical(printed(nv_tensor(123456:123458), digits = 3), printed(nv_tensor(123456:123458)))
   expect_match(printed(nv_tensor(1:100 / 7), digits = 3), "omitted 70 entries", all = FALSE)
-  for (bad in list("3", -1, 1.5, 23)) expect_fields(print(nv_scalar(1), digits = bad), "anvil_error_arg", arg = "digits")
+  for (bad in list("3", -1, 1.5, 23)) {
+    expect_fields(print(nv_scalar(1), digits = bad), "anvil_error_arg", arg = "digits")
+  }
 })
 
 test_that("the footer tells dtype, ambiguity and shape", {
