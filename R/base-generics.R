@@ -71,7 +71,8 @@ base_generics <- list(
     "is.vector", "mode<-", "storage.mode<-", "colnames", "proportions", "prop.table", "marginSums",
     "margin.table", "pmax", "pmin", "ifelse", "atan2", "beta", "lbeta", "choose", "lchoose",
     "besselI", "besselJ", "besselK", "besselY", "psigamma", "bitwAnd", "bitwOr", "bitwXor", "bitwNot",
-    "bitwShiftL", "bitwShiftR", "complex", "order", "rank", "which.max", "which.min", "rle", "tabulate", "findInterval", "unsplit", "det", "svd", "eigen",
+    "bitwShiftL", "bitwShiftR", "complex", "order", "rank", "which.max", "which.min", "rle", "tabulate",
+    "findInterval", "unsplit", "det", "svd", "eigen",
     "qr.Q", "qr.R", "qr.X", "qr.coef", "qr.fitted", "qr.resid", "qr.qty", "qr.qy", "qr.solve", "solve",
     "backsolve", "forwardsolve", "chol2inv", "norm"
   ),

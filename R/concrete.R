@@ -568,9 +568,11 @@ primitive_calls <- function(code, frame, surely = FALSE) {
     for (part in arguments) visit(part)
   }
   visit(code)
-  if (length(found) || surely) return(found)
-  # Of what might be traced, conditions first, and the innermost of the others.
   conditions <- Filter(is_condition, possible)
+  # An assignment makes a tensor of what it is to, wherever a masked function does it.
+  assigns <- vapply(found, function(x) identical(x[[1L]], quote(`<-`)), NA)
+  if (surely || !all(assigns) || length(found) && !length(conditions)) return(found)
+  # Of what might be traced, conditions first, and the innermost of the others.
   if (length(conditions)) conditions else tail(possible, 1L)
 }
 
@@ -591,8 +593,7 @@ dispatching <- c(
 primitive_readers <- c(
   dispatching, "if", "while", "for", "switch", "&&", "||", "unlist", "seq_len", "as.numeric",
   "as.double", "as.integer", "as.logical", "as.character", "as.complex", "as.raw",
-  "signif", "xtfrm", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match",
-  "vector",
+  "signif", "xtfrm", ":", ".subset", ".subset2", "which.max", "which.min", "nchar", "match", "vector",
   "atan2", "beta", "lbeta", "choose", "lchoose", "besselI", "besselJ", "besselK", "besselY", "polyroot",
   "identical", "crossprod", "tcrossprod", "psigamma", "factorial", "bitwAnd", "bitwOr", "bitwXor", "bitwNot",
   "unclass"

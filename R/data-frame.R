@@ -253,8 +253,7 @@ as_matrix_of_values <- function(x, codes = FALSE) {
   x[is_factor] <- lapply(x[is_factor], function(codes) nv_reshape(codes, c(length(codes), 1L)))
   # The columns of R's data frames are numbers of R, and so is their matrix: with all digits.
   out <- tensor_of_values(x, ambiguous = TRUE)
-  rows <- attr(x, "row.names")
-  if (is.character(rows)) dimnames(out) <- list(rows, colnames(out))
+  if (.row_names_info(x) > 0L) dimnames(out) <- list(as.character(attr(x, "row.names")), colnames(out))
   out
 }
 

@@ -96,11 +96,22 @@ assigned_cells <- function(x, i, names, value) {
   }
   if (max(at, 0) > count) {
     if (!setequal(names, names(x))) abort_arg("i", "rows that the data frame has", describe(i))
-    columns <- Map(function(old, new) assigned(old, new, FALSE, at), unclass(x)[names],
-                   values_of_columns(value, length(names)))
-    return(frame_of(columns[names(x)], max(at)))
+    grow <- function(old, new) with_rows(old, new, at, count)
+    columns <- Map(grow, unclass(x)[names], values_of_columns(value, length(names)))
+    out <- frame_of(columns[names(x)], max(at))
+    # As R numbers them, which are then names of rows.
+    rows <- attr(x, "row.names")
+    attr(out, "row.names") <- if (is.character(rows)) c(rows, seq(count + 1L, max(at))) else seq_len(max(at))
+    return(out)
   }
   assigned_rows(x, unname(at), names, value)
+}
+
+# A column with more rows. One that is traced has no places beyond its last: what follows is joined to it.
+with_rows <- function(old, new, at, count) {
+  follows <- identical(as.double(at), count + as.double(seq_along(at)))
+  if (!follows || !is_traced(old) || is_traced_factor(old)) return(assigned(old, new, FALSE, at))
+  c(as_flat(old), rep_len(as_flat(value_of(as_operand(new))), length(at)))
 }
 
 with_levels <- function(x, old) if (is.null(levels(old))) x else factor_of(x, levels(old))

@@ -151,3 +151,19 @@ test_that("an error about a result names the place in it", {
     "the result[[2]]"
   )
 })
+
+test_that("a condition is what reads, beside an assignment of the same value", {
+  f <- user(function(x) {
+    path <- numeric(2)
+    at <- 0
+    for (i in 1:2) {
+      at <- at + x[i]
+      if (at > 2) at <- 2
+      path[i] <- at
+    }
+    path
+  })
+  e <- expect_error(jit(f)(nv_tensor(1:2)), class = "anvil_error_concrete")
+  expect_match(conditionMessage(e), "`if` cannot read them", fixed = TRUE)
+  expect_match(deparse1(conditionCall(e)), "if (at > 2) at <- 2", fixed = TRUE)
+})

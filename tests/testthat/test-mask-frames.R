@@ -219,3 +219,13 @@ test_that("rows are left out by positions that are computed", {
   expect_as_r(function(d) { z <- d[-which.max(d$y), ]; c(nrow(z), z$x) })
   expect_as_r(function(d) d[-which.min(d$y), "x"])
 })
+
+test_that("rows are added to traced columns", {
+  expect_as_r(function(d) {
+    z <- data.frame(y = d$y[1], x = d$x[2])
+    for (i in 2:4) z[i, ] <- c(d$y[i], d$x[i])
+    z[nrow(z) + 1, ] <- list(d$y[7], 2)
+    z[6:7, ] <- d[1:2, c("y", "x")]
+    as.matrix(z)
+  })
+})
