@@ -55,3 +55,4 @@
 setOldClass(c("AnvilTensor", "AnvilValue"))
 setOldClass(c("AnvilTracer", "AnvilValue"))
 setOldClass(c("AnvilSelection", "AnvilValue"))
+setOldClass(c("JitFunction", "function"))

@@ -264,3 +264,16 @@ random_functions <- c(
 instead_of[random_functions] <- paste0(
   "Use `nv_", random_functions, "()`, which draws from a state, see `nv_rng_state()`."
 )
+
+# What to write instead of an `if`: it may end a loop, or only complain of a value.
+advice_on_if <- function(call) {
+  if (!is.call(call)) return(instead_of[["if"]])
+  if ("break" %in% all.names(call)) return(instead_of[["repeat"]])
+  then <- if (length(call) == 3L) call[[3L]]
+  while (is.call(then) && identical(then[[1L]], quote(`{`)) && length(then) > 1L) then <- then[[length(then)]]
+  if (!is.call(then) || !name_of_call(then) %in% c("stop", "warning", "stopifnot")) return(instead_of[["if"]])
+  paste(
+    "A program cannot stop or warn because of a value: check arguments before it runs, or what it gives",
+    "after it."
+  )
+}

@@ -49,9 +49,7 @@ abort_reading <- function(reader, x) {
   advice <- if (length(reader$name)) unique(instead_of[reader$name]) else NA
   # Of several functions that may be the one, the advice for each.
   advice <- if (anyNA(advice)) NA else paste(advice, collapse = " ")
-  if (identical(reader$name, "if") && is.call(reader$call) && "break" %in% all.names(reader$call)) {
-    advice <- instead_of[["repeat"]]
-  }
+  if (identical(reader$name, "if")) advice <- advice_on_if(reader$call)
   if (identical(reader$name, "[")) advice <- advice_on_subset(reader) %||% advice
   if (is_traced_factor(x) && any(c("as.vector", "as.logical", "as.character") %in% reader$name)) {
     advice <- labels_of_factor

@@ -179,7 +179,8 @@ jit_closure <- function(f, fm, handle) {
   if (is.null(enclosure)) enclosure <- globalenv()
   out <- eval(call("function", as.pairlist(fm), body), enclosure)
   attr(out, "srcref") <- NULL
-  class(out) <- "JitFunction"
+  # A function to S4 classes, fields and generics, too, such as plot().
+  class(out) <- c("JitFunction", "function")
   out
 }
 

@@ -167,3 +167,11 @@ test_that("a condition is what reads, beside an assignment of the same value", {
   expect_match(conditionMessage(e), "`if` cannot read them", fixed = TRUE)
   expect_match(deparse1(conditionCall(e)), "if (at > 2) at <- 2", fixed = TRUE)
 })
+
+test_that("a check of values is for outside", {
+  says <- function(f) conditionMessage(expect_error(jit(user(f))(1), class = "anvil_error_concrete"))
+  expect_match(says(function(x) { if (x < 0) stop("negative"); sqrt(x) }), "check arguments", fixed = TRUE)
+  expect_match(says(function(x) { if (any(x < 0)) { warning("no") }; x }), "check arguments", fixed = TRUE)
+  expect_match(says(function(x) { if (x < 0) stop("negative") else sqrt(x) }), "nv_if()", fixed = TRUE)
+  expect_match(says(function(x) { if (x < 0) x <- 0; x }), "nv_if()", fixed = TRUE)
+})

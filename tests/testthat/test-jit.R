@@ -525,3 +525,15 @@ test_that("the program that was not used for longest gives way, whatever was use
   gc()
   for (k in recent) expect_identical(as.double(f(x, k)), 1 + k)
 })
+
+test_that("a jitted function is a function to S4 slots, fields, generics and plots", {
+  f <- jit(function(x) x * 2)
+  setClass("AnvilTestModel", slots = c(f = "function"), where = environment())
+  expect_nv(methods::new("AnvilTestModel", f = f)@f(1), 2, "f32?", integer())
+  fields <- methods::setRefClass("AnvilTestFields", fields = list(f = "function"), where = environment())
+  expect_nv(fields$new(f = f)$f(1), 2, "f32?", integer())
+  expect_true(methods::is(f, "function"))
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_equal(as.vector(graphics::plot(f, 0, 1, n = 3)$y), c(0, 1, 2))
+})
