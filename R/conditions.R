@@ -21,6 +21,10 @@ anvil_condition <- function(class, message, fields, call) {
 
 # An argument that R itself checks.
 abort_arg <- function(arg, expected, got, hint = NULL) {
+  # Sizes and positions make the program, which is there before its values are.
+  if (is.null(hint) && identical(got, "a traced value") && grepl("number", expected, fixed = TRUE)) {
+    hint <- "It must be known while tracing: name the argument that it comes from in `static = `."
+  }
   message <- paste0(
     "`", arg, "` must be ", expected, ", not ", got, ".", if (!is.null(hint)) paste0("\ni ", hint)
   )

@@ -297,8 +297,10 @@ mask_base <- list(
   which = function(x, arr.ind = FALSE, useNames = TRUE) {
     if (!is_traced(x) || !inherits(dtype(x), "BooleanType")) return(which(x, arr.ind, useNames))
     if (isFALSE(arr.ind) || ndims(x) < 2L) return(selected_positions(x))
-    positions <- nv_iota(1L, "i32", length(x))
-    selection(position_in_array(positions, dim(x)), as_flat(x), 1L)
+    at <- position_in_array(nv_iota(1L, "i32", length(x)), dim(x))
+    axes <- if (ndims(x) == 2L) c("row", "col") else paste0("dim", seq_len(ndims(x)))
+    if (!isFALSE(useNames)) at <- with_names(at, list(NULL, axes))
+    selection(at, as_flat(x), 1L)
   },
 
   arrayInd = function(ind, .dim, .dimnames = NULL, useNames = FALSE) {

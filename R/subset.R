@@ -324,10 +324,7 @@ ends <- function(x, n, last) {
     } else {
       paste0("1 to ", length(sizes), " whole numbers, one for each axis")
     }
-    hint <- if (is_traced(n)) {
-      "The shape of a result must be known while tracing: name the argument in `static = `."
-    }
-    abort_arg("n", expected, describe(n), hint)
+    abort_arg("n", expected, describe(n))
   }
   n <- c(n, rep(NA, length(sizes) - length(n)))
   kept <- ifelse(is.na(n), sizes, ifelse(n < 0, pmax(sizes + n, 0), pmin(n, sizes)))

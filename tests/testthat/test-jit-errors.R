@@ -175,3 +175,15 @@ test_that("a check of values is for outside", {
   expect_match(says(function(x) { if (x < 0) stop("negative") else sqrt(x) }), "nv_if()", fixed = TRUE)
   expect_match(says(function(x) { if (x < 0) x <- 0; x }), "nv_if()", fixed = TRUE)
 })
+
+test_that("a size that is an argument is told to be static", {
+  sizes <- list(
+    function(x, n) matrix(x, n), function(x, n) matrix(0, n, n), function(x, n) array(x, n),
+    function(x, n) rep(x, n), function(x, n) rep_len(x, n), function(x, n) head(x, n), function(x, n) 1:n,
+    function(x, n) seq(1, n), function(x, n) replicate(n, x), function(x, n) vector("numeric", n)
+  )
+  for (f in sizes) {
+    e <- expect_error(jit(user(f))(1:4, 2L), class = "anvil_error")
+    expect_match(conditionMessage(e), "known (while|when the function is) trac.*`static = `")
+  }
+})

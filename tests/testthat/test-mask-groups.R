@@ -344,6 +344,8 @@ test_that("positions in arrays are rows and columns", {
   expect_as_r(function(A) arrayInd(which.max(A), dim(A)), A)
   expect_as_r(function(A) arrayInd(order(A), dim(A)), A)
   expect_as_r(function(A) which(A == max(A), arr.ind = TRUE)[1, ], A)
+  expect_as_r(function(A) which(A == max(A), arr.ind = TRUE)[1, "col"], A)
+  expect_identical(names(jit(user(function(A) which(A == max(A), arr.ind = TRUE)[1, ]))(A)), c("row", "col"))
   expect_as_r(function(A) colSums(which(A > 2, arr.ind = TRUE)), A)
   expect_as_r(function(A) nrow(which(A > 2, arr.ind = TRUE)), A)
 })
