@@ -76,10 +76,21 @@ is_of_mode <- function(x, mode) {
 #' @export
 `storage.mode<-.AnvilValue` <- function(x, value) of_mode(x, value, "`storage.mode<-`")
 
-# Elements that no tensor has, such as strings, are an R value.
+# Elements that no tensor has, such as strings, are an R value. Outside of a trace it is known where R would
+# have NA, which integers and booleans cannot hold.
 of_mode <- function(x, value, what) {
-  if (is_traced(x) || is_numeric_mode(value)) return(with_mode(x, value, what))
-  base::`mode<-`(as_array(x), value)
+  if (is_traced(x)) return(with_mode(x, value, what))
+  if (!is_numeric_mode(value)) return(base::`mode<-`(as_array(x), value))
+  if (is_float(dtype(x)) && value[1L] %in% c("integer", "logical")) {
+    lost <- sum(is.na(suppressWarnings(as.vector(as.vector(x), value[1L]))))
+    if (lost) {
+      abort("anvil_error_value", paste0(
+        "`x` holds ", lost, if (lost == 1L) " value" else " values", ", NaN or too large, which R makes NA: ",
+        "no tensor of mode \"", value[1L], "\" holds it.\ni Replace such values first, as in `x[is.na(x)] <- 0`."
+      ))
+    }
+  }
+  with_mode(x, value, what)
 }
 
 #' @export colnames

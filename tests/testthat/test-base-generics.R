@@ -480,4 +480,8 @@ test_that("elements take another mode outside of a trace, too, and their dtype w
   expect_elements(of(nv_tensor(1:2), "double") / 4, c(0.25, 0.5), "f32?[2]")
   expect_identical(of(nv_tensor(1:2), "character"), c("1", "2"), ignore_attr = "dim")
   expect_identical(of(1:2, "double"), c(1, 2))
+  for (bad in list(c(1, NaN), c(3e9, 1))) {
+    expect_error(of(nv_tensor(bad, "f64"), "integer"), class = "anvil_error_value", "holds 1 value")
+  }
+  expect_error(of(nv_tensor(c(1, NaN), "f64"), "logical"), class = "anvil_error_value")
 })
