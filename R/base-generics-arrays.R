@@ -86,7 +86,8 @@ of_mode <- function(x, value, what) {
     if (lost) {
       abort("anvil_error_value", paste0(
         "`x` holds ", lost, if (lost == 1L) " value" else " values", ", NaN or too large, which R makes NA: ",
-        "no tensor of mode \"", value[1L], "\" holds it.\ni Replace such values first, as in `x[is.na(x)] <- 0`."
+        "no tensor of mode \"", value[1L], "\" holds it.\n",
+        "i Replace such values first, as in `x[is.na(x)] <- 0`."
       ))
     }
   }
