@@ -79,6 +79,7 @@ is_of_mode <- function(x, mode) {
 # Elements that no tensor has, such as strings, are an R value. Outside of a trace it is known where R would
 # have NA, which integers and booleans cannot hold.
 of_mode <- function(x, value, what) {
+  if (missing(value)) abort_missing("value")
   if (is_traced(x)) return(with_mode(x, value, what))
   if (!is_numeric_mode(value)) return(base::`mode<-`(as_array(x), value))
   if (is_float(dtype(x)) && value[1L] %in% c("integer", "logical")) {

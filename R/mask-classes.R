@@ -161,11 +161,11 @@ with_users_methods <- function(functions) {
 
 mask_classes <- list(
   `storage.mode<-` = function(x, value) {
-    if (is_traced(x)) with_mode(x, value, "`storage.mode<-`") else `storage.mode<-`(x, value)
+    if (is_traced(x)) of_mode(x, value, "`storage.mode<-`") else `storage.mode<-`(x, value)
   },
 
   `mode<-` = function(x, value) {
-    if (is_traced(x)) with_mode(x, value, "`mode<-`") else `mode<-`(x, value)
+    if (is_traced(x)) of_mode(x, value, "`mode<-`") else `mode<-`(x, value)
   },
 
   class = function(x) {

@@ -484,4 +484,7 @@ test_that("elements take another mode outside of a trace, too, and their dtype w
     expect_error(of(nv_tensor(bad, "f64"), "integer"), class = "anvil_error_value", "holds 1 value")
   }
   expect_error(of(nv_tensor(c(1, NaN), "f64"), "logical"), class = "anvil_error_value")
+  for (f in list(function(x) `mode<-`(x), function(x) `storage.mode<-`(x))) {
+    for (run in list(f, jit(f))) expect_fields(run(x), "anvil_error_arg", arg = "value")
+  }
 })
