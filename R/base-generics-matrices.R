@@ -33,6 +33,7 @@ svd.AnvilValue <- function(x, nu = NULL, nv = NULL, ...) {
     if (is_whole(count) && count >= 0 && count <= k) next
     abort_arg(arg, paste("a whole number from 0 to", k), describe(count))
   }
+  if (!nu && !nv) return(list(d = singular_values(x)))
   out <- nv_svd(x)
   if (nu < k) out$u <- if (nu) out$u[, seq_len(nu), drop = FALSE]
   if (nv < k) out$v <- if (nv) out$v[, seq_len(nv), drop = FALSE]

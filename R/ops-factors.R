@@ -226,6 +226,8 @@ nv_eigh <- function(operand) {
   setNames(out, c("values", "vectors"))
 }
 
+# Of a traced value with vectors, which the program leaves out if nothing reads them: derivatives are rules of
+# the op with all results.
 #' @rdname nv_eigh
 #' @export
 nv_eigvalsh <- function(operand) {
@@ -233,7 +235,12 @@ nv_eigvalsh <- function(operand) {
   .External(anvil_op, "eigh", operand, vectors = FALSE)
 }
 
-# Whether a value is recorded: derivatives are rules of the op with all results.
+# As nv_eigvalsh(): the same values outside of a program as in it.
+singular_values <- function(operand) {
+  if (is_traced(operand)) return(nv_svd(operand)$d)
+  .External(anvil_op, "svd", operand, vectors = FALSE, full = FALSE)
+}
+
 #' Singular value decomposition
 #'
 #' Matrices as `u %*% diag(d) %*% t(v)` (of complex ones with the conjugate transpose of `v`), by divide and

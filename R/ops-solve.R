@@ -222,7 +222,7 @@ check_right_side <- function(a, b) {
 nv_rank <- function(operand, rtol = NULL) {
   check_rtol(rtol)
   a <- .External(anvil_op, "floats", operand)
-  d <- nv_stop_gradient(nv_svd(a)$d)
+  d <- nv_stop_gradient(singular_values(a))
   nv_reduce_sum(nv_convert(counting(d, a, rtol), "i32"), axes = ndims(d))
 }
 
@@ -230,7 +230,7 @@ nv_rank <- function(operand, rtol = NULL) {
 #' @export
 nv_cond <- function(operand) {
   a <- .External(anvil_op, "floats", operand)
-  d <- nv_svd(a)$d
+  d <- singular_values(a)
   rank <- ndims(d)
   nv_reduce_max(d, axes = rank) / nv_reduce_min(d, axes = rank)
 }
@@ -316,7 +316,7 @@ matrix_norm <- function(x, type, axes, drop) {
           "axes", "the last two axes for this norm", describe(axes), "Move them with `nv_transpose()`."
         )
       }
-      d <- nv_svd(x)$d
+      d <- singular_values(x)
       fold <- if (type == "2") nv_reduce_max else nv_reduce_sum
       d <- fold(d, axes = ndims(d), drop = FALSE)
       nv_reshape(d, c(shape(d), 1L))
