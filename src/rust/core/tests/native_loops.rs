@@ -28,6 +28,16 @@ fn numbers() {
 }
 
 #[test]
+fn numbers_that_change_their_ambiguity_alone() {
+    let body = "%1: i1[] = gt(%x1, 3:i32)
+         %2: i1?[] = convert [dtype = i1, ambiguous = TRUE] (%1)
+         %3: i32?[] = convert [dtype = i32, ambiguous = TRUE] (%x1)
+         %4: f64[] = mul(%x0, -0.5:f64)
+         %5: f64[] = select(%2, %4, %x0)";
+    assert!(scans(&["f64[]"], &["i32[]"], &[], body, "%5, %2, %3", &["i1?[]", "i32?[]"]));
+}
+
+#[test]
 fn numbers_that_die_away() {
     for dtype in ["f64", "f32"] {
         let ty = format!("{dtype}[]");

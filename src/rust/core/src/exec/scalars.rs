@@ -383,14 +383,13 @@ impl<'a> Lowering<'a> {
             return self.cumulations(op, node.operands[0], result);
         }
         let from: Vec<DType> = node.operands.iter().map(|&v| self.body.aval(v).dtype).collect();
-        if !node.op.is_elementwise(&from) {
-            return None;
-        }
-        let (op, inverts) = match (node.op.instruction()?, from[0]) {
+        let op = node.op.instruction().filter(|_| node.op.is_elementwise(&from))?;
+        let (op, inverts) = match (op, from[0]) {
             (op @ (native::Op::Eq | native::Op::Ne), DType::I1) => (native::Op::Xor, op == native::Op::Eq),
             (op, _) => (op, false),
         };
-        from.last().filter(|&&dtype| native::loop_has(op, dtype))?;
+        // A conversion that changes the ambiguity alone is no instruction.
+        from.last().filter(|&&dtype| op == native::Op::Convert(dtype) || native::loop_has(op, dtype))?;
         let operands = node.operands.iter().map(|&v| self.elements(v)).collect::<Option<Vec<_>>>()?;
         let is_called = op.is_function();
         let steps = match native::steps(op, result.dtype) {

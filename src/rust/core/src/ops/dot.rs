@@ -4,7 +4,7 @@ use super::attrs::{logical, vector, Attrs};
 use super::contract::{Form, Linear, OpDef, Promotion, Ready, Strip};
 use super::derive::Var;
 use super::lower::{axes, Formula, HloOp, Lowering, Syntax};
-use super::rules::{Batch, Vjp};
+use super::rules::{Batch, Batched, Vjp};
 use super::{written, Binary, BroadcastInDim, Op, Row};
 use crate::dtype::{DType, ANY};
 use crate::error::{Error, Result};
@@ -157,11 +157,24 @@ impl OpDef for DotGeneral {
                     .apply(self.clone(), &[at.x(1)])
                     .moved_last(Axis(left + right + batching - last));
             }
-            if at.batched == [true, false] && left == 0 {
+            if at.batched == [true, false] && (left == 0 || self.reads_more_than_it_makes(at)) {
+                // The product of the exchanged operands, whose batch axis is the last of those that are left.
                 let swapped = |[l, r]: &[Vec<Axis>; 2]| [r.clone(), l.clone()];
-                let (contracting, batching) = (swapped(&self.contracting), swapped(&self.batching));
-                let op = DotGeneral { contracting, batching, batch_last: self.batch_last };
-                return at.x(1).apply(op, &[at.x(0)]).moved_last(Axis(right + self.batching[0].len() - last));
+                let op = DotGeneral {
+                    contracting: swapped(&self.contracting),
+                    batching: swapped(&self.batching),
+                    batch_last: self.batch_last,
+                };
+                let first = batching - last;
+                let made = at.x(1).apply(op, &[at.x(0)]).moved_last(Axis(first + right + left));
+                if left == 0 {
+                    return made;
+                }
+                let order = (0..first)
+                    .chain(first + right..first + right + left)
+                    .chain(first..first + right)
+                    .chain(first + right + left..=left + right + batching);
+                return made.transposed(order.map(Axis).collect());
             }
             // What all examples share is read again for each, and not copied.
             let mut op = DotGeneral { batch_last: true, ..self.clone() };
@@ -275,6 +288,16 @@ impl DotGeneral {
         let sizes = [size(&left, 0), size(&self.contracting[0], 0), size(&right, 1)];
         let moves = self.batch_last && first.eq(order.iter().copied()) && dot::is_same_in_batches(sizes);
         moves.then(|| DotGeneral { batch_last: false, ..self.clone() })
+    }
+
+    /// Whether the sums are so long that the first operand is several times as large as the result: one product with
+    /// all examples of it beside one another is worth the exchange of the result's axes.
+    fn reads_more_than_it_makes(&self, at: &Batched) -> bool {
+        const TIMES: usize = 4;
+        let size = |axes: &[Axis], shape: &Shape| axes.iter().map(|a| shape[a.0]).product::<usize>();
+        let other = at.x(1).aval().shape;
+        let own = size(&self.rest(1, &other), &other);
+        size(&self.contracting[1], &other) >= TIMES * own
     }
 
     /// The axes of an operand that are neither contracted nor of a batch.

@@ -6,7 +6,7 @@ use super::scalar::Scalar;
 use crate::dtype::{DType, Element, HasDType};
 use crate::kernels::cast;
 use crate::kernels::memory::zeroed;
-use crate::kernels::threads::pool;
+use crate::kernels::threads::{pool, threads};
 use crate::shape::Shape;
 use crate::tensor::{View, ViewMut};
 use half::{bf16, f16};
@@ -285,7 +285,8 @@ fn each_of<T: Scalar>(
     let out: Vec<(AtomicPtr<u8>, usize, DType)> =
         results.iter_mut().map(|x| (AtomicPtr::new(x.data.as_mut_ptr()), x.data.len(), x.dtype)).collect();
     let shared = count > 1 && picoseconds.saturating_mul(count) >= pool::WORTH_SHARING;
-    let together = if shared { TOGETHER } else { TOGETHER.min(count) };
+    // Of few examples each thread has some.
+    let together = TOGETHER.min(if shared { count.div_ceil(threads()) } else { count });
     // Each piece is long enough to be worth a turn.
     let pieces = (pool::WORTH_SHARING / 8 / picoseconds.max(1) / together).clamp(1, count) * together;
     pool::for_each_piece(count.div_ceil(pieces), shared, |piece| {
