@@ -20,7 +20,8 @@
 #'   determinant over its size, and `logdet`; of a singular matrix 0 and -Inf. `determinant()`: a list of
 #'   `modulus` and `sign`.
 #' @section Gradients: They solve equations with the same factors. That of the determinant of a singular
-#'   matrix is NaN.
+#'   matrix is NaN, but of real ones (`f32`, `f64`) of two or three rows, whose determinant is computed from
+#'   products of their elements.
 #' @section Errors: `anvil_error_shape` if a matrix is not square or the shapes do not fit;
 #'   `anvil_error_dtype`.
 #' @seealso [nv_lu()], [nv_lstsq()], [nv_chol()]

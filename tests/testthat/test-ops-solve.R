@@ -53,6 +53,17 @@ test_that("determinants are those of base R", {
   expect_equal(values(ours$sign), theirs$sign)
   z <- matrix(complex(real = c(1, 2, 3, 5), imaginary = c(0, 1, 0, -1)), 2)
   expect_equal(values(nv_det(nv_tensor(z, "c128"))), z[1] * z[4] - z[2] * z[3], tolerance = 1e-14)
+  for (n in 2:4) {
+    batch <- array(rnorm(5 * n * n), c(5, n, n))
+    for (dtype in c("f32", "f64", "bf16")) {
+      want <- apply(values(nv_convert(nv_tensor(batch, dtype), "f64")), 1, det)
+      tolerance <- c(f32 = 1e-5, f64 = 1e-14, bf16 = 0.02)[[dtype]]
+      expect_equal(values(nv_det(nv_tensor(batch, dtype))), want, tolerance = tolerance)
+    }
+  }
+  # The adjugate, also where there is no inverse.
+  expect_equal(slope(nv_det, matrix(c(1, 2, 2, 4), 2)), matrix(c(4, -2, -2, 1), 2))
+  expect_equal(slope(nv_det, matrix(1, 3, 3)), matrix(0, 3, 3))
   f <- nv_slogdet(nv_tensor(z, "c128"))
   expect_equal(values(f$sign) * exp(values(f$logdet)), z[1] * z[4] - z[2] * z[3], tolerance = 1e-14)
   singular <- nv_slogdet(f64(matrix(1, 2, 2)))

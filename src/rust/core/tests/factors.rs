@@ -83,6 +83,14 @@ fn matrices(n: usize) -> Vec<(&'static str, Wide)> {
     vec![
         ("random", noise.clone()),
         ("Hilbert", of(&|i, j| 1.0 / (i + j + 1) as f64)),
+        (
+            "subnormal",
+            with_noise(&|_, j| match j {
+                0 => 1e-43,
+                1 => 1e-322,
+                _ => 1.0,
+            }),
+        ),
         ("graded", with_noise(&|i, j| 10f64.powf(-12.0 * (i + j) as f64 / size))),
         (
             "Wilkinson",

@@ -29,7 +29,9 @@ const ONE: &str = "broadcast_in_dim [shape = 7, broadcast_axes = c()] (1:f64)";
 
 #[test]
 fn whole_numbers_are_computed_as_integers() {
-    let bodies: [&[&str]; 4] = [
+    let bodies: [&[&str]; 6] = [
+        &["broadcast_in_dim [shape = 7, broadcast_axes = c()] (3:f64)", "mod(%1, %3)", "sub(%4, %2)"],
+        &["broadcast_in_dim [shape = 7, broadcast_axes = c()] (-4:f64)", "sub(%1, %2)", "mod(%4, %3)"],
         &[ONE, "add(%1, %3)"],
         &["sub(%1, %2)", ONE, "max(%3, %4)", "negate(%5)"],
         &["min(%1, %2)", "abs(%3)", "add(%3, %4)", "sub(%5, %1)"],

@@ -7,8 +7,8 @@ use crate::graph::Value;
 use crate::kernels::reductions::fold::Fold;
 use crate::ops::attrs::Attrs;
 use crate::ops::*;
-use crate::shape::Axis;
-use crate::tensor::Literal;
+use crate::shape::{Axis, Shape};
+use crate::tensor::{Aval, Literal};
 
 /// All of them, by name.
 pub(super) const ALL: &[(&str, Composition)] = &[
@@ -112,12 +112,17 @@ impl Applier<'_> {
         Ok(vec![self.builder.literal(Literal::new(epsilon).convert(to), ambiguous)])
     }
 
-    /// The diagonal of the upper factor of square matrices, 1 or -1 for each of its elements, whose product is
-    /// the sign of the order of rows, and the axis of both.
-    fn pivots(&mut self, function: &str, operands: &[Value]) -> Result<(Value, Value, Axis)> {
+    /// The only operand, which has square matrices of floats or complex numbers.
+    fn square(&mut self, function: &str, operands: &[Value]) -> Result<Value> {
         arity(function, operands.len(), 1)?;
         let a = self.promote(operands, INEXACT)?[0];
         self.check_square(function, "operand", a)?;
+        Ok(a)
+    }
+
+    /// The diagonal of the upper factor of square matrices, 1 or -1 for each of its elements, whose product is
+    /// the sign of the order of rows, and the axis of both.
+    fn pivots(&mut self, a: Value) -> Result<(Value, Value, Axis)> {
         let factors = self.op("lu", &[a], &Attrs::new())?;
         let shape = self.shape(factors[1]);
         let axis = Axis(shape.rank() - 1);
@@ -132,9 +137,39 @@ impl Applier<'_> {
         Ok(made)
     }
 
+    /// The determinants of real matrices of two or three rows, by products of their elements: a few operations, which
+    /// are part of the group around them, and whose derivative is that of singular matrices too. `None` for others;
+    /// those of 16 bits are computed in single precision by their factors.
+    fn small_det(&mut self, a: Value) -> Result<Option<Value>> {
+        let Aval { dtype, shape, .. } = self.aval(a);
+        let lead = shape.rank() - 2;
+        let (n, batch) = (shape[lead], Shape::try_new(shape[..lead].to_vec())?);
+        if !matches!(n, 2 | 3) || !matches!(dtype, DType::F32 | DType::F64) {
+            return Ok(None);
+        }
+        let math = Math::new(self.builder);
+        let x = math.var(a);
+        let at = |i: usize, j: usize| {
+            x.section(Axis(lead), i, i + 1).section(Axis(lead + 1), j, j + 1).reshaped(&batch)
+        };
+        // Of rows from `i` on, in columns `j` and `k`.
+        let minor = |i: usize, j: usize, k: usize| at(i, j) * at(i + 1, k) - at(i, k) * at(i + 1, j);
+        let out = match n {
+            2 => minor(0, 0, 1),
+            _ => at(0, 0) * minor(1, 1, 2) - at(0, 1) * minor(1, 0, 2) + at(0, 2) * minor(1, 0, 1),
+        };
+        let out = out.value();
+        math.finish()?;
+        Ok(Some(out))
+    }
+
     /// The determinant: the product of the diagonal of the upper factor, with the sign of the order of rows.
     fn det(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
-        let (diagonal, turns, axis) = self.pivots("nv_det", operands)?;
+        let a = self.square("nv_det", operands)?;
+        if let Some(out) = self.small_det(a)? {
+            return Ok(vec![out]);
+        }
+        let (diagonal, turns, axis) = self.pivots(a)?;
         let math = Math::new(self.builder);
         let [diagonal, turns] = [diagonal, turns].map(|x| math.var(x));
         let out =
@@ -146,7 +181,8 @@ impl Applier<'_> {
 
     /// The sign (of complex matrices the direction) of the determinant, and the logarithm of its size.
     fn slogdet(&mut self, operands: &[Value]) -> Result<Vec<Value>> {
-        let (diagonal, turns, axis) = self.pivots("nv_slogdet", operands)?;
+        let a = self.square("nv_slogdet", operands)?;
+        let (diagonal, turns, axis) = self.pivots(a)?;
         let math = Math::new(self.builder);
         let [diagonal, turns] = [diagonal, turns].map(|x| math.var(x));
         let is_complex = diagonal.aval().dtype.is_complex();

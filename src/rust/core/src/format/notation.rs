@@ -4,8 +4,9 @@
 
 use crate::stop;
 
-/// Whole floats of more digits than this print in scientific notation.
-const PLAIN_DIGITS: u32 = 6;
+/// Whole floats print as integers where none is of this size, as R does where its scientific notation would not be
+/// shorter.
+const PLAIN: f64 = 1e12;
 
 /// Value of an element. All elements of one tensor are of one variant.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -21,7 +22,7 @@ pub enum Number {
 /// The notation of the floats of one slice, or of both parts of its complex numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Notation {
-    /// As integers: all finite values are whole.
+    /// As integers: all finite values are whole, and none is very large.
     Whole,
     /// `123.4567`.
     Fixed,
@@ -59,7 +60,7 @@ pub(super) fn notation(rows: usize, columns: usize, value: impl Fn(usize, usize)
             }
         }
     }
-    if whole {
+    if whole && high < PLAIN {
         Notation::Whole
     } else if low > 1e-4 && high < 1e6 {
         Notation::Fixed
@@ -137,11 +138,11 @@ fn float(x: f64, notation: Notation) -> String {
     }
     let x = x + 0.0; // drops the sign of a zero
     match notation {
-        Notation::Whole if x.abs() < 10f64.powi(PLAIN_DIGITS as i32) => format!("{x:.0}"),
+        Notation::Whole => format!("{x:.0}"),
         Notation::Fixed => format!("{x:.4}"),
         // The digits of the scientific token: dividing by a power of ten would round twice, or overflow.
         Notation::Scaled(_) => format!("{x:.4e}").split('e').next().unwrap_or_default().into(),
-        Notation::Whole | Notation::Scientific => c_exponent(format!("{x:.4e}")),
+        Notation::Scientific => c_exponent(format!("{x:.4e}")),
     }
 }
 
@@ -183,13 +184,14 @@ mod tests {
     #[test]
     fn whole_floats_print_as_integers() {
         assert_eq!(floats([], &[1e5]), [" 100000"]);
-        assert_eq!(floats([], &[-1e6]), [" -1.0000e+06"]);
+        assert_eq!(floats([], &[-1e6]), [" -1000000"]);
+        assert_eq!(floats([2], &[1e12, 1.0]), [" 1.0000e+12", " 1.0000e+00"]);
         assert_eq!(floats([2], &[-0.0, 3.0]), [" 0", " 3"]);
         assert_eq!(floats([], &[-0.0]), [" 0"]);
-        // 2^63 and beyond have no 64-bit integer.
+        // Very large ones give all of a slice their notation.
         assert_eq!(
             floats([3], &[9223372036854775808.0, -1e300, 7.0]),
-            ["   9.2234e+18", " -1.0000e+300", "            7"]
+            ["   9.2234e+18", " -1.0000e+300", "   7.0000e+00"]
         );
     }
 
@@ -229,8 +231,8 @@ mod tests {
         assert_eq!(complexes([2], &[(1.0, 2.0), (0.0, -0.5)]), [" 1.0000+2.0000i", " 0.0000-0.5000i"]);
         assert_eq!(complexes([2], &[(-0.0, -0.0), (3.0, -0.0)]), [" 0+0i", " 3+0i"]);
         assert_eq!(complexes([], &[(-0.0, 0.5)]), [" 0.0000+0.5000i"]);
-        // Large whole parts are scientific each for itself, as whole floats are.
-        assert_eq!(complexes([], &[(1e6, -999999.0)]), [" 1.0000e+06-999999i"]);
+        assert_eq!(complexes([], &[(1e6, -999999.0)]), [" 1000000-999999i"]);
+        assert_eq!(complexes([], &[(1e12, -1.0)]), [" 1.0000e+12-1.0000e+00i"]);
         assert_eq!(complexes([], &[(1e-10, 0.0)]), [" 1.0000e-10+0.0000e+00i"]);
         assert_eq!(
             complexes([2], &[(0.5, 1.0), (1.0, -1e-7)]),

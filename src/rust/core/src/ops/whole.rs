@@ -45,6 +45,10 @@ fn size(graph: &Graph, x: Value, depth: usize) -> Option<f64> {
     let made = match (node.op.get::<Binary>(), &sizes[..]) {
         (Some(Binary::mul), [x, y]) => x * y,
         (Some(Binary::add | Binary::sub), [x, y]) => x + y,
+        // A number that is not 0: that of a double and 0 is none.
+        (Some(Binary::modulo), [_, y]) => {
+            uniform(graph, node.operands[1]).filter(|_| *y > 0.0).map(|_| *y)?
+        }
         (_, sizes) => sizes.iter().copied().fold(0.0, f64::max),
     };
     (made < EXACT).then_some(made)
@@ -52,7 +56,7 @@ fn size(graph: &Graph, x: Value, depth: usize) -> Option<f64> {
 
 /// Whether a node makes whole numbers of such, and the same ones as integers.
 fn keeps_whole(node: &Node<Op>) -> bool {
-    let of_two = [Binary::add, Binary::sub, Binary::mul, Binary::max, Binary::min];
+    let of_two = [Binary::add, Binary::sub, Binary::mul, Binary::max, Binary::min, Binary::modulo];
     let of_one = [Unary::negate, Unary::abs];
     node.op.get::<Binary>().is_some_and(|op| of_two.contains(op))
         || node.op.get::<Unary>().is_some_and(|op| of_one.contains(op))

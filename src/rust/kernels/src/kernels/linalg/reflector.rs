@@ -93,11 +93,11 @@ pub fn norm<T: Scalar>(x: &[T]) -> T::Real {
 /// element is 1. Gives `tau` and that multiple, which is real.
 #[inline(always)]
 pub fn reflector<T: Scalar>(x: &mut [T]) -> (T, T::Real) {
-    let alpha = x[0];
+    let (mut alpha, mut by) = (x[0], 1.0);
     // The norm of all of it, and whether all but the first element vanish.
     let tail = squares(&x[1..], 1.0);
     let sum = tail + square(alpha);
-    let (is_zero, size) = if PLAIN.contains(&tail) && PLAIN.contains(&sum) {
+    let (is_zero, mut size) = if PLAIN.contains(&tail) && PLAIN.contains(&sum) {
         (false, T::Real::from_f64(sum.sqrt()))
     } else {
         (norm(&x[1..]) == T::Real::ZERO, norm(x))
@@ -105,6 +105,13 @@ pub fn reflector<T: Scalar>(x: &mut [T]) -> (T, T::Real) {
     if is_zero && alpha.im() == T::Real::ZERO {
         x[0] = T::ONE;
         return (T::ZERO, alpha.re());
+    }
+    if size.f64() < if T::Real::EPSILON > 1e-10 { 1e-30 } else { 1e-290 } {
+        // Numbers near the smallest one have few digits: by a power of 2 they get them all.
+        by = beside(size.f64());
+        let scaled = |x: T::Real| T::Real::from_f64(x.f64() * by);
+        x.iter_mut().for_each(|x| *x = T::parts(scaled(x.re()), scaled(x.im())));
+        (alpha, size) = (x[0], norm(x));
     }
     let beta = if alpha.re() < T::Real::ZERO { size } else { -size };
     // Parts divided by beta, not multiplied: no overflow where beta is tiny.
@@ -118,7 +125,7 @@ pub fn reflector<T: Scalar>(x: &mut [T]) -> (T, T::Real) {
         x[1..].iter_mut().for_each(|x| *x = x.over(pivot));
     }
     x[0] = T::ONE;
-    (tau, beta)
+    (tau, T::Real::from_f64(beta.f64() / by))
 }
 
 /// The triangle `T` of a block of reflectors, `k` times `k`, dense and column-major, from the columns `v` of
