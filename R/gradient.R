@@ -31,11 +31,12 @@
 #' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one
 #'   float: 0-d, or a vector or an array of one element, such as `crossprod(x)` of a vector is.
 #' @param wrt What to differentiate with respect to: names or positions of arguments, or paths into them as in
-#'   `"params$w[[1]]"`; all leaves there are float tensors. `NULL` for all arguments that are given. Others
+#'   `"params$w[[1]]"`; all leaves there are float tensors, or numbers,
+#'   vectors and arrays of R, which are the tensors that they are to [jit()]. `NULL` for all arguments that are given. Others
 #'   may be anything.
 #' @param has_aux Whether `f` returns `list(value, aux)`, of which the value is differentiated; `aux` is any
 #'   other result.
-#' @param ... Arguments of `f`: float tensors, or lists of them.
+#' @param ... Arguments of `f`: float tensors or numbers of R, or lists of them.
 #' @return `gradient()`: a function that returns a list, with an element for each of `wrt` by name, of the
 #'   structure, dtypes, shapes and ambiguity of what it is the gradient of. The gradient of an input on which
 #'   the result does not depend is zero.
@@ -135,6 +136,7 @@ gradient_along <- function(f, given, paths, by, has_aux = FALSE) {
 pull_along <- function(f, given, paths, by, finish, pull) {
   check_apart(paths, given)
   targets <- lapply(paths, function(path) check_differentiable(pluck(given, path), path_name(path)))
+  given <- with_targets(given, paths, targets)
   leaves <- unlist_leaves(targets)
   prepare <- function(args, input) {
     for (path in paths) args <- put(args, path, input(pluck(args, path)))
@@ -252,7 +254,13 @@ put <- function(x, path, value) {
   if (is.object(x)) .Call(anvil_with_items, x, items) else items
 }
 
-# Checks what to differentiate with respect to: float tensors, or lists of them.
+# The arguments with the values of targets in place of what was given at these paths, such as numbers of R.
+with_targets <- function(given, paths, targets) {
+  for (i in seq_along(paths)) given <- put(given, paths[[i]], targets[[i]])
+  given
+}
+
+# Checks what to differentiate with respect to: float tensors, or lists of them. Numbers of R become tensors.
 check_differentiable <- function(x, name) {
   refuse <- function(what, hint) {
     abort(
@@ -268,15 +276,8 @@ check_differentiable <- function(x, name) {
   map_leaves(x, function(leaf) {
     leaves <<- leaves + 1L
     if (!inherits(leaf, "AnvilValue")) {
-      number <- is.numeric(leaf) && !is.object(leaf)
-      refuse(
-        if (number) "R numbers" else describe(leaf),
-        if (number) {
-          "Make it a tensor with `nv_tensor()` or `nv_scalar()`."
-        } else {
-          "Choose other arguments with `wrt = `."
-        }
-      )
+      if (!is_operand(leaf)) refuse(describe(leaf), "Choose other arguments with `wrt = `.")
+      leaf <- with_names(value_of(leaf), axis_names(leaf))
     }
     if (!is_differentiable(dtype(leaf))) {
       refuse(as.character(dtype(leaf)), "Convert it with `nv_convert()`, or choose others with `wrt = `.")

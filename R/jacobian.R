@@ -101,7 +101,7 @@ with_blocks <- function(f, wrt, flat, derive) {
       })
       numbers <- restore(given, as.list(seq_along(unlist_leaves(given))))
       at <- unlist(lapply(paths, function(path) unlist_leaves(pluck(numbers, path))))
-      made <- derive(given, paths, at, targets)
+      made <- derive(with_targets(given, paths, targets), paths, at, targets)
       names <<- list(made$rows, target_names(targets))
       if (flat) return(made$wrap(bound(made$blocks, unlist_leaves(made$like), unlist_leaves(targets))))
       made$wrap(restore(made$like, lapply(made$blocks, function(row) restore(targets, row))))
