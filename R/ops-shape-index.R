@@ -22,7 +22,8 @@
 #'   `"mul"`, `"min"` or `"max"` of both. With `"replace"`, of several values for one position the last is
 #'   kept.
 #' @return `nv_take()`: a tensor with the axes of `indices` in the place of the axis. `nv_put()`: one of
-#'   `operand`'s shape. Both of `operand`'s dtype and ambiguity.
+#'   `operand`'s shape. Both of `operand`'s dtype and ambiguity; numbers of R yield to the known dtype of a
+#'   value.
 #' @section Errors: `anvil_error_index` for a position out of range, with the `value`, the `axis` and its
 #'   `size`; `anvil_error_dtype` for positions that are no integers, and a value of a dtype above the
 #'   operand's; `anvil_error_shape` for a value of another shape; `anvil_error_axis` for an axis out of range.
@@ -42,8 +43,13 @@ nv_take <- function(operand, indices, axis = NULL, mode = "error") {
 #' @rdname nv_take
 #' @export
 nv_put <- function(operand, indices, value, axis = NULL, mode = "error", update_computation = "replace") {
+  value <- as_update(value)
+  # Numbers of R yield to a known dtype, as in `x[i] <- value`.
+  if (is_operand(operand) && inherits(value, "AnvilValue")) {
+    operand <- yielding(if (inherits(operand, "AnvilValue")) operand else value_of(operand), value)
+  }
   .External(
-    anvil_op, "put", operand, as_operand(as_index(indices)), as_update(value), axis = axis, mode = mode,
+    anvil_op, "put", operand, as_operand(as_index(indices)), value, axis = axis, mode = mode,
     update_computation = update_computation
   )
 }

@@ -107,3 +107,9 @@ test_that("a product with what is put has second derivatives where a factor is 0
     expect_identical(as_array(h), matrix(c(0, 1, 1, 0), 2))
   }
 })
+
+test_that("an array of R that is put into yields to a known dtype", {
+  got <- nv_put(matrix(0, 2, 2), 2, nv_tensor(c(1, 2), "f64"), axis = 1L)
+  expect_identical(as_array(got), matrix(c(0, 1, 0, 2), 2))
+  expect_identical(as.character(dtype(got)), "f64")
+})
