@@ -357,7 +357,8 @@ with_levels_of_fit <- function(name, x, levels, ordered) {
 # ---- groups of rows ----------------------------------------------------------------------------------------
 
 # A data frame with a row for each combination of levels, as aggregate() makes it: the groups, then the
-# answers for each column. Those of a group without elements, which R leaves out, are NaN.
+# answers for each column. Those of a group without elements, which R leaves out, are NaN where what is in a
+# group is computed.
 aggregated <- function(columns, groups, FUN, ..., of_formula = FALSE) {
   check_columns_to_group(columns)
   if (any_selection_in(columns)) {
@@ -369,6 +370,7 @@ aggregated <- function(columns, groups, FUN, ..., of_formula = FALSE) {
   of_rows <- grouping_of("aggregate()", "by", groups, NROW(columns[[1L]]))
   # As R has it, of a formula no row with a missing value is in a group.
   if (of_formula) of_rows$codes <- nv_ifelse(complete_rows(columns), of_rows$codes, 0L)
+  present <- known_combinations(groups, columns, of_rows$count)
   grid <- expand.grid(of_rows$levels, KEEP.OUT.ATTRS = FALSE)
   names(grid) <- names(groups)
   # As R has them, what is no factor is of the type that it was.
@@ -383,11 +385,22 @@ aggregated <- function(columns, groups, FUN, ..., of_formula = FALSE) {
     answers <- if (!...length()) by_segments(FUN, x, of_rows)
     answers <- answers %||% lapply(in_groups(x, of_rows), FUN, ...)
     if (is.list(answers) && all(lengths(answers) == length(answers[[1L]])) && length(answers[[1L]]) > 1L) {
-      return(nv_transpose(simplified(answers)))
+      answers <- nv_transpose(simplified(answers))
+      return(if (all(present)) answers else answers[which(present), , drop = FALSE])
     }
-    unname(as_flat(answers_of_groups(answers, of_rows, NA, TRUE)))
+    answers <- unname(as_flat(answers_of_groups(answers, of_rows, NA, TRUE)))
+    if (all(present)) answers else answers[array(which(present))]
   })
+  grid <- grid[present, , drop = FALSE]
   frame_of(c(as.list(grid), answers), nrow(grid))
+}
+
+# Which combinations of groups have elements, where R knows all groups and that none of their elements is left
+# out; else all.
+known_combinations <- function(groups, columns, count) {
+  if (any_traced_in(unclass(groups)) || any_selection_in(columns)) return(rep(TRUE, count))
+  known <- lapply(groups, function(g) as.factor(if (is_value(g)) as_array(g) else g))
+  as.vector(table(unname(known)) > 0L)
 }
 
 check_columns_to_group <- function(columns) {

@@ -159,6 +159,15 @@ test_that("lm() takes rows that a computed mask selects", {
   expect_as_r(function(d) mean(resid(lm(y ~ x, d[d$x > 1, ]))^2))
 })
 
+test_that("aggregate() has the rows of R where the groups are known", {
+  x <- nv_tensor(c(1, 2, 3, 4), "f64")
+  h <- c(1, 1, 2, 2)
+  k <- factor(c("a", "b", "a", "a"), c("z", "b", "a"))
+  of_r <- aggregate(c(1, 2, 3, 4), list(h, k), range)$x
+  expect_identical(as_array(jit(function(x) aggregate(x, list(h, k), range)$x)(x)), unname(of_r))
+  expect_identical(as_array(jit(function(x) aggregate(x, list(k), mean)$x)(x)), array(c(2, 8 / 3)))
+})
+
 test_that("aggregate() and xtabs() have all levels", {
   expect_as_r(function(d) aggregate(y ~ f, d, mean))
   # Without data, variables are those of the function.
