@@ -31,9 +31,8 @@
 #' @param f A function of tensors, jitted or not. For `gradient()` and `value_and_gradient()` it returns one
 #'   float: 0-d, or a vector or an array of one element, such as `crossprod(x)` of a vector is.
 #' @param wrt What to differentiate with respect to: names or positions of arguments, or paths into them as in
-#'   `"params$w[[1]]"`; all leaves there are float tensors, or numbers,
-#'   vectors and arrays of R, which are the tensors that they are to [jit()]. `NULL` for all arguments that are given.
-#'   Others may be anything.
+#'   `"params$w[[1]]"`; all leaves there are float tensors, or numbers, vectors and arrays of R, which are
+#'   the tensors that they are to [jit()]. `NULL` for all arguments that are given. Others may be anything.
 #' @param has_aux Whether `f` returns `list(value, aux)`, of which the value is differentiated; `aux` is any
 #'   other result.
 #' @param ... Arguments of `f`: float tensors or numbers of R, or lists of them.

@@ -34,8 +34,8 @@
 #'   their levels, as the columns of data frames are. Logicals are groups with the levels `FALSE` and `TRUE`:
 #'   `tapply(y, x > 1, mean)`. `tapply(x, g, mean)`, `table(g)` and `ave(x, g)`
 #'   have values for all levels; a group without elements has NaN where R has `NA`. `rowsum(x, g)` and
-#'   `aggregate(y ~ g, d, mean)` have rows for all levels, or combinations of levels, where R leaves out those
-#'   without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
+#'   `aggregate(y ~ g, d, mean)` of traced groups have rows for all levels, or combinations of levels, where R
+#'   leaves out those without elements: their sum is 0, and what `aggregate()` gives is NaN. `split(x, g)` and
 #'   `subset()` give [selections], of data frames their columns, which `lm()` takes. What is none of the
 #'   levels is in no group; its code is 0, and an `anvil_error_index` where it is used as a number.
 #'   `droplevels()` is an error. A factor is no number, as in R: `f + 1`, `+f`, `max(f)` and `matrix(f)` are

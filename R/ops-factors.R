@@ -244,8 +244,8 @@ singular_values <- function(operand) {
 #' Singular value decomposition
 #'
 #' Matrices as `u %*% diag(d) %*% t(v)` (of complex ones with the conjugate transpose of `v`), by divide and
-#' conquer. `svd()` is the same. Values that a program uses without the vectors come from differential
-#' quotients, which takes half of the time; they may differ from the others by a rounding error.
+#' conquer; values by differential quotients. `svd()` is the same. A program that uses the values alone does
+#' not compute the vectors.
 #'
 #' Singular vectors are unique up to a common sign of their pairs (complex ones up to a factor of size 1), and
 #' those of equal singular values up to a rotation.

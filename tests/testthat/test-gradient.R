@@ -397,33 +397,6 @@ test_that("only float tensors are derived by", {
   expect_elements(gradient(f, "x")(x, mean)$x, c(1, 1, 1), "f64[3]")
 })
 
-test_that("numbers, vectors and matrices of R are derived by as those that jit() takes", {
-  f <- function(x, w = 2) sum(x^3 * w)
-  same <- function(of, ...) {
-    eager <- of(...)
-    expect_identical(eager, jit(of)(...))
-    eager
-  }
-  expect_elements(same(gradient(function(x) x^2), 3)$x, 6, "f32?[]")
-  expect_elements(same(gradient(f, "x"), c(1, 2))$x, c(6, 24), "f32?[2]")
-  m <- matrix(c(1, 2, 3, 4), 2, dimnames = list(NULL, c("a", "b")))
-  expect_elements(same(gradient(f), m)$x, 6 * m^2, "f32?[2, 2]")
-  expect_identical(names(same(gradient(f), c(u = 1, v = 2))$x), c("u", "v"))
-  both <- same(value_and_gradient(f), c(1, 2), 1)
-  expect_elements(both$value, 9, "f32?[]")
-  expect_elements(both$gradient$w, 9, "f32?[]")
-  expect_elements(same(hessian(f, "x"), c(1, 2))$x$x, diag(c(12, 24)), "f32?[2, 2]")
-  expect_elements(same(jacobian(function(x) x^2), c(1, 2))$x, diag(c(2, 4)), "f32?[2, 2]")
-  out <- vjp(function(x) x^2, c(1, 2))
-  expect_elements(out$pullback(nv_tensor(c(1, 1), ambiguous = TRUE))$x, c(2, 4), "f32?[2]")
-  # Beside tensors, in lists, and within a program.
-  part <- gradient(function(p) sum(p$a * p$b[[1]]))(list(a = 2, b = list(x)))$p
-  expect_elements(part$a, sum(as_array(x)), "f32?[]")
-  expect_elements(part$b[[1]], rep(2, 3), "f64[3]")
-  expect_elements(jit(function(y) gradient(f)(2, sum(y))$w)(x), 8, "f64[]")
-  expect_closed()
-})
-
 test_that("a loss is one float", {
   refused <- function(f, got) {
     g <- gradient(f)

@@ -75,7 +75,8 @@ pub(super) fn scale_for<T: Scalar>(largest: f64) -> f64 {
     if largest == 0.0 || (low..=high).contains(&largest) {
         return 1.0;
     }
-    beside(largest)
+    // One that a single is.
+    beside(largest).min(if single { 2f64.powi(120) } else { f64::MAX })
 }
 
 /// Eigenvalues, ascending, of a tridiagonal matrix with the diagonal `d` and `e` beside it; `q` becomes the

@@ -53,22 +53,21 @@ pub fn tall<T: Scalar>(
         reduce(a, [m, n])
     };
     let (mut d, mut e) = (reduced.diagonal.clone(), reduced.above.clone());
+    // The values beside vectors are those without, to the last bit. Those of single precision need no more than that.
+    let mut alone = d.clone();
+    if !singular_values(&mut alone, &e, T::Real::EPSILON) {
+        return false;
+    }
+    let order = ascending(&alone, (0..n).collect());
+    let found: Vec<f64> = order.iter().rev().map(|&i| alone[i]).collect();
     match vectors {
-        None => {
-            // Values of single precision need no more than that.
-            if !singular_values(&mut d, &e, T::Real::EPSILON) {
-                return false;
-            }
-            let order = ascending(&d, (0..n).collect());
-            d = order.iter().rev().map(|&i| d[i]).collect();
-        }
+        None => {}
         Some([mut u, mut v]) => {
             let (mut left, mut right) = (zeroed::<T::Real>(n * n), zeroed::<T::Real>(n * n));
             let halves = [MatMut::new(&mut left, [n, n], n), MatMut::new(&mut right, [n, n], n)];
             if !divide(&mut d, &mut e, halves) {
                 return false;
             }
-            d.reverse();
             u.fill(T::ZERO);
             for j in 0..n {
                 let from = n - 1 - j;
@@ -88,7 +87,7 @@ pub fn tall<T: Scalar>(
             reduced.transform_right(v);
         }
     }
-    values.iter_mut().zip(&d).for_each(|(out, &x)| *out = T::Real::from_f64(x / scale));
+    values.iter_mut().zip(&found).for_each(|(out, &x)| *out = T::Real::from_f64(x / scale));
     true
 }
 
