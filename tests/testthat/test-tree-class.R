@@ -94,7 +94,7 @@ test_that("derivatives have the structure of the object", {
   expect_identical(gradient(deep, "p$m[[1]]$b")(list(m = list(model)))[[1L]], gradient(loss)(model)$model$b)
   expect_error(gradient(loss, "model$link")(model), class = "anvil_error_arg", "paths into the arguments")
   expect_error(gradient(loss, c("model", "model$w"))(model), class = "anvil_error_arg", "overlap")
-  expect_error(gradient(loss)(linear(1, 2)), class = "anvil_error_grad", "model")
+  expect_error(gradient(loss)(linear(1L, 2L)), class = "anvil_error_grad", "model")
   # Second derivatives, and a pullback of an object and to one.
   second <- gradient(function(model) sum(gradient(loss)(model)$model$w))(model)$model
   expect_identical(plain(second), gradient(function(p) sum(gradient(plain_loss)(p)$p$w))(plain(model))$p)
