@@ -397,9 +397,10 @@ fn singular_values_of_bidiagonal_matrices_have_small_relative_errors() {
             let bound = most * n as f64 + 1e-15 * n as f64 * (1.0 + grade.abs());
             assert!((found - exact).abs() <= bound, "{n} {grade}: {found} {exact}");
         }
-        // Zeros, on the diagonal and above it, cut the matrix into parts.
+        // Zeros, on the diagonal and above it, cut the matrix into parts; so does what is next to nothing.
         let mut line = |less: usize| -> Vec<f64> {
-            (0..n - less).map(|_| if unit() < 0.3 { 0.0 } else { unit() }).collect()
+            let sizes = [0.0, 1e-155, 1e-162, 1.0, 1.0, 1.0, 1.0];
+            (0..n - less).map(|_| unit() * sizes[(unit() * 7.0) as usize]).collect()
         };
         let (d, above) = (line(0), line(1));
         let found = of_bidiagonal(&d, &above);

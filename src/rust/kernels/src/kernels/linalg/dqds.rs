@@ -23,6 +23,9 @@ const TURN: f64 = 1.5;
 /// Ratio of squares below which what is above the diagonal is 0, whatever has been shifted by so far.
 const NOTHING: f64 = 64.0 * f64::EPSILON * f64::EPSILON;
 
+/// What is above the diagonal is 0 below this, too, in units of the largest square: quotients by it would overflow.
+const LOST: f64 = 1e-290;
+
 /// A part of the matrix that is by itself.
 struct Block {
     from: usize,
@@ -118,7 +121,7 @@ impl Squares {
                 (to, found) = (to - 2, found + 2);
                 continue;
             }
-            let nothing = NOTHING * shifted.sum;
+            let nothing = LOST.max(NOTHING * shifted.sum);
             if is_new || seen.as_ref().is_some_and(|seen| seen.above <= nothing) {
                 if let Some(at) = (from..to - 1).rev().find(|&i| self.e[i] <= nothing) {
                     blocks.push(Block { from, to: at + 1, shifted });
@@ -144,6 +147,9 @@ impl Squares {
                 stop::work(to - from);
                 let made = sweep(q, e, shift, next_q, next_e);
                 let [least, but_last, _] = made.least;
+                if least.is_nan() {
+                    return false;
+                }
                 if least >= 0.0 {
                     seen = Some(made);
                     break;
@@ -166,7 +172,7 @@ impl Squares {
     /// and none is less than what has been shifted by.
     fn is_nothing(&self, i: usize, shifted: Shifted) -> bool {
         let (e, q, small) = (self.e[i], self.q[i + 1], self.precision * shifted.sum);
-        e <= NOTHING * (shifted.sum + q) || (e <= small && e * q <= small * small)
+        e <= LOST.max(NOTHING * (shifted.sum + q)) || (e <= small && e * q <= small * small)
     }
 }
 
