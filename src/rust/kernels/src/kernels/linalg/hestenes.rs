@@ -3,9 +3,9 @@
 //! than QR*, 1992). The lengths of the columns are the singular values then, their directions the left vectors, and
 //! the product of the rotations has the right ones.
 
-use super::jacobi::exchange_where;
+use super::jacobi::{exchange_where, scaled};
 use super::lanes::{Lane, LANES};
-use super::scalar::{beside, Real};
+use super::scalar::Real;
 use crate::kernels::wide::{wide_loop, Loop};
 
 /// Columns up to which this is faster than the reduction to bidiagonal form, for a batch.
@@ -64,20 +64,8 @@ impl<T: Real> Loop for Tall<'_, T> {
     fn run(self) {
         let Tall { a, sizes: [m, n], values, right } = self;
         let (zero, one) = (T::ZERO, T::ONE);
-        // Scaled by a power of 2, so that no square overflows or vanishes that matters.
-        let (mut largest, mut fails) = ([zero; LANES], [false; LANES]);
-        for x in a.iter() {
-            for l in 0..LANES {
-                let size = x[l].abs();
-                fails[l] |= !size.is_finite();
-                largest[l] = if largest[l] < size { size } else { largest[l] };
-            }
-        }
-        let scale: [f64; LANES] =
-            std::array::from_fn(|l| if fails[l] { 0.0 } else { beside(largest[l].f64()) });
-        for x in a.iter_mut() {
-            (0..LANES).for_each(|l| x[l] = if fails[l] { zero } else { T::of(x[l].f64() * scale[l]) });
-        }
+        let size = a.len();
+        let (scale, fails) = scaled(a, std::iter::once(0..size));
         if !right.is_empty() {
             right.fill([zero; LANES]);
             (0..n).for_each(|j| right[j * (n + 1)] = [one; LANES]);

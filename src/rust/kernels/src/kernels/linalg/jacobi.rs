@@ -5,6 +5,7 @@
 use super::lanes::{Lane, LANES};
 use super::scalar::{beside, Real};
 use crate::kernels::wide::{wide_loop, Loop};
+use std::ops::Range;
 
 /// Rows up to which this is faster than the reduction to tridiagonal form, for a batch.
 pub const MOST: usize = 8;
@@ -44,6 +45,32 @@ fn rotate<T: Real>(rows: &mut [Lane<T>], x: usize, y: usize, c: &Lane<T>, s: &La
     (rows[x], rows[y]) = (first, second);
 }
 
+/// Scales the elements in `parts` by a power of 2 for each matrix, so that no square overflows or vanishes that
+/// matters. Gives the powers, and which matrices have an element that is not finite: they become 0.
+#[inline(always)]
+pub(super) fn scaled<T: Real>(
+    a: &mut [Lane<T>],
+    parts: impl Iterator<Item = Range<usize>> + Clone,
+) -> ([f64; LANES], [bool; LANES]) {
+    let (mut largest, mut fails) = ([T::ZERO; LANES], [false; LANES]);
+    for part in parts.clone() {
+        for x in &a[part] {
+            for l in 0..LANES {
+                let size = x[l].abs();
+                fails[l] |= !size.is_finite();
+                largest[l] = if largest[l] < size { size } else { largest[l] };
+            }
+        }
+    }
+    let scale: [f64; LANES] = std::array::from_fn(|l| if fails[l] { 0.0 } else { beside(largest[l].f64()) });
+    for part in parts {
+        for x in &mut a[part] {
+            (0..LANES).for_each(|l| x[l] = if fails[l] { T::ZERO } else { T::of(x[l].f64() * scale[l]) });
+        }
+    }
+    (scale, fails)
+}
+
 /// Exchanges elements `i` and `k` where it is said so.
 #[inline(always)]
 pub(super) fn exchange_where<T: Copy>(turns: &[bool; LANES], x: &mut [Lane<T>], i: usize, k: usize) {
@@ -61,25 +88,7 @@ impl<T: Real> Loop for Symmetric<'_, T> {
     fn run(self) {
         let Symmetric { a, n, values, vectors } = self;
         let (zero, one) = (T::ZERO, T::ONE);
-        // Scaled by a power of 2, so that no square overflows or vanishes that matters.
-        let mut largest = [zero; LANES];
-        let mut fails = [false; LANES];
-        for j in 0..n {
-            for x in &a[j * n + j..(j + 1) * n] {
-                for l in 0..LANES {
-                    let size = x[l].abs();
-                    fails[l] |= !size.is_finite();
-                    largest[l] = if largest[l] < size { size } else { largest[l] };
-                }
-            }
-        }
-        let scale: [f64; LANES] =
-            std::array::from_fn(|l| if fails[l] { 0.0 } else { beside(largest[l].f64()) });
-        for j in 0..n {
-            for x in &mut a[j * n + j..(j + 1) * n] {
-                (0..LANES).for_each(|l| x[l] = if fails[l] { zero } else { T::of(x[l].f64() * scale[l]) });
-            }
-        }
+        let (scale, fails) = scaled(a, (0..n).map(|j| j * n + j..(j + 1) * n));
         if !vectors.is_empty() {
             vectors.fill([zero; LANES]);
             (0..n).for_each(|j| vectors[j * (n + 1)] = [one; LANES]);
